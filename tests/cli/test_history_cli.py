@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.test_commands import run_command
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 from tests.repositories import git
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LOWER = "def price(order):\n    return order / 2\n"
 
 @pytest.fixture
 def shop(tmp_path: Path, home: Path) -> Path:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     assert home
     commit(root, "Begin the shop", {"shop.py": SHOP, "rates.json": "0"})
     for number in range(3):

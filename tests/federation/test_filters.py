@@ -17,7 +17,7 @@ from deltos.federation.filters import parse_filters
 from deltos.model import LAST_MOMENT, Filters
 from deltos.text.times import micros
 from tests.calling import ToolClient
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = begin(tmp_path_factory.mktemp("filters") / "shop")
+    root = create_repository(tmp_path_factory.mktemp("filters") / "shop")
     commit(root, "Retry payments twice, see #77", {"pay.py": "def retry_payment():\n    return 2\n"})
     commit(root, "Retry payments three times", {"pay.py": "def retry_payment():\n    return 3\n"}, day=60)
     return root

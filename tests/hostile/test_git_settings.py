@@ -23,7 +23,7 @@ from deltos.store.sqlite.tokens import SqliteTokens
 from deltos.workspace.changes import changes_since
 from deltos.workspace.identity import identify
 from deltos.workspace.walk import walk
-from tests.domains.history.repositories import opened, read_history
+from tests.domains.history.repositories import open_store, read_history
 from tests.repositories import git, make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import environment
@@ -154,7 +154,7 @@ def run_commands(root: Path, home: Path, **environ: str) -> None:
 
 def read_the_past(root: Path, home: Path, later: str) -> None:
     """Read the history while counting skipped commits, then all of it, and new commits after it has grown."""
-    with opened(home, root) as store:
+    with open_store(home, root) as store:
         read_history(store, root, HistoryIndexer(max_commits=1))
         read_history(store, root)
         write_files(root, {".git/refs/heads/main": f"{later}\n"})

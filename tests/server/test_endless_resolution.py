@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.domains.graph.test_resolution_failures import ENDLESS
+from tests.domains.graph.test_resolution_failures import ENDLESS_SOURCE
 from tests.repositories import make_repository, write_files
 from tests.server.over_http.served import Served, rpc
 from tests.server.raw import RawClient
@@ -56,7 +56,7 @@ def test_calls_and_signals_are_handled_while_a_file_never_finishes_resolving(roo
     client = RawClient([*COMMAND, str(root)], home=tmp_path / "home", DELTOS_EMBED="off")
     client.initialize()
     assert "good_function" in client.text("search_code", query="good_function")
-    write_files(root, {"endless.ts": ENDLESS})
+    write_files(root, {"endless.ts": ENDLESS_SOURCE})
     stuck = client.start_call("find_symbol", symbol="good_function")
     children = await_resolving(client.process.pid)
     for _ in range(5):
@@ -75,7 +75,7 @@ def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(roo
     server = Served(command, tmp_path / "home", DELTOS_EMBED="off")
     one, other = server.open_session(), server.open_session()
     assert "good_function" in server.text("search_code", one, query="good_function")
-    write_files(root, {"endless.ts": ENDLESS})
+    write_files(root, {"endless.ts": ENDLESS_SOURCE})
 
     def ask() -> None:
         with suppress(HTTPException, OSError):  # the connection is closed when the server ends

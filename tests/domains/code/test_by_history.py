@@ -11,7 +11,7 @@ from deltos.app import App
 from deltos.config import Config
 from tests.calling import ToolClient
 from tests.domains.code.code_queries import paths, search
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 from tests.repositories import git, write_files
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MESSAGES = {
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository whose files differ only by the commits that touched them."""
-    root = begin(tmp_path / "parts")
+    root = create_repository(tmp_path / "parts")
     commit(root, "Begin", FILES)
     for day, (path, message) in enumerate(MESSAGES.items(), 1):
         commit(root, message, {path: f"{FILES[path]}\n\nLIMIT = {day}\n"}, day=day)
@@ -82,7 +82,7 @@ def test_files_found_by_commits_are_marked(tmp_path: Path, repository: Path, wor
 def test_files_that_change_together_with_the_best_file_are_raised_for_an_issue(
     tmp_path: Path, workers: ProcessPool
 ) -> None:
-    root = begin(tmp_path / "ledger")
+    root = create_repository(tmp_path / "ledger")
     ledger = "def round_ledger(sums):\n    return sums\n"
     part = 'def up(sums):\n    """Rounds sums of the ledger."""\n    return sums\n'
     commit(root, "Begin", {"ledger.py": ledger, "p/part.py": part, "q/part.py": part, "r/part.py": part})

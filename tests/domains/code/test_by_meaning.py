@@ -14,7 +14,7 @@ from deltos.embed.embedders import code_embedder
 from deltos.embed.identity import model_identity
 from tests.calling import ToolClient
 from tests.domains.code.code_queries import paths, search
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def vector_counts(app: App, root: Path) -> tuple[int, int]:
 
 
 def test_without_a_model_no_vectors_are_added_and_existing_ones_stay(tmp_path: Path, workers: ProcessPool) -> None:
-    root = begin(tmp_path / "project")
+    root = create_repository(tmp_path / "project")
     commit(root, "Let people in", {"src/login.py": LOGIN})
     home = Config(tmp_path / "home")
     off = replace(home, embedding=Embedding("off"))

@@ -12,7 +12,7 @@ from deltos.config import Config
 from deltos.wording import COMMITS_MARK
 from tests.calling import ToolClient
 from tests.domains.code.code_queries import paths, search
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ FILES = {
 def client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     """A session in a project with a single commit, as new projects have."""
     home = tmp_path_factory.mktemp("home")
-    root: Path = begin(tmp_path_factory.mktemp("projects") / "shop")
+    root: Path = create_repository(tmp_path_factory.mktemp("projects") / "shop")
     commit(root, "Deploy the first shop", FILES)
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(root).index()

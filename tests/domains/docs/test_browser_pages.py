@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="pages are not rendered there"),
-    pytest.mark.skipif(lacks("chromium") and lacks("google-chrome"), reason="no Chromium here"),
+    pytest.mark.skipif(sys.platform == "win32", reason="pages are not rendered on Windows"),
+    pytest.mark.skipif(lacks("chromium") and lacks("google-chrome"), reason="Chromium is not installed"),
 ]
 
 SHELL = "<html><head><title>App</title><script src='/app.js'></script></head><body><div id='root'></div></body></html>"
@@ -137,7 +137,7 @@ def test_a_script_over_its_limits_is_stopped_with_its_browser(site: Site) -> Non
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
+def fake_browser(tmp_path: Path) -> Path:
     """A fake browser that sends three messages in pieces and then waits."""
     script = tmp_path / "chromium"
     long = "head -c 200000 /dev/zero | tr '\\0' ' '"
@@ -148,8 +148,8 @@ def program(tmp_path: Path) -> Path:
     return script
 
 
-def test_browser_messages_split_at_any_point_are_reassembled(program: Path) -> None:
-    browser = Chromium(str(program), max_resident_bytes=1_000_000_000)
+def test_browser_messages_split_at_any_point_are_reassembled(fake_browser: Path) -> None:
+    browser = Chromium(str(fake_browser), max_resident_bytes=1_000_000_000)
     deadline = time.monotonic() + 60
     assert [browser.next_message(deadline) for _ in range(3)] == [{"id": 1}, {"id": 2}, {"id": 3}]
     with pytest.raises(SourceError, match="exited unexpectedly"):
@@ -157,7 +157,7 @@ def test_browser_messages_split_at_any_point_are_reassembled(program: Path) -> N
     browser.kill()
 
 
-def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: Path) -> None:
+def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, fake_browser: Path) -> None:
     class RendererClosedDuringStart(Renderer):
         def _start_browser(self) -> Chromium:
             started = super()._start_browser()
@@ -165,9 +165,9 @@ def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: 
             return started
 
     before = running_browsers()
-    closed = Renderer(str(program))
+    closed = Renderer(str(fake_browser))
     closed.close()
-    for renderer in (closed, RendererClosedDuringStart(str(program))):
+    for renderer in (closed, RendererClosedDuringStart(str(fake_browser))):
         with pytest.raises(Cancelled):
             renderer.render(f"{site.url}/", page(b"<p>Words.</p>"), HttpClient().get)
         assert running_browsers() == before
@@ -176,7 +176,7 @@ def test_no_browser_is_started_once_its_renderer_is_closed(site: Site, program: 
 def test_a_browser_is_given_by_its_full_path_or_found_in_absolute_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert find_browser().startswith("/"), "run `make browser` to install one"
+    assert find_browser().startswith("/"), "no browser found: run `make browser` to install one"
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)
     monkeypatch.chdir(tmp_path)

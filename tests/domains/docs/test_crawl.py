@@ -13,7 +13,7 @@ from deltos.domains.docs.domain import open_docs
 from deltos.errors import BadArgument, NotFound, StoreUnwritable
 from deltos.open_stores import open_library
 from deltos.store.documents import CrawlAddress
-from tests.domains.docs.test_website import page
+from tests.domains.docs.test_website import html_page
 from tests.loopback import LOOPBACK, Page
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def chain(site: Site, length: int) -> None:
-    """Create pages that each link only to the next one."""
+    """Create pages that each link only to the next page."""
     for number in range(length):
-        site.html(f"/{number}.html", page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
+        site.html(f"/{number}.html", html_page(f"Page {number}", f"Number{number} of the chain.", f"{number + 1}.html"))
 
 
 def test_a_stopped_crawl_continues_where_it_stopped(docs_client: DocsClient, site: Site) -> None:
@@ -71,12 +71,12 @@ def test_a_source_has_at_most_one_running_crawl(docs_client: DocsClient, site: S
 
 
 def test_a_recrawl_reads_only_changed_pages(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
-    site.html("/a.html", page("A", "Alpha text."))
-    site.html("/b.html", page("B", "Beta text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
+    site.html("/b.html", html_page("B", "Beta text."))
     docs_client.add(site.url)
-    site.html("/a.html", page("A", "Omega text.", "new.html"))
-    site.html("/new.html", page("New", "Fresh text."))
+    site.html("/a.html", html_page("A", "Omega text.", "new.html"))
+    site.html("/new.html", html_page("New", "Fresh text."))
     del site.pages["/b.html"]
     status = docs_client.recrawl()
     assert (status.state, status.pages_done, status.pages_unchanged, status.pages_skipped) == ("READY", 2, 1, 1)
@@ -86,19 +86,19 @@ def test_a_recrawl_reads_only_changed_pages(docs_client: DocsClient, site: Site)
 
 
 def test_unchanged_content_is_detected_without_http_validators(docs_client: DocsClient, site: Site) -> None:
-    site.pages["/"] = Page(page("Start", "Welcome.").encode(), headers={"Content-Type": "text/html"})
+    site.pages["/"] = Page(html_page("Start", "Welcome.").encode(), headers={"Content-Type": "text/html"})
     docs_client.add(site.url)
     status = docs_client.recrawl()
     assert (status.pages_done, status.pages_unchanged) == (0, 1)
 
 
 def test_every_recrawl_requests_a_missing_page_once(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "later.html"))
+    site.html("/", html_page("Start", "Welcome.", "later.html"))
     docs_client.add(site.url)
     assert docs_client.recrawl().state == "READY with failures"
     assert site.asked["/later.html"] == 2
-    site.html("/later.html", page("Later", "Here now.", "next.html"))
-    site.html("/next.html", page("Next", "Followed from there."))
+    site.html("/later.html", html_page("Later", "Here now.", "next.html"))
+    site.html("/next.html", html_page("Next", "Followed from there."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
     assert docs_client.cited("followed") == [f"{site.url}/next.html#top"]
@@ -106,9 +106,9 @@ def test_every_recrawl_requests_a_missing_page_once(docs_client: DocsClient, sit
 
 
 def test_a_recrawl_reports_the_latest_reason_of_a_failure(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "later.html"))
+    site.html("/", html_page("Start", "Welcome.", "later.html"))
     first = docs_client.add(site.url)
-    site.html("/later.html", page("Page not found", "Sorry."))
+    site.html("/later.html", html_page("Page not found", "Sorry."))
     second = docs_client.recrawl()
     site.pages["/later.html"] = Page(status=500)
     third = docs_client.recrawl()
@@ -116,13 +116,13 @@ def test_a_recrawl_reports_the_latest_reason_of_a_failure(docs_client: DocsClien
     assert "404" in reasons[0]
     assert "does not exist" in reasons[1]
     assert "500" in reasons[2]
-    site.html("/later.html", page("Later", "Here now."))
+    site.html("/later.html", html_page("Later", "Here now."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.cited("here now") == [f"{site.url}/later.html#top"]
 
 
 def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "empty.html", "app.html"))
+    site.html("/", html_page("Start", "Welcome.", "empty.html", "app.html"))
     site.html("/empty.html", "<html><body></body></html>")
     site.html("/app.html", "<html><body><div id=root></div><script src=app.js></script></body></html>")
     first = docs_client.add(site.url)
@@ -130,23 +130,23 @@ def test_pages_that_were_empty_or_filled_by_a_script_are_requested_again(docs_cl
     again = docs_client.recrawl()
     assert (again.reason, again.pages_skipped) == (first.reason, 2)
     assert (site.asked["/empty.html"], site.asked["/app.html"]) == (2, 2)
-    site.html("/empty.html", page("Filled", "Words at last."))
-    site.html("/app.html", page("Rendered", "The server writes it."))
+    site.html("/empty.html", html_page("Filled", "Words at last."))
+    site.html("/app.html", html_page("Rendered", "The server writes it."))
     last = docs_client.recrawl()
     assert (last.reason, last.pages_skipped, last.pages) == ("", 0, 3)
     assert docs_client.cited("words at last") == [f"{site.url}/empty.html#top"]
 
 
-def test_addresses_without_a_page_are_requested_again_with_validators(docs_client: DocsClient, site: Site) -> None:
+def test_urls_without_a_page_are_requested_again_with_validators(docs_client: DocsClient, site: Site) -> None:
     names = ("empty.html", "sorry.html", "hidden.html", "old.html", "picture")
-    site.html("/", page("Start", "Welcome.", *names))
+    site.html("/", html_page("Start", "Welcome.", *names))
     listed = f"<urlset><url><loc>{site.url}/picture</loc></url></urlset>"  # pages that are not text are requested again if they are listed
     site.text("/sitemap.xml", listed, "text/xml")
     site.html("/empty.html", "<html><body></body></html>")
-    site.html("/sorry.html", page("Page not found", "Sorry."))
-    site.html("/hidden.html", "<meta name=robots content=noindex>" + page("Hidden", "Do not show."))
+    site.html("/sorry.html", html_page("Page not found", "Sorry."))
+    site.html("/hidden.html", "<meta name=robots content=noindex>" + html_page("Hidden", "Do not show."))
     site.redirect("/old.html", "/out/")
-    site.html("/out/", page("Out", "Elsewhere."))
+    site.html("/out/", html_page("Out", "Elsewhere."))
     site.html("/picture", "dots", **{"Content-Type": "image/x-dots"})
     first = docs_client.add(site.url, exclude=("/out/*",))
     assert len(first.failures) == 1
@@ -156,38 +156,38 @@ def test_addresses_without_a_page_are_requested_again_with_validators(docs_clien
         assert site.asked[f"/{name}"] == 2, name
     assert (again.skipped, again.failures, again.state) == (first.skipped, first.failures, first.state)
     for name in ("empty.html", "sorry.html", "hidden.html"):
-        site.html(f"/{name}", page("Filled", f"Words of {name} at last."))
+        site.html(f"/{name}", html_page("Filled", f"Words of {name} at last."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.recrawl().pages == 4
     assert docs_client.recrawl(full=True).skipped[0].reason.startswith(("not text", "redirects to"))
 
 
 def test_a_different_page_with_the_same_validators_is_read(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "old.html"))
+    site.html("/", html_page("Start", "Welcome.", "old.html"))
     site.redirect("/old.html", "/a.html")
-    site.html("/a.html", page("A", "Alpha."))
-    site.html("/b.html", page("A", "Alpha."))
+    site.html("/a.html", html_page("A", "Alpha."))
+    site.html("/b.html", html_page("A", "Alpha."))
     docs_client.add(site.url, exclude=("/a.html",))
     site.redirect("/old.html", "/b.html")
     assert docs_client.recrawl().pages == 2
     assert docs_client.cited("alpha") == [f"{site.url}/b.html#top"]
-    site.html("/old.html", page("A", "Alpha."))
+    site.html("/old.html", html_page("A", "Alpha."))
     assert docs_client.recrawl().pages == 3
 
 
 def test_a_deleted_page_is_requested_again_while_it_is_linked(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     docs_client.add(site.url)
     del site.pages["/a.html"]
     for _ in range(2):
         status = docs_client.recrawl()
         assert (status.state, [each.reason for each in status.skipped]) == ("READY", ["gone"])
-    site.html("/a.html", page("A", "Alpha is back."))
+    site.html("/a.html", html_page("A", "Alpha is back."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.cited("alpha back") == [f"{site.url}/a.html#top"]
     del site.pages["/a.html"]
-    site.html("/", page("Start", "Welcome, alone."))
+    site.html("/", html_page("Start", "Welcome, alone."))
     docs_client.recrawl()
     asked = site.asked["/a.html"]
     assert docs_client.recrawl().pages_skipped == 0
@@ -195,7 +195,7 @@ def test_a_deleted_page_is_requested_again_while_it_is_linked(docs_client: DocsC
 
 
 def test_binary_content_is_not_fetched_again(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "big"))
+    site.html("/", html_page("Start", "Welcome.", "big"))
     site.pages["/big"] = Page(b"\0" * 100, headers={"Content-Type": "application/octet-stream"})
     docs_client.add(site.url)
     docs_client.recrawl()
@@ -203,7 +203,7 @@ def test_binary_content_is_not_fetched_again(docs_client: DocsClient, site: Site
 
 
 def test_a_recrawl_updates_api_descriptions(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "shop.json"))
+    site.html("/", html_page("Start", "Welcome.", "shop.json"))
     headers = {"Content-Type": "application/json"}
     site.pages["/shop.json"] = Page(b'{"openapi": "3.0.0", "paths": {}}', headers=headers)
     docs_client.add(site.url)
@@ -213,15 +213,15 @@ def test_a_recrawl_updates_api_descriptions(docs_client: DocsClient, site: Site)
     assert docs_client.descriptions.added["shop"].data == changed
 
 
-def test_addresses_without_links_to_them_are_dropped_at_the_page_limit(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
+def test_urls_without_incoming_links_are_dropped_at_the_page_limit(docs_client: DocsClient, site: Site) -> None:
+    site.html("/", html_page("Start", "Welcome.", "a.html", "b.html"))
     docs_client.add(site.url, max_pages=3)
-    site.html("/", page("Start", "Welcome anew.", "c.html", "d.html"))
+    site.html("/", html_page("Start", "Welcome anew.", "c.html", "d.html"))
     for name in "cd":
-        site.html(f"/{name}.html", page(name, f"Text of {name}."))
+        site.html(f"/{name}.html", html_page(name, f"Text of {name}."))
     docs_client.recrawl()
     assert docs_client.recrawl().pages == 1
-    site.html("/", page("Start", "Welcome once more.", "c.html", "d.html"))
+    site.html("/", html_page("Start", "Welcome once more.", "c.html", "d.html"))
     assert docs_client.recrawl().pages == 3
 
 
@@ -233,10 +233,10 @@ def test_a_full_recrawl_reads_everything_again(docs_client: DocsClient, site: Si
 
 
 def test_readers_see_the_old_index_until_the_new_one_is_complete(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Old words.", "a.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Old words.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     docs_client.add(site.url)
-    site.html("/", page("Start", "New words.", "a.html"))
+    site.html("/", html_page("Start", "New words.", "a.html"))
     seen: list[tuple[int, int]] = []
     source_id = docs_client.docs.library.recrawl("site", full=True).source.id
     docs_client.docs.library.crawls.run(
@@ -248,19 +248,19 @@ def test_readers_see_the_old_index_until_the_new_one_is_complete(docs_client: Do
 
 
 def test_a_page_that_fails_on_recrawl_keeps_its_old_text(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     docs_client.add(site.url)
     site.pages["/a.html"] = Page(status=500)
     assert docs_client.recrawl().state == "READY with failures"
     assert docs_client.cited("alpha") == [f"{site.url}/a.html#top"]
-    site.html("/a.html", page("A", "Alpha again."))
+    site.html("/a.html", html_page("A", "Alpha again."))
     assert docs_client.recrawl().state == "READY"
     assert docs_client.search("again")[0].text == "Alpha again."
 
 
 def test_an_unreachable_source_keeps_its_old_index(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome."))
+    site.html("/", html_page("Start", "Welcome."))
     docs_client.add(site.url)
     site.pages["/"] = Page(status=500)
     status = docs_client.recrawl()
@@ -269,10 +269,10 @@ def test_an_unreachable_source_keeps_its_old_index(docs_client: DocsClient, site
 
 
 def test_a_crawl_can_be_cancelled_while_it_runs(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Old words."))
+    site.html("/", html_page("Start", "Old words."))
     docs_client.add(site.url)
-    site.html("/", page("Start", "New words.", "a.html"))
-    site.html("/a.html", page("A", "Alpha."))
+    site.html("/", html_page("Start", "New words.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha."))
     library = docs_client.docs.library
     source_id = library.recrawl("site", full=True).source.id
     cancelled: list[bool] = []
@@ -322,8 +322,8 @@ def test_recrawling_while_crawling_is_refused(docs_client: DocsClient, site: Sit
 
 
 def test_changed_links_of_another_page_update_the_link_text(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     site.html("/b.html", "<h1>B</h1><p>See <a href='a.html#top'>the quokka chapter</a>.</p>")
     docs_client.add(site.url)
     assert docs_client.cited("quokka")[0] == f"{site.url}/b.html" or f"{site.url}/a.html#top" in docs_client.cited(
@@ -336,14 +336,14 @@ def test_changed_links_of_another_page_update_the_link_text(docs_client: DocsCli
 
 
 def test_an_error_of_the_parser_is_a_failure_of_one_page(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "strange.html"))
-    site.html("/strange.html", page("Strange", "poison-raise"))
+    site.html("/", html_page("Start", "Welcome.", "strange.html"))
+    site.html("/strange.html", html_page("Strange", "poison-raise"))
     status = docs_client.add(site.url)
     assert [place.reason for place in status.failures] == ["The page could not be parsed (RecursionError: too deep)"]
 
 
 def test_a_full_disk_stops_the_crawl_which_can_be_resumed(docs_client: DocsClient, site: Site) -> None:
-    site.html("/0.html", page("Long", "Many words of text. " * 5_000))
+    site.html("/0.html", html_page("Long", "Many words of text. " * 5_000))
     source_id = docs_client.begin(f"{site.url}/0.html")
     connection = docs_client.store.database.read()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
@@ -395,7 +395,7 @@ def test_another_process_sees_the_crawl_and_its_pages(docs_client: DocsClient, s
     library.close()
 
 
-def test_the_frontier_returns_addresses_when_they_are_due() -> None:
+def test_the_frontier_returns_urls_when_they_are_due() -> None:
     frontier = Frontier(3, 1, set())
     assert frontier.empty()
     assert [place.url for place in frontier.discover(["a", "b", "a"], 1)] == ["a", "b"]

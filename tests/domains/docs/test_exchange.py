@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def other(docs_client: DocsClient, tmp_path: Path) -> Iterator[Docs]:
+def other_docs(docs_client: DocsClient, tmp_path: Path) -> Iterator[Docs]:
     """The documentation of another user."""
     store = SqliteLibrary(tmp_path / "other" / "library.db")
     docs = open_docs(store, apis=docs_client.descriptions, parser=docs_client.parser)
@@ -35,13 +35,13 @@ def other(docs_client: DocsClient, tmp_path: Path) -> Iterator[Docs]:
     store.close()
 
 
-def imported(docs: Docs, file: Path, **options: Any) -> str:
+def import_source(docs: Docs, file: Path, **options: Any) -> str:
     """Import a file into a library and return the id of the source."""
     return docs.library.import_file(NewSource(str(file), "", file.parent, (file.parent,), **options)).id
 
 
 def test_exported_source_is_imported_with_its_citations_and_provenance(
-    docs_client: DocsClient, other: Docs, tmp_path: Path
+    docs_client: DocsClient, other_docs: Docs, tmp_path: Path
 ) -> None:
     guide = docs_client.root / "guide"
     guide.mkdir()
@@ -52,25 +52,27 @@ def test_exported_source_is_imported_with_its_citations_and_provenance(
     docs_client.add("guide", "guide", version="2")
     file = tmp_path / "guide.deltos-docs"
     file.write_bytes(docs_client.docs.library.export("guide"))
-    assert str(tmp_path).encode() not in gzip.decompress(file.read_bytes()), "no folder of this machine is exported"
-    source_id = imported(other, file)
-    (status,) = other.library.statuses()
+    assert str(tmp_path).encode() not in gzip.decompress(file.read_bytes()), "a path of this machine was exported"
+    source_id = import_source(other_docs, file)
+    (status,) = other_docs.library.statuses()
     assert (status.state, status.pages, status.source.version, status.source.kind) == ("READY", 2, "2", "import")
     assert status.source.reference.startswith("sha256:")
-    (first, *_) = other.search.search(DocsRequest("quokka", roots=(tmp_path,))).passages
+    (first, *_) = other_docs.search.search(DocsRequest("quokka", roots=(tmp_path,))).passages
     assert (first.citation, first.section) == ("guide/feeding.md#food", "Feeding > Food")
-    (linked, *_) = other.search.search(DocsRequest("upper limit")).passages
+    (linked, *_) = other_docs.search.search(DocsRequest("upper limit")).passages
     assert linked.citation == "guide/limits.md#upper-limit"
     (guide / "feeding.md").write_text("# Feeding\n\n## Food\n\nA wombat eats.\n")
     docs_client.recrawl("guide")
     file.write_bytes(docs_client.docs.library.export("guide"))
-    assert imported(other, file) == source_id, "a newer file of the same source replaces the import"
-    assert [each.text for each in other.search.search(DocsRequest("quokka")).passages] == []
-    assert other.search.search(DocsRequest("wombat")).passages
-    other.library.recrawl("guide", full=False)
-    other.library.crawls.run(source_id)
-    assert other.library.status("guide").state == "READY (last crawl failed)"
-    assert other.search.search(DocsRequest("wombat")).passages, "it cannot be crawled, and keeps its pages"
+    assert import_source(other_docs, file) == source_id, "a newer file of the same source must replace the import"
+    assert [each.text for each in other_docs.search.search(DocsRequest("quokka")).passages] == []
+    assert other_docs.search.search(DocsRequest("wombat")).passages
+    other_docs.library.recrawl("guide", full=False)
+    other_docs.library.crawls.run(source_id)
+    assert other_docs.library.status("guide").state == "READY (last crawl failed)"
+    assert other_docs.search.search(DocsRequest("wombat")).passages, (
+        "an imported source that cannot be crawled must keep its pages"
+    )
 
 
 def test_unfinished_sources_are_not_exported(docs_client: DocsClient) -> None:
@@ -83,7 +85,7 @@ def test_unfinished_sources_are_not_exported(docs_client: DocsClient) -> None:
 PAGE = {"url": "https://x.example/a", "title": "A", "chunks": [["A > B", ["b"], False, "Text.", 0]], "links": []}
 
 
-def exported(*pages: object, **header: object) -> bytes:
+def export_pages(*pages: object, **header: object) -> bytes:
     """Return an exported file of pages, with a valid header except for the given fields."""
     lines = b"\n".join(json.dumps(page).encode() for page in pages)
     fields = {
@@ -100,7 +102,7 @@ def exported(*pages: object, **header: object) -> bytes:
 
 
 def test_valid_file_is_read() -> None:
-    header, (page,) = read_export(exported(PAGE))
+    header, (page,) = read_export(export_pages(PAGE))
     assert (header.name, page.url, page.chunks[0].text) == ("x", "https://x.example/a", "Text.")
 
 
@@ -111,17 +113,17 @@ def test_valid_file_is_read() -> None:
         (b"nothing", "Not an exported source"),
         (gzip.compress(b"{}"), "Not an exported source"),
         (gzip.compress(b"[" * 100_000), "Not an exported source"),
-        (exported(PAGE, digest="0" * 64), "digest"),
-        (exported(PAGE, format="other"), "not known"),
-        (exported(PAGE, format_version=2), "not known"),
-        (exported(PAGE, name=""), "Not an exported source"),
-        (exported(PAGE, name="x" * 201), "Not an exported source"),
-        (exported(PAGE, secret="x"), "Not an exported source"),
-        (exported(PAGE | {"more": 1}), "Not an exported source"),
-        (exported(PAGE | {"chunks": [["A", [], False, "x" * 1_000_001, 0]]}), "Not an exported source"),
-        (exported(PAGE | {"chunks": [["A", [], False, "x", -1]]}), "Not an exported source"),
-        (exported(PAGE | {"url": "javascript:alert(1)"}), "not allowed"),
-        (exported(PAGE | {"url": "file:///etc/passwd"}), "not allowed"),
+        (export_pages(PAGE, digest="0" * 64), "digest"),
+        (export_pages(PAGE, format="other"), "not known"),
+        (export_pages(PAGE, format_version=2), "not known"),
+        (export_pages(PAGE, name=""), "Not an exported source"),
+        (export_pages(PAGE, name="x" * 201), "Not an exported source"),
+        (export_pages(PAGE, secret="x"), "Not an exported source"),
+        (export_pages(PAGE | {"more": 1}), "Not an exported source"),
+        (export_pages(PAGE | {"chunks": [["A", [], False, "x" * 1_000_001, 0]]}), "Not an exported source"),
+        (export_pages(PAGE | {"chunks": [["A", [], False, "x", -1]]}), "Not an exported source"),
+        (export_pages(PAGE | {"url": "javascript:alert(1)"}), "not allowed"),
+        (export_pages(PAGE | {"url": "file:///etc/passwd"}), "not allowed"),
     ],
     ids=range(15),
 )
@@ -133,9 +135,9 @@ def test_hostile_file_is_refused_with_a_reason(data: bytes, reason: str) -> None
 def test_file_that_decompresses_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "MAX_CONTENT_BYTES", 1_000)
     with pytest.raises(SourceError, match="more than 1,000 bytes when decompressed"):
-        read_export(exported(PAGE | {"chunks": [["A", [], False, "x" * 100_000, 0]]}))
+        read_export(export_pages(PAGE | {"chunks": [["A", [], False, "x" * 100_000, 0]]}))
 
 
 def test_invisible_characters_of_a_file_are_removed() -> None:
-    header, (page,) = read_export(exported(PAGE | {"title": "A\u200b\x1b[31m"}, name="x\u202e"))
+    header, (page,) = read_export(export_pages(PAGE | {"title": "A\u200b\x1b[31m"}, name="x\u202e"))
     assert (header.name, page.title) == ("x", "A[31m")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.domains.docs.conftest import DocsClient
 
 
-def write(root: Path, **files: str) -> None:
+def write_folder(root: Path, **files: str) -> None:
     for name, text in files.items():
         path = root / name.replace("__", "/").replace("_", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def write(root: Path, **files: str) -> None:
 
 def test_files_of_every_format_are_read(docs_client: DocsClient) -> None:
     notebook = json.dumps({"cells": [{"cell_type": "markdown", "source": "# Note\n\nquokka notes"}]})
-    write(
+    write_folder(
         docs_client.root,
         a_md="# Guide\n\nquokka guide",
         b_html="<h1>Page</h1><p>quokka page</p>",
@@ -45,7 +45,7 @@ def test_files_of_every_format_are_read(docs_client: DocsClient) -> None:
 
 
 def test_a_folder_has_no_page_limit_unless_one_is_given(docs_client: DocsClient) -> None:
-    write(docs_client.root, **{f"many__p{number}_md": f"# Page {number}\n\nText." for number in range(520)})
+    write_folder(docs_client.root, **{f"many__p{number}_md": f"# Page {number}\n\nText." for number in range(520)})
     status = docs_client.add("many", name="all")
     assert (status.state, status.pages, status.reason) == ("READY", 520, "")
     docs_client.docs.library.remove("all")
@@ -62,14 +62,14 @@ def test_a_folder_has_no_page_limit_unless_one_is_given(docs_client: DocsClient)
 
 
 def test_one_file_can_be_a_source(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
+    write_folder(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
     assert docs_client.add("a.md").pages == 1
 
 
 def test_a_recrawl_reads_changed_files_and_drops_deleted_ones(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta", c_md="# C\n\ngamma")
+    write_folder(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta", c_md="# C\n\ngamma")
     docs_client.add(".")
-    write(docs_client.root, a_md="# A\n\nomega, and longer")
+    write_folder(docs_client.root, a_md="# A\n\nomega, and longer")
     (docs_client.root / "b.md").unlink()
     status = docs_client.recrawl()
     assert (status.pages_done, status.pages_unchanged, status.pages) == (1, 1, 2)
@@ -78,7 +78,7 @@ def test_a_recrawl_reads_changed_files_and_drops_deleted_ones(docs_client: DocsC
 
 @pytest.mark.parametrize("glob", ["[" * 40_000, "*a" * 40_000])
 def test_slow_globs_are_refused(docs_client: DocsClient, glob: str) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha")
+    write_folder(docs_client.root, a_md="# A\n\nalpha")
     with pytest.raises(BadArgument, match="characters"):
         docs_client.add(".", exclude=(glob,))
     with pytest.raises(BadArgument, match="too many"):
@@ -87,19 +87,21 @@ def test_slow_globs_are_refused(docs_client: DocsClient, glob: str) -> None:
 
 
 def test_globs_select_files(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", sub__b_md="# B\n\nbeta", sub__c_txt="gamma", old__d_md="# D\n\ndelta")
+    write_folder(
+        docs_client.root, a_md="# A\n\nalpha", sub__b_md="# B\n\nbeta", sub__c_txt="gamma", old__d_md="# D\n\ndelta"
+    )
     assert docs_client.add(".", include=("*.md",), exclude=("old/*",)).pages == 2
 
 
 def test_api_descriptions_in_a_folder_are_added_to_the_apis(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", api_yaml="openapi: 3.1.0", data_json="{}")
+    write_folder(docs_client.root, a_md="# A\n\nalpha", api_yaml="openapi: 3.1.0", data_json="{}")
     status = docs_client.add(".")
     assert list(docs_client.descriptions.added) == ["api"]
     assert (status.state, status.pages_skipped) == ("READY", 2)
 
 
 def test_an_api_description_is_added_as_an_api_and_not_as_a_source(docs_client: DocsClient) -> None:
-    write(docs_client.root, api_yaml="openapi: 3.1.0")
+    write_folder(docs_client.root, api_yaml="openapi: 3.1.0")
     from deltos.domains.docs.library import NewSource
 
     added = docs_client.docs.library.add(NewSource("api.yaml", "shop", docs_client.root, (docs_client.root,)))
@@ -107,7 +109,7 @@ def test_an_api_description_is_added_as_an_api_and_not_as_a_source(docs_client: 
 
 
 def test_an_invalid_file_is_listed_and_the_others_are_read(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", b_ipynb="{", c_pdf="%PDF nonsense")
+    write_folder(docs_client.root, a_md="# A\n\nalpha", b_ipynb="{", c_pdf="%PDF nonsense")
     status = docs_client.add(".")
     assert status.state == "READY with failures"
     assert {place.url.rpartition("/")[2] for place in status.failures} == {"b.ipynb", "c.pdf"}
@@ -119,8 +121,8 @@ def test_a_folder_without_documents_fails_with_a_reason(docs_client: DocsClient)
     assert (status.state, status.reason) == ("FAILED", "no readable page was found")
 
 
-def test_a_folder_that_was_moved_away_keeps_its_index(docs_client: DocsClient) -> None:
-    write(docs_client.root, docs__a_md="# A\n\nalpha")
+def test_the_index_of_a_folder_that_was_moved_is_kept(docs_client: DocsClient) -> None:
+    write_folder(docs_client.root, docs__a_md="# A\n\nalpha")
     docs_client.add("docs")
     (docs_client.root / "docs").rename(docs_client.root / "elsewhere")
     status = docs_client.recrawl()
@@ -150,7 +152,7 @@ def test_missing_paths_and_empty_addresses_are_refused(docs_client: DocsClient) 
 
 
 def test_a_second_source_of_the_same_name_or_address_is_refused(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
+    write_folder(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
     docs_client.add("a.md", name="guide")
     with pytest.raises(BadArgument, match=r"The name 'guide' is taken by a\.md"):
         docs_client.add("b.md", name="Guide")
@@ -159,7 +161,7 @@ def test_a_second_source_of_the_same_name_or_address_is_refused(docs_client: Doc
 
 
 def test_a_source_without_a_name_gets_a_default_name(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nalpha")
+    write_folder(docs_client.root, a_md="# A\n\nalpha")
     assert docs_client.add("a.md", name="").source.name == "a.md"
     from deltos.domains.docs.library import default_name
 
@@ -170,7 +172,7 @@ def test_a_source_without_a_name_gets_a_default_name(docs_client: DocsClient) ->
 
 def test_included_code_is_part_of_its_page_and_updated_with_it(docs_client: DocsClient, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("secret_quokka = 1\n")
-    write(
+    write_folder(
         docs_client.root,
         docs__guide_md="# Guide\n\nRun it:\n\n{* ../examples/run.py *}\n\n{* ../../outside.py *}\n\n{* ../.env *}\n",
         examples__run_py="def wombat_runner():\n    pass\n",
@@ -182,18 +184,18 @@ def test_included_code_is_part_of_its_page_and_updated_with_it(docs_client: Docs
     assert "```python\ndef wombat_runner():" in found.text
     assert all("quokka" not in passage.text for passage in docs_client.search("quokka"))
     assert docs_client.recrawl("docs").pages_unchanged == 1
-    write(docs_client.root, examples__run_py="def koala_runner():\n    pass\n")
+    write_folder(docs_client.root, examples__run_py="def koala_runner():\n    pass\n")
     docs_client.recrawl("docs")
     assert "koala_runner" in docs_client.search("koala_runner")[0].text
 
 
 def test_a_signature_file_is_skipped(docs_client: DocsClient) -> None:
-    write(docs_client.root, a_md="# A\n\nText.", b_asc="-----BEGIN PGP SIGNATURE-----\n\nquokka\n")
+    write_folder(docs_client.root, a_md="# A\n\nText.", b_asc="-----BEGIN PGP SIGNATURE-----\n\nquokka\n")
     status = docs_client.add(".", name="docs")
     assert (status.pages, status.pages_skipped) == (1, 1)
 
 
-def test_manual_pages_are_read_also_if_compressed_and_other_files_are_skipped(docs_client: DocsClient) -> None:
+def test_manual_pages_are_read_even_if_compressed_and_other_files_are_skipped(docs_client: DocsClient) -> None:
     page = b".TH QUOKKA 1\n.SH OPTIONS\n.TP\n.B \\-f\nFeeds the quokka.\n"
     (docs_client.root / "quokka.1").write_bytes(page)
     wombat = page.replace(b"QUOKKA", b"WOMBAT").replace(b"quokka", b"wombat")
@@ -219,7 +221,9 @@ def test_manual_pages_are_read_also_if_compressed_and_other_files_are_skipped(do
 
 
 def test_templates_are_skipped_and_counted(docs_client: DocsClient) -> None:
-    write(docs_client.root, guide_md="# Guide\n\nquokka guide", templates__t_md="# Templates\n\nquokka templates")
+    write_folder(
+        docs_client.root, guide_md="# Guide\n\nquokka guide", templates__t_md="# Templates\n\nquokka templates"
+    )
     for path in ("_templates/layout.html", "_templates/autosummary/class.rst", "theme/_layouts/page.html"):
         (docs_client.root / "docs" / path).parent.mkdir(parents=True, exist_ok=True)
         (docs_client.root / "docs" / path).write_text("{{ quokka }}\n")
@@ -232,8 +236,6 @@ def test_templates_are_skipped_and_counted(docs_client: DocsClient) -> None:
     )
     assert not [url for url in docs_client.cited("quokka") if "/_" in url]
     (docs_client.root / "docs" / "_templates" / "layout.html").write_text("{{ quokka }} {{ wombat }}\n")
-    docs_client.cited(
-        "quokka"
-    )  # the query compares the folder with the disk; a changed template does not start a crawl
+    docs_client.cited("quokka")  # a search compares the folder with the disk; a changed template does not start a crawl
     assert docs_client.docs.library.status("docs").pages_done == status.pages_done
     assert docs_client.recrawl("docs").skipped == status.skipped

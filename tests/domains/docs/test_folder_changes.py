@@ -22,26 +22,26 @@ def guide(docs_client: DocsClient, **files: str) -> Path:
     return write_files(docs_client.root / "guide", {f"{name}.md": text for name, text in files.items()})
 
 
-def texts(docs_client: DocsClient, query: str = QUESTION) -> str:
+def search_texts(docs_client: DocsClient, query: str = QUESTION) -> str:
     return "\n".join(passage.text for passage in docs_client.search(query, source="guide"))
 
 
-def note(docs_client: DocsClient, query: str = QUESTION) -> str:
+def search_note(docs_client: DocsClient, query: str = QUESTION) -> str:
     return docs_client.docs.search.search(DocsRequest(query)).note
 
 
 def test_edits_new_files_and_deletions_affect_the_next_search(docs_client: DocsClient) -> None:
     folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n", z="# Other\n\nNothing to say.\n")
     docs_client.add(str(folder), "guide")
-    assert "30 seconds" in texts(docs_client)
+    assert "30 seconds" in search_texts(docs_client)
     guide(docs_client, a="# Waiting\n\nThe frobnicator waits 95 seconds.\n")
-    assert "95 seconds" in texts(docs_client)
-    assert "30 seconds" not in texts(docs_client)
+    assert "95 seconds" in search_texts(docs_client)
+    assert "30 seconds" not in search_texts(docs_client)
     guide(docs_client, b="# Sprockets\n\nA sprocket is calibrated by turning it.\n")
-    assert "turning it" in texts(docs_client, "how is a sprocket calibrated")
+    assert "turning it" in search_texts(docs_client, "how is a sprocket calibrated")
     (folder / "a.md").unlink()
-    assert "frobnicator" not in texts(docs_client)
-    assert note(docs_client) == ""
+    assert "frobnicator" not in search_texts(docs_client)
+    assert search_note(docs_client) == ""
 
 
 def test_unchanged_files_are_not_read_again(docs_client: DocsClient) -> None:
@@ -52,7 +52,7 @@ def test_unchanged_files_are_not_read_again(docs_client: DocsClient) -> None:
     docs_client.time.seconds = 4e9  # later than the times of all files
     docs_client.recrawl("guide")
     crawled = docs_client.docs.library.status("guide").source.generation
-    texts(docs_client)
+    search_texts(docs_client)
     assert docs_client.docs.library.status(source.id).source.generation == crawled
 
 
@@ -62,40 +62,42 @@ def test_a_page_that_includes_a_changed_file_is_read_again(docs_client: DocsClie
         {"a.rst": "Waiting\n=======\n\n.. include:: part.inc\n", "part.inc": "It waits 30 seconds.\n"},
     )
     docs_client.add(str(folder), "guide")
-    assert "30 seconds" in texts(docs_client, "waiting")
+    assert "30 seconds" in search_texts(docs_client, "waiting")
     (folder / "part.inc").write_text("It waits 95 seconds.\n")
-    assert "95 seconds" in texts(docs_client, "waiting")
+    assert "95 seconds" in search_texts(docs_client, "waiting")
 
 
-def test_a_missing_folder_has_a_note(docs_client: DocsClient) -> None:
+def test_a_missing_folder_is_reported_in_a_note(docs_client: DocsClient) -> None:
     folder = guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")
     docs_client.add(str(folder), "guide")
     (folder / "a.md").unlink()
-    assert "30 seconds" in texts(docs_client)
-    assert "guide has no readable files any more; results are from its old index" in note(docs_client)
+    assert "30 seconds" in search_texts(docs_client)
+    assert "guide has no readable files any more; results are from its old index" in search_note(docs_client)
     folder.rmdir()
-    assert "guide has no readable files any more" in note(docs_client)
+    assert "guide has no readable files any more" in search_note(docs_client)
 
 
-def test_a_comparison_that_takes_too_long_has_a_note(docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_that_takes_too_long_is_reported_in_a_note(
+    docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     docs_client.add(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
     monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
-    assert "guide is too large to check for changes; recrawl_source updates it" in note(docs_client)
+    assert "guide is too large to check for changes; recrawl_source updates it" in search_note(docs_client)
 
 
 def test_a_newly_added_folder_is_read_before_the_answer(docs_client: DocsClient) -> None:
     docs_client.begin(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
-    assert "30 seconds" in texts(docs_client)
+    assert "30 seconds" in search_texts(docs_client)
 
 
-def test_a_source_that_is_still_being_read_has_a_note(docs_client: DocsClient) -> None:
+def test_a_source_that_is_still_being_read_is_reported_in_a_note(docs_client: DocsClient) -> None:
     source_id = docs_client.begin(
         str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide"
     )
     with docs_client.store.sources.try_lock(source_id) as lock:
         assert lock
         docs_client.docs.library._changes_seconds = 0.1
-        assert "Note: guide is still being crawled; this answer may miss its pages." in note(docs_client)
+        assert "Note: guide is still being crawled; this answer may miss its pages." in search_note(docs_client)
     docs_client.docs.library._changes_seconds = 60.0
     docs_client.docs.library.crawls.wait(source_id)
-    assert note(docs_client) == ""
+    assert search_note(docs_client) == ""

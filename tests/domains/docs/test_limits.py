@@ -9,7 +9,7 @@ import pytest
 from deltos.domains.docs.crawl import MAX_STOPPED_PAGES
 from deltos.errors import ParserStopped
 from deltos.isolated_parser import IsolatedParser, limits_for
-from tests.domains.docs.test_website import page
+from tests.domains.docs.test_website import html_page
 from tests.pdfs import repeated_pdf
 
 if TYPE_CHECKING:
@@ -28,24 +28,24 @@ REASONS = {
 def test_a_page_over_its_limits_is_reported_and_not_retried_until_it_changes(
     docs_client: DocsClient, site: Site, poison: str
 ) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html", "bad.html"))
-    site.html("/a.html", page("A", "Alpha text."))
-    site.html("/bad.html", page("Bad", f"{poison} text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html", "bad.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
+    site.html("/bad.html", html_page("Bad", f"{poison} text."))
     docs_client.add(site.url)
     attempts = docs_client.attempts()
     for status in (docs_client.docs.library.status("site"), docs_client.recrawl(), docs_client.recrawl(full=True)):
         assert (status.state, status.pages) == ("READY with failures", 2)
         assert [(place.url, place.reason) for place in status.failures] == [(f"{site.url}/bad.html", REASONS[poison])]
     assert docs_client.attempts() == attempts
-    site.html("/bad.html", page("Bad", "Harmless text."))
+    site.html("/bad.html", html_page("Bad", "Harmless text."))
     assert (docs_client.recrawl().state, docs_client.cited("harmless")) == ("READY", [f"{site.url}/bad.html#top"])
 
 
 def test_a_page_that_becomes_hostile_keeps_its_old_text(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     docs_client.add(site.url)
-    site.html("/a.html", page("A", "poison-die"))
+    site.html("/a.html", html_page("A", "poison-die"))
     status = docs_client.recrawl()
     assert (status.state, status.pages) == ("READY with failures", 2)
     assert docs_client.cited("alpha") == [f"{site.url}/a.html#top"]
@@ -73,8 +73,8 @@ def test_one_failing_file_of_a_batch_does_not_affect_the_others(docs_client: Doc
     ],
 )
 def test_an_unreadable_list_of_pages_is_reported(docs_client: DocsClient, site: Site, path: str, text: str) -> None:
-    site.html("/", page("Start", "Welcome.", "a.html"))
-    site.html("/a.html", page("A", "Alpha text."))
+    site.html("/", html_page("Start", "Welcome.", "a.html"))
+    site.html("/a.html", html_page("A", "Alpha text."))
     site.text(path, text)
     docs_client.add(site.url)
     attempts = docs_client.attempts()
@@ -87,7 +87,7 @@ def test_an_unreadable_list_of_pages_is_reported(docs_client: DocsClient, site: 
 
 
 def test_an_unreadable_robots_txt_allows_nothing(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome."))
+    site.html("/", html_page("Start", "Welcome."))
     site.text("/robots.txt", "User-agent: *\nDisallow: /poison-die\n")
     status = docs_client.add(site.url)
     assert (status.state, status.pages) == ("FAILED", 0)
@@ -98,8 +98,8 @@ def test_an_unreadable_robots_txt_allows_nothing(docs_client: DocsClient, site: 
 
 def test_robots_txt_with_many_agents_and_paths_is_read_in_time(docs_client: DocsClient, site: Site) -> None:
     """A parser that stored every path for every agent would take time for 25 million pairs; only our rules are stored."""
-    site.html("/", page("Start", "Welcome.", "/a"))
-    site.html("/a", page("Secret", "Not for us."))
+    site.html("/", html_page("Start", "Welcome.", "/a"))
+    site.html("/a", html_page("Secret", "Not for us."))
     agents = "".join(f"User-agent: agent{number}\n" for number in range(5_000))
     site.text("/robots.txt", f"{agents}User-agent: deltos\n" + "Disallow: /a\n" * 5_000)
     status = docs_client.add(site.url)
@@ -116,9 +116,9 @@ def test_a_slow_pdf_file_is_stopped_at_its_limit(docs_client: DocsClient) -> Non
 
 def test_a_source_with_many_pages_over_limits_is_abandoned(docs_client: DocsClient, site: Site) -> None:
     names = [f"{number}.html" for number in range(MAX_STOPPED_PAGES + 10)]
-    site.html("/", page("Start", "Welcome.", *names))
+    site.html("/", html_page("Start", "Welcome.", *names))
     for name in names:
-        site.html(f"/{name}", page(name, f"poison-die {name}"))
+        site.html(f"/{name}", html_page(name, f"poison-die {name}"))
     status = docs_client.add(site.url)
     assert (status.state, status.reason) == ("FAILED", "20 pages exceeded the limits on parsing time or memory")
     assert len(status.failures) == MAX_STOPPED_PAGES

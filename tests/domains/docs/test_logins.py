@@ -26,7 +26,7 @@ SECRET = "s3cret-of-the-wiki"
 
 @pytest.fixture
 def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site that requires the configured header and repeats it in its pages; the variable with the header is set."""
+    """A site that requires the configured header and repeats it in its pages; its environment variable is set."""
     monkeypatch.setenv("DELTOS_AUTH_WIKI", f"{site.url} Authorization: Bearer {SECRET}\nX-Team: docs-team")
 
     def page(headers: dict[str, str]) -> Page:
@@ -40,31 +40,31 @@ def wiki(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 @pytest.fixture
-def pages(wiki: Site, docs_client: DocsClient) -> DocsClient:
+def wiki_client(wiki: Site, docs_client: DocsClient) -> DocsClient:
     """A library that was opened after the variable was set."""
     return docs_client
 
 
 def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
-    pages: DocsClient, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    wiki_client: DocsClient, wiki: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with serving() as elsewhere:
         elsewhere.html(f"/?from={SECRET}", "<h1>Elsewhere</h1><p>Other words.</p>")
         wiki.redirect("/away", f"{elsewhere.url}/?from={SECRET}")
-        status = pages.add(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
+        status = wiki_client.add(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
         assert status.state == "READY"
-        [passage] = pages.search("zebra setting")
+        [passage] = wiki_client.search("zebra setting")
         assert passage.text.startswith("The zebra setting. You sent [hidden].")
         assert wiki.request_headers["/"]["x-team"] == "docs-team"
         assert [name for asked in elsewhere.request_headers.values() for name in asked if name == "authorization"] == []
-    for roots, is_seen in (((pages.root,), True), ((tmp_path / "other",), False)):
-        with confined(Confinement(roots, {})):  # a token for some projects
-            assert bool(pages.docs.library.sources()) == is_seen
+    for roots, is_seen in (((wiki_client.root,), True), ((tmp_path / "other",), False)):
+        with confined(Confinement(roots, {})):  # a token with access to some projects only
+            assert bool(wiki_client.docs.library.sources()) == is_seen
             with pytest.raises(
                 Forbidden, match="Tokens for selected projects"
-            ):  # the page is not fetched with hidden credentials again
-                pages.add(f"{wiki.url}/again", auth="DELTOS_AUTH_WIKI")
+            ):  # the page is not requested with stored credentials again
+                wiki_client.add(f"{wiki.url}/again", auth="DELTOS_AUTH_WIKI")
     kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
     assert b"DELTOS_AUTH_WIKI" in kept
@@ -72,24 +72,26 @@ def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
     assert SECRET not in repr(status)
 
 
-def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(pages: DocsClient, wiki: Site) -> None:
+def test_credentials_come_from_their_own_variables_and_go_to_their_own_host(
+    wiki_client: DocsClient, wiki: Site
+) -> None:
     with serving() as elsewhere:
         with pytest.raises(BadArgument, match=r"DELTOS_AUTH_WIKI is not for 127.0.0.1") as refused:
-            pages.begin(f"{elsewhere.url}/", auth="DELTOS_AUTH_WIKI")
+            wiki_client.begin(f"{elsewhere.url}/", auth="DELTOS_AUTH_WIKI")
         assert SECRET not in str(refused.value)
         assert not elsewhere.asked
     for name, why in (("PATH", "begins with"), ("DELTOS_AUTH_OTHER", "is not set"), ("netrc", "No netrc file")):
         with pytest.raises(BadArgument, match=why):
-            pages.begin(f"{wiki.url}/", auth=name)
-    assert pages.add(f"{wiki.url}/").reason.startswith("HTTP 401")
+            wiki_client.begin(f"{wiki.url}/", auth=name)
+    assert wiki_client.add(f"{wiki.url}/").reason.startswith("HTTP 401")
 
 
 def test_a_crawl_without_its_configured_login_fails_with_a_reason(
-    pages: DocsClient, wiki: Site, tmp_path: Path
+    wiki_client: DocsClient, wiki: Site, tmp_path: Path
 ) -> None:
-    source_id = pages.begin(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
-    object.__setattr__(pages.docs.library.crawls.opener, "logins", Logins())
-    status = pages.crawl(source_id)
+    source_id = wiki_client.begin(f"{wiki.url}/", auth="DELTOS_AUTH_WIKI")
+    object.__setattr__(wiki_client.docs.library.crawls.opener, "logins", Logins())
+    status = wiki_client.crawl(source_id)
     assert (status.state, status.reason.partition(".")[0]) == (
         "FAILED",
         "DELTOS_AUTH_WIKI is not set in the environment of Deltos",

@@ -10,7 +10,7 @@ from deltos.domains.docs.node_api import PublicNames, describe_declarations
 from deltos.domains.docs.node_comment import split_comment
 from deltos.domains.docs.node_imports import PackageImport
 from deltos.markup.model import Trait
-from tests.domains.docs.test_packages import npm_install
+from tests.domains.docs.test_packages import install_npm_package
 
 if TYPE_CHECKING:
     from deltos.markup.model import Section
@@ -50,7 +50,7 @@ MANIFEST: dict[str, object] = {
     ],
 )
 def test_a_passage_shows_the_import_that_users_write(docs_client: DocsClient, question: str, statement: str) -> None:
-    npm_install(docs_client.root, "kit", MANIFEST, KIT)
+    install_npm_package(docs_client.root, "kit", MANIFEST, KIT)
     docs_client.add("npm:kit", name="kit")
     assert statement in docs_client.search(question)[0].text
 
@@ -61,14 +61,14 @@ def test_importable_functions_rank_before_internal_ones_and_option_types(docs_cl
         "index.d.ts": 'export { paint } from "./paint";\n',
         "paint.d.ts": f"{comment_text}export declare function paintInside(): void;\n{comment_text}export declare function paint(): void;\n",
     }
-    npm_install(docs_client.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
+    install_npm_package(docs_client.root, "brush", {"version": "1.0.0", "types": "index.d.ts"}, files)
     docs_client.add("npm:brush", name="brush")
     anchors = [found.anchors[0] for found in docs_client.search("paints the fence in a colour")]
     assert anchors == ["paint", "paintInside"]
     assert docs_client.search("paintInside")[0].anchors[0] == "paintInside"
 
 
-def described(source: str, public: PublicNames | None = None) -> dict[str, Section]:
+def describe_definitions(source: str, public: PublicNames | None = None) -> dict[str, Section]:
     sections = describe_declarations("a.d.ts", source.encode(), public or PublicNames({}, {})).sections
     return {section.anchors[0]: section for section in sections if section.is_definition}
 
@@ -84,14 +84,14 @@ def described(source: str, public: PublicNames | None = None) -> dict[str, Secti
     ],
 )
 def test_traits_that_lower_the_rank_are_detected(source: str, name: str, traits: Trait) -> None:
-    assert described(source)[name].traits == traits
+    assert describe_definitions(source)[name].traits == traits
 
 
 def test_a_declaration_is_shown_up_to_its_closing_bracket() -> None:
     source = (
         "export declare const pick: <T>(\n  a: { b: T },\n  c: (d: T) => T,\n) => T;\nexport declare const next: 1;\n"
     )
-    text = described(source)["pick"].blocks[-1].text
+    text = describe_definitions(source)["pick"].blocks[-1].text
     assert text.split("\n")[1:-1] == source.split("\n")[:4]
 
 
@@ -113,7 +113,7 @@ def test_a_declaration_is_shown_up_to_its_closing_bracket() -> None:
         ("/** never closed\na;", "never closed", "a;"),
     ],
 )
-def test_comment_marks_are_removed_and_examples_are_kept(source: str, comment: str, code: str) -> None:
+def test_comment_markers_are_removed_and_examples_are_kept(source: str, comment: str, code: str) -> None:
     comment_text, lines = split_comment(source.split("\n"))
     assert (comment_text, "\n".join(lines)) == (comment, code)
 
@@ -144,7 +144,7 @@ export declare function email(): Email;
 export declare function email(message: string): Email;
 export declare function other(): void;
 """
-    found = described(source)
+    found = describe_definitions(source)
     assert list(found) == ["email", "other"]
     assert [block.text for block in found["email"].blocks] == [
         "Checks an address.\n@param message The message.",
@@ -158,7 +158,7 @@ def test_a_long_type_is_one_passage_and_methods_of_a_long_interface_are_separate
     source = (
         f"export type Options = {{\n{fields}}} & More;\n/** Told. */\nexport interface Many {{\n{fields}{method}}}\n"
     )
-    found = described(source)
+    found = describe_definitions(source)
     assert "field39: string;\n} & More;" in found["Options"].blocks[-1].text
     assert found["Many.run"].blocks[0].text == "Runs it."
     assert found["Many"].blocks[-1].text == f"```typescript\nexport interface Many {{\n{fields}}}\n```"
@@ -166,13 +166,15 @@ def test_a_long_type_is_one_passage_and_methods_of_a_long_interface_are_separate
 
 def test_a_long_comment_does_not_truncate_the_declaration() -> None:
     comment = "".join(f" * Line {number}.\n" for number in range(100))
-    found = described(f"/**\n{comment} */\nexport declare function parse<T>(\n  text: string,\n): Result<T>;\n")
+    found = describe_definitions(
+        f"/**\n{comment} */\nexport declare function parse<T>(\n  text: string,\n): Result<T>;\n"
+    )
     assert "export declare function parse<T>(\n  text: string,\n): Result<T>;" in found["parse"].blocks[-1].text
 
 
 def test_region_markers_of_editors_are_not_comments() -> None:
     source = "//#region src/kit.d.ts\n/** Told. */\nexport declare function f(): void;\n//#endregion\n"
-    assert described(source)["f"].blocks[0].text == "Told."
+    assert describe_definitions(source)["f"].blocks[0].text == "Told."
 
 
 def test_a_definition_that_is_also_exported_under_an_old_name_keeps_its_own_name() -> None:
@@ -183,19 +185,21 @@ def test_a_definition_that_is_also_exported_under_an_old_name_keeps_its_own_name
         {"BadOption": ["WrongOption"], "Inner": ["Outer"]},
         {"BadOption": PackageImport("kit", "", "BadOption"), "Inner": PackageImport("kit", "", "Outer")},
     )
-    found = described(source, public)
+    found = describe_definitions(source, public)
     assert found["BadOption"].path[-1] == "BadOption"
     assert found["BadOption"].anchors == ("BadOption", "WrongOption")
     assert found["Outer"].anchors == ("Outer", "Inner")
 
 
 def test_declarations_in_dependencies_of_a_types_package_are_read(docs_client: DocsClient) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root, "web", {"version": "1.0.0", "main": "main.js"}, {"main.js": "module.exports = () => {};"}
     )
     types = {"index.d.ts": 'import * as core from "web-core";\ndeclare function web(): core.App;\nexport = web;\n'}
-    npm_install(docs_client.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types)
+    install_npm_package(
+        docs_client.root, "@types/web", {"version": "1.0.0", "dependencies": {"@types/web-core": "*"}}, types
+    )
     core = {"index.d.ts": "export interface App {\n  /** Serves on a port. */\n  listen(port: number): void;\n}\n"}
-    npm_install(docs_client.root, "@types/web-core", {"version": "1.0.0"}, core)
+    install_npm_package(docs_client.root, "@types/web-core", {"version": "1.0.0"}, core)
     docs_client.add("npm:web", name="web")
     assert "listen(port: number)" in docs_client.search("serves on a port")[0].text

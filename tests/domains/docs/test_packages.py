@@ -80,7 +80,7 @@ declare function _hidden(): void;
 """
 
 
-def install(
+def install_distribution(
     project: Path, files: dict[str, str], metadata: str = "", name: str = "web_kit", version: str = "2.1.0"
 ) -> None:
     packages = project / ".venv/lib/python3.11/site-packages"
@@ -97,7 +97,7 @@ def install(
 
 
 def web_kit(project: Path) -> None:
-    install(
+    install_distribution(
         project,
         {
             "web_kit/__init__.py": "from ._client import Client\nfrom .tools import *\nfrom ._star import *\n",
@@ -143,7 +143,7 @@ def test_a_class_is_documented_under_its_public_name_with_signatures_and_example
     assert all("_private" not in passage.text for passage in docs_client.search("private hidden"))
 
 
-def upgrade(project: Path, version: str) -> None:
+def upgrade_distribution(project: Path, version: str) -> None:
     info = next((project / ".venv").rglob("web_kit-*.dist-info"))
     former = info.name.removesuffix(".dist-info").rpartition("-")[2]
     renamed = info.rename(info.with_name(f"web_kit-{version}.dist-info"))
@@ -154,9 +154,9 @@ def upgrade(project: Path, version: str) -> None:
 def test_a_newly_installed_version_replaces_the_old_one_before_the_next_search(
     docs_client: DocsClient,
 ) -> None:
-    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    install_distribution(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     docs_client.add("pypi:web_kit")
-    upgrade(docs_client.root, "3.0.0")
+    upgrade_distribution(docs_client.root, "3.0.0")
     module = next((docs_client.root / ".venv").rglob("web_kit/__init__.py"))
     module.write_text('def new():\n    """Modern words."""\n')
     assert docs_client.cited("modern words") == ["pypi:web-kit@3.0.0/web_kit/__init__.py#web_kit.new"]
@@ -164,11 +164,11 @@ def test_a_newly_installed_version_replaces_the_old_one_before_the_next_search(
 
 
 def test_a_source_is_not_updated_if_another_source_has_the_installed_version(docs_client: DocsClient) -> None:
-    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    install_distribution(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     docs_client.add("pypi:web_kit", name="first")
-    upgrade(docs_client.root, "3.0.0")
+    upgrade_distribution(docs_client.root, "3.0.0")
     elsewhere = docs_client.root / "other"
-    install(elsewhere, {"web_kit/__init__.py": 'def new():\n    """Modern words."""\n'}, version="3.0.0")
+    install_distribution(elsewhere, {"web_kit/__init__.py": 'def new():\n    """Modern words."""\n'}, version="3.0.0")
     added = docs_client.docs.library.add(NewSource("pypi:web_kit", "second", elsewhere, (elsewhere,)))
     docs_client.crawl(added.sources[0].id)
     found = docs_client.docs.search.search(DocsRequest("ancient words"))
@@ -176,16 +176,16 @@ def test_a_source_is_not_updated_if_another_source_has_the_installed_version(doc
 
 
 def test_a_recrawl_reads_a_newly_installed_version(docs_client: DocsClient) -> None:
-    install(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
+    install_distribution(docs_client.root, {"web_kit/__init__.py": 'def old():\n    """Ancient words."""\n'})
     docs_client.add("pypi:web_kit")
-    upgrade(docs_client.root, "3.0.0")
+    upgrade_distribution(docs_client.root, "3.0.0")
     status = docs_client.recrawl()
     assert status.source.version == "3.0.0"
     assert docs_client.cited("ancient")[0].startswith("pypi:web-kit@3.0.0/")
 
 
 def test_unchanged_packages_are_not_read_again(docs_client: DocsClient) -> None:
-    install(docs_client.root, {"web_kit/__init__.py": '"""Doc."""\n', "web_kit/a.py": '"""Alpha."""\n'})
+    install_distribution(docs_client.root, {"web_kit/__init__.py": '"""Doc."""\n', "web_kit/a.py": '"""Alpha."""\n'})
     docs_client.add("pypi:web_kit")
     assert docs_client.recrawl().pages_unchanged == 2
 
@@ -200,7 +200,7 @@ def test_a_package_that_is_not_installed_is_an_error_with_the_searched_folders(d
         docs_client.add("npm:nothing")
 
 
-def test_a_distribution_without_record_or_metadata_is_handled(tmp_path: Path) -> None:
+def test_a_distribution_without_record_or_metadata_causes_no_failure(tmp_path: Path) -> None:
     info = tmp_path / "venv/lib/python3.12/site-packages/odd-1.0.dist-info"
     info.mkdir(parents=True)
     with pytest.raises(SourceError, match="METADATA"):
@@ -225,7 +225,7 @@ def test_modules_have_their_import_names(path: str, name: str) -> None:
     assert module_name(path) == name
 
 
-def npm_install(project: Path, name: str, manifest: dict[str, object], files: dict[str, str]) -> None:
+def install_npm_package(project: Path, name: str, manifest: dict[str, object], files: dict[str, str]) -> None:
     folder = project / "node_modules" / name
     for path, text in {"package.json": json.dumps({"name": name, **manifest}), **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def npm_install(project: Path, name: str, manifest: dict[str, object], files: di
 
 
 def test_an_npm_package_provides_its_readme_and_exported_declarations(docs_client: DocsClient) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "@scope/kit",
         {"version": "4.5.6", "exports": {".": {"import": {"types": "./dist/index.d.ts"}}}},
@@ -258,7 +258,7 @@ def test_an_npm_package_provides_its_readme_and_exported_declarations(docs_clien
 
 def test_large_declarations_are_split_by_members(docs_client: DocsClient) -> None:
     members = "\n".join(f"  /** Does thing{n}. */\n  method{n}(): void;" for n in range(60))
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "big",
         {"version": "1.0.0", "types": "index.d.ts"},
@@ -269,7 +269,7 @@ def test_large_declarations_are_split_by_members(docs_client: DocsClient) -> Non
 
 
 def test_a_package_without_types_is_read_from_its_main_file(docs_client: DocsClient) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "plain",
         {"version": "1.0.0", "main": "main.js"},
@@ -321,7 +321,7 @@ def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
 ) -> None:
     web_kit(docs_client.root)
     for name in ("@scope/kit", "zod"):
-        npm_install(docs_client.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
+        install_npm_package(docs_client.root, name, {"version": "1.0.0"}, {"README.md": "# Kit"})
     with pytest.raises(NotFound, match=message.replace("(", r"\(")):
         docs_client.begin(address)
 
@@ -340,11 +340,11 @@ def test_invalid_dependency_files_are_refused(tmp_path: Path, name: str, text: s
         direct_dependencies(tmp_path, InlineParser())
 
 
-def test_a_public_name_of_an_installed_package_is_found_without_adding_it(
+def test_a_public_name_of_an_installed_package_is_found_although_the_package_was_not_added(
     tmp_path: Path, parser: IsolatedParser
 ) -> None:
     web_kit(tmp_path)
-    install(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
+    install_distribution(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
     found = find_definition("web_kit.Client.get", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:web-kit@2.1.0/web_kit/_client.py"
@@ -373,7 +373,7 @@ def test_a_name_re_exported_through_private_packages_has_its_public_name(
         "core/_sync/pool.py": 'class Pool:\n    """Keeps connections."""\n\n    def close(self) -> None: ...\n',
         "core/_sync/hidden.py": "class Secret: ...\n",
     }
-    install(tmp_path, files, name="core", version="3")
+    install_distribution(tmp_path, files, name="core", version="3")
     found = find_definition("core.ConnectionPool", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:core@3/core/_sync/pool.py"
@@ -389,7 +389,7 @@ def test_a_name_re_exported_by_a_star_import_has_its_public_name(tmp_path: Path,
         "arrays/_core/numeric.py": 'def sort(a):\n    """Sorts."""\n\ndef helper(a): ...\n',
         "arrays/_core/other.py": "def more(a): ...\n",
     }
-    install(tmp_path, files, name="arrays", version="2")
+    install_distribution(tmp_path, files, name="arrays", version="2")
     found = find_definition("arrays.sort", tmp_path, parser=parser)
     assert found is not None
     assert found.origin == "pypi:arrays@2/arrays/_core/numeric.py"
@@ -406,14 +406,14 @@ def test_names_re_exported_from_other_packages_are_documented_under_their_public
         "star/glider.py": 'class Glider:\n    """Glides at dusk."""\n',
         "star/unused.py": 'def unused():\n    """Unwanted numbat."""\n',
     }
-    install(docs_client.root, star, name="star_kit", version="7")
+    install_distribution(docs_client.root, star, name="star_kit", version="7")
     fast = {
         "fast/__init__.py": "from .listed import Glider\nfrom star import status as status\nfrom star.unused import unused\nimport os as os\n",
         "fast/animals.py": "from star import Wombat as Marsupial\nfrom star import Wombat as Wombat\nfrom os import path as path\n",
         "fast/far/away.py": "from star import Wombat as Wombat\n",
         "fast/listed.py": 'from star.glider import Glider\n\n__all__ = ["Glider"]\n',
     }
-    install(docs_client.root, fast, name="fast", version="1")
+    install_distribution(docs_client.root, fast, name="fast", version="1")
     status = docs_client.add("pypi:fast")
     assert status.failures == ()
     assert docs_client.cited("digs at night") == ["pypi:fast@1/star/_inner.py#fast.animals.Wombat"]
@@ -426,14 +426,14 @@ def test_names_re_exported_from_other_packages_are_documented_under_their_public
     assert "Digs at night." in found.text
 
 
-def test_a_star_import_takes_the_names_in_all(tmp_path: Path, parser: IsolatedParser) -> None:
+def test_a_star_import_binds_the_names_in_all(tmp_path: Path, parser: IsolatedParser) -> None:
     module = 'def send(a):\n    """Sends."""\n\nclass Stream: ...\n'
     files = {
         "mails/__init__.py": "from ._lists import *\nfrom ._grows import *\n",
         "mails/_lists.py": f"__all__ = ['send']\n{module}",
         "mails/_grows.py": "__all__ = ['one']\n__all__ += others()\ndef one(): ...\ndef two(): ...\n",
     }
-    install(tmp_path, files, name="mails", version="1")
+    install_distribution(tmp_path, files, name="mails", version="1")
     known = [find_definition(f"mails.{name}", tmp_path, parser=parser) for name in ("send", "one", "two")]
     assert None not in known
     assert find_definition("mails.Stream", tmp_path, parser=parser) is None
@@ -442,7 +442,7 @@ def test_a_star_import_takes_the_names_in_all(tmp_path: Path, parser: IsolatedPa
 def test_prose_answers_questions_and_declarations_answer_names(
     docs_client: DocsClient,
 ) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "kit",
         {"version": "1.0.0", "types": "./index.d.ts"},
@@ -474,7 +474,7 @@ def names_with_definition(docs_client: DocsClient, *names: str) -> list[str]:
 
 
 def test_every_form_of_an_exported_declaration_is_found_by_its_name(docs_client: DocsClient) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "forms",
         {"version": "1.0.0", "types": "index.d.ts"},
@@ -510,15 +510,15 @@ def test_declarations_for_import_and_require_are_read_once_and_completely(docs_c
     exports = {
         f"./f{n}": {"require": {"types": f"./f{n}.d.cts"}, "import": {"types": f"./f{n}.d.ts"}} for n in range(450)
     }
-    npm_install(docs_client.root, "many", {"version": "1.0.0", "exports": exports}, many)
+    install_npm_package(docs_client.root, "many", {"version": "1.0.0", "exports": exports}, many)
     status = docs_client.add("npm:many", name="many")
     assert (status.pages, status.reason) == (450, "")
     assert names_with_definition(docs_client, "f0", "f449") == ["f0", "f449"]
 
 
-def test_declarations_for_require_in_another_form_are_read_once(docs_client: DocsClient) -> None:
+def test_declarations_for_require_in_another_syntax_are_read_once(docs_client: DocsClient) -> None:
     exports = {".": {"require": {"types": "./index.d.cts"}, "import": {"types": "./index.d.ts"}}}
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "forms",
         {"version": "1.0.0", "exports": exports},
@@ -533,7 +533,7 @@ def test_declarations_for_require_in_another_form_are_read_once(docs_client: Doc
 
 def test_exported_sources_with_declarations_are_not_read(docs_client: DocsClient) -> None:
     exports = {".": {"@lamp/source": "./src/index.ts", "types": "./index.d.ts", "default": "./index.js"}}
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "lamp",
         {"version": "1.0.0", "exports": exports},
@@ -547,7 +547,7 @@ def test_exported_sources_with_declarations_are_not_read(docs_client: DocsClient
 
 
 def test_declarations_are_found_through_export_patterns_and_next_to_code(docs_client: DocsClient) -> None:
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "parts",
         {"version": "1.0.0", "exports": {"./parts/*": {"types": "./dist/parts/*.d.mts"}, "./side": "./side.mjs"}},
@@ -564,27 +564,33 @@ def test_declarations_are_found_through_export_patterns_and_next_to_code(docs_cl
 
 def test_re_exported_packages_and_declarations_of_other_packages_are_read(docs_client: DocsClient) -> None:
     entry: dict[str, object] = {"version": "2.0.0", "types": "index.d.ts"}
-    npm_install(
+    install_npm_package(
         docs_client.root, "shell", entry, {"index.d.ts": 'export * from "@kit/core";\nimport { x } from "other";\n'}
     )
-    npm_install(docs_client.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"})
-    npm_install(docs_client.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"})
+    install_npm_package(
+        docs_client.root, "@kit/core", entry, {"index.d.ts": "export declare function fromCore(): void;\n"}
+    )
+    install_npm_package(
+        docs_client.root, "other", entry, {"index.d.ts": "export declare function fromOther(): void;\n"}
+    )
     docs_client.add("npm:shell", name="shell")
     assert names_with_definition(docs_client, "fromCore", "fromOther") == ["fromCore"]
-    npm_install(
+    install_npm_package(
         docs_client.root,
         "untyped",
         {"version": "1.0.0", "main": "main.js"},
         {"main.js": "exports.go = function () {};"},
     )
-    npm_install(docs_client.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"})
+    install_npm_package(
+        docs_client.root, "@types/untyped", entry, {"index.d.ts": "export declare function typedGo(): void;\n"}
+    )
     docs_client.add("npm:untyped", name="untyped")
     assert docs_client.cited("typedGo")[0] == "npm:@types/untyped@2.0.0/index.d.ts#typedGo"
 
 
 def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(docs_client: DocsClient) -> None:
     runner = 'class CliRunner:\n    """Runs commands in tests of wombats."""\n'
-    install(
+    install_distribution(
         docs_client.root, {"kit/__init__.py": "", "kit/testing.py": runner, "kit/tests/test_kit.py": runner}, name="kit"
     )
     docs_client.add("pypi:kit")
@@ -594,7 +600,7 @@ def test_public_test_helpers_are_documented_but_a_package_s_own_tests_are_not(do
 def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) -> None:
     exports = {f"./{n}/*": {"types": f"./d{n}/*.d.ts"} for n in range(205)}
     files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
-    npm_install(docs_client.root, "wild", {"version": "1.0.0", "exports": exports}, files)
+    install_npm_package(docs_client.root, "wild", {"version": "1.0.0", "exports": exports}, files)
     status = docs_client.add("npm:wild", name="wild")
     assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns are read"]
     assert names_with_definition(docs_client, "first") == ["first"]
@@ -602,7 +608,9 @@ def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) 
 
 def test_an_empty_module_has_no_passage(docs_client: DocsClient) -> None:
     run = "def run():\n    'Runs a wombat.'\n"
-    install(docs_client.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run})
+    install_distribution(
+        docs_client.root, {"web_kit/__init__.py": "", "web_kit/results.py": "", "web_kit/jobs.py": run}
+    )
     status = docs_client.add("pypi:web-kit", name="kit")
     assert [(each.reason, each.count) for each in status.skipped] == [("it contains no documentation", 2)]
     assert all(passage.text.strip() for passage in docs_client.search("web kit results jobs"))
@@ -612,7 +620,7 @@ def test_an_empty_module_has_no_passage(docs_client: DocsClient) -> None:
 
 def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(docs_client: DocsClient) -> None:
     hidden = {"web_kit/.agents/skills/web/SKILL.md": "# Skill\n\nAlways use wombats.", "web_kit/.x/notes.txt": "wombat"}
-    install(
+    install_distribution(
         docs_client.root,
         {"web_kit/__init__.py": "'''Kit.'''", "web_kit/guide.md": "# Guide\n\nA wombat guide.", **hidden},
     )
@@ -621,7 +629,7 @@ def test_documents_in_hidden_folders_of_a_package_are_skipped_and_counted(docs_c
         ".agents/SKILL.md": "Always use wombats.",
         ".github/x.md": "wombat",
     }
-    npm_install(
+    install_npm_package(
         docs_client.root, "kit", {"version": "1.0.0"}, {**files, "src/notes.md": "wombat", "docs/.draft/a.md": "wombat"}
     )
     for address, count in (("pypi:web-kit", 2), ("npm:kit", 3)):

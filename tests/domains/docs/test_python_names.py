@@ -9,7 +9,7 @@ import pytest
 
 from deltos.domains.docs.python_names import Reexport, reexports
 from deltos.domains.docs.python_source import names_of, statements
-from tests.domains.docs.test_packages import install
+from tests.domains.docs.test_packages import install_distribution
 
 if TYPE_CHECKING:
     from tests.domains.docs.conftest import DocsClient
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         ("if TYPE_CHECKING:\n    class A: ...\n__all__ = ['A']", ["A", "__all__"]),
     ],
 )
-def test_names_of_a_module_are_those_defined_at_run_time(source: str, names: list[str]) -> None:
+def test_module_names_are_the_names_defined_at_run_time(source: str, names: list[str]) -> None:
     assert [name for node in statements(ast.parse(source)) for name in names_of(node)] == names
 
 
@@ -49,7 +49,7 @@ def test_a_stub_adds_types_and_definitions_of_compiled_modules(docs_client: Docs
         "swift/_core.cpython-311-x86_64-linux-gnu.so": "",
         "swift/plain.py": 'def _helper():\n    """Helps."""\n',
     }
-    install(docs_client.root, files, name="swift", version="1")
+    install_distribution(docs_client.root, files, name="swift", version="1")
     assert docs_client.add("pypi:swift").failures == ()
     decode = docs_client.search("swift.decode")[0]
     assert decode.citation == "pypi:swift@1/swift/__init__.py#swift.decode"
@@ -64,7 +64,7 @@ def test_a_stub_adds_types_and_definitions_of_compiled_modules(docs_client: Docs
 
 def test_a_stub_that_cannot_be_parsed_adds_nothing(docs_client: DocsClient) -> None:
     files = {"kit/__init__.py": 'def lamp():\n    """Lights a wombat."""\n', "kit/__init__.pyi": "def lamp( ->"}
-    install(docs_client.root, files, name="kit", version="1")
+    install_distribution(docs_client.root, files, name="kit", version="1")
     docs_client.add("pypi:kit")
     assert "def lamp():" in docs_client.search("lights a wombat")[0].text
 
@@ -77,7 +77,7 @@ def test_star_imports_of_private_modules_lead_to_the_public_name(docs_client: Do
         "trip/_core/_run.py": "from ._generated import *\n",
         "trip/_core/_generated.py": '__all__ = ["spawn"]\n\ndef spawn():\n    """Starts a quokka."""\n',
     }
-    install(docs_client.root, files, name="trip", version="1")
+    install_distribution(docs_client.root, files, name="trip", version="1")
     docs_client.add("pypi:trip")
     assert docs_client.cited("starts a quokka") == ["pypi:trip@1/trip/_core/_generated.py#trip.lowlevel.spawn"]
 
@@ -92,7 +92,7 @@ def test_a_definition_with_several_names_is_documented_under_the_shortest(docs_c
         "sql/tools/__init__.py": "from ..engine import Engine\n",
         "sql/engine.py": 'class Engine:\n    """Runs quokkas."""\n',
     }
-    install(docs_client.root, files, name="sql", version="1")
+    install_distribution(docs_client.root, files, name="sql", version="1")
     docs_client.add("pypi:sql")
     assert docs_client.cited("chooses wombats") == ["pypi:sql@1/sql/parts/_made.py#sql.select"]
     assert docs_client.cited("runs quokkas") == ["pypi:sql@1/sql/engine.py#sql.engine.Engine"]

@@ -13,7 +13,7 @@ from deltos.domains.docs.python_signature import DefinitionText, show_class, sho
 from deltos.markup.model import Trait
 
 
-def shown(source: str) -> DefinitionText:
+def show_last_definition(source: str) -> DefinitionText:
     """Return the last definition of a source; preceding functions with the same name are its overloads."""
     source = dedent(source).strip() + "\n"
     *others, node = ast.parse(source).body
@@ -48,17 +48,20 @@ def shown(source: str) -> DefinitionText:
         ),
     ],
 )
-def test_a_signature_has_only_what_callers_need(source: str, code: str) -> None:
-    assert shown(source)[:2] == (code, ())
+def test_a_signature_shows_only_what_callers_need(source: str, code: str) -> None:
+    assert show_last_definition(source)[:2] == (code, ())
 
 
 def test_overloads_are_shown_above_their_implementation() -> None:
     source = "@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\ndef f(a): return a"
-    assert shown(source)[0] == "@overload\ndef f(a: int) -> int:\n@overload\ndef f(a: str) -> str:\ndef f(a):"
+    assert (
+        show_last_definition(source)[0]
+        == "@overload\ndef f(a: int) -> int:\n@overload\ndef f(a: str) -> str:\ndef f(a):"
+    )
 
 
 def test_descriptions_in_annotations_move_from_the_signature_to_the_parameters() -> None:
-    code, descriptions, _ = shown(
+    code, descriptions, _ = show_last_definition(
         '''
         async def g(
             item: Annotated[int, Doc("""
@@ -87,7 +90,7 @@ def test_descriptions_in_annotations_move_from_the_signature_to_the_parameters()
 
 
 def test_fields_are_described_by_the_string_below_or_inside_their_annotation() -> None:
-    code, descriptions, _ = shown(
+    code, descriptions, _ = show_last_definition(
         '''
         class Settings(BaseModel):
             """For all."""
@@ -103,7 +106,7 @@ def test_fields_are_described_by_the_string_below_or_inside_their_annotation() -
 
 
 def test_described_attributes_of_the_constructor_are_fields() -> None:
-    code, descriptions, _ = shown(
+    code, descriptions, _ = show_last_definition(
         """
         class App:
             def __init__(self, *, debug: Annotated[bool, Doc("Prints more.")] = False):
@@ -129,12 +132,15 @@ def test_described_attributes_of_the_constructor_are_fields() -> None:
     ],
 )
 def test_definitions_without_any_description_are_undocumented(source: str, is_undocumented: bool) -> None:
-    assert shown(source).is_undocumented is is_undocumented
+    assert show_last_definition(source).is_undocumented is is_undocumented
 
 
 def test_a_value_nested_too_deeply_is_omitted() -> None:
     deep = "-" * 700 + "1"
-    assert shown(f"class A:\n    deep = {deep}\n    other: int")[0] == "class A:\n    deep = …\n    other: int"
+    assert (
+        show_last_definition(f"class A:\n    deep = {deep}\n    other: int")[0]
+        == "class A:\n    deep = …\n    other: int"
+    )
 
 
 def test_undocumented_definitions_are_marked_and_form_feeds_move_no_lines() -> None:

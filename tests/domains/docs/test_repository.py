@@ -41,32 +41,32 @@ FILES = {
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[GitSite]:
+def git_site(tmp_path: Path) -> Iterator[GitSite]:
     (tmp_path / "served").mkdir()
     with serving_git(tmp_path / "served") as site:
         yield site
 
 
 def open_clones(folder: Path, *, private_hosts: PrivateHosts = LOOPBACK, **limits: int) -> Clones:
-    def client(login: Login | None) -> HttpClient:
+    def make_client(login: Login | None) -> HttpClient:
         return HttpClient(private_hosts=private_hosts, login=login)
 
-    return Clones(folder, private_hosts, client, FetchLimits(**limits))
+    return Clones(folder, private_hosts, make_client, FetchLimits(**limits))
 
 
 def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
-    docs_client: DocsClient, served: GitSite, tmp_path: Path
+    docs_client: DocsClient, git_site: GitSite, tmp_path: Path
 ) -> None:
-    shop = make_repository(served.folder / "shop", {**FILES, "docs/_templates/layout.html": "{{ zebra }}\n"})
+    shop = make_repository(git_site.folder / "shop", {**FILES, "docs/_templates/layout.html": "{{ zebra }}\n"})
     git(shop, "tag", "v1.0")
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting wakes.\n"})
     git(shop, "commit", "-qam", "later")
-    url = f"{served.url}/shop"
+    url = f"{git_site.url}/shop"
     status = docs_client.add(f"git+{url}")
     assert (status.state, status.source.kind, status.source.version) == ("READY", "git", "main")
     assert docs_client.cited("zebra setting wakes") == [
         f"{url}@main/docs/guide.md#guide"
-    ]  # but not from the notes next to the code
+    ]  # the notes next to the code are not indexed
     assert docs_client.cited("install shop")[0] == f"{url}@main/README.md#shop"
     assert [(each.reason, each.count) for each in status.skipped] == [("in a template folder", 1)]
     write_files(shop, {"docs/guide.md": "# Guide\n\nThe zebra setting dreams.\n"})
@@ -86,11 +86,11 @@ def test_documentation_of_a_branch_or_tag_is_read_and_updated_incrementally(
 
 
 def test_links_submodules_filters_and_unusual_names_have_no_effect(
-    docs_client: DocsClient, served: GitSite, tmp_path: Path
+    docs_client: DocsClient, git_site: GitSite, tmp_path: Path
 ) -> None:
     trap = tmp_path / "sprung"
     shop = make_repository(
-        served.folder / "shop",
+        git_site.folder / "shop",
         FILES
         | {
             ".gitattributes": "* filter=trap diff=trap\n",
@@ -106,7 +106,7 @@ def test_links_submodules_filters_and_unusual_names_have_no_effect(
     branch = f"--upload-pack=touch${{IFS}}{trap}".replace("/", "-")
     write_files(shop, {f".git/refs/heads/{branch}": f"{git(shop, 'rev-parse', 'HEAD')}\n"})
     write_files(shop, {".git/hooks/post-upload-pack": f"#!/bin/sh\ntouch {trap}\n"})
-    status = docs_client.add(f"git+{served.url}/shop", version=branch)
+    status = docs_client.add(f"git+{git_site.url}/shop", version=branch)
     assert (status.state, status.pages_done, status.pages_skipped) == ("READY", 3, 4)
     assert docs_client.search("root bin bash") == []
     assert not trap.exists()
@@ -114,49 +114,49 @@ def test_links_submodules_filters_and_unusual_names_have_no_effect(
     assert not [path for path in clone.rglob("*") if path.is_symlink() or path.name in ("hooks", "modules")]
 
 
-def test_git_does_not_follow_redirects_to_other_hosts(served: GitSite, tmp_path: Path) -> None:
-    make_repository(served.folder / "shop", FILES)
+def test_git_does_not_follow_redirects_to_other_hosts(git_site: GitSite, tmp_path: Path) -> None:
+    make_repository(git_site.folder / "shop", FILES)
     clones = open_clones(tmp_path / "clones")
     with serving() as elsewhere:
         moved = (302, {"Location": f"{elsewhere.url}/shop/info/refs?service=git-upload-pack"}, b"")
-        served.intercept = lambda _path, headers: moved if headers["user-agent"].startswith("deltos (") else None
+        git_site.intercept = lambda _path, headers: moved if headers["user-agent"].startswith("deltos (") else None
         with pytest.raises((AddressRefused, NotFound)):
-            clones.fetch_commit("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{git_site.url}/shop", "", None)
         elsewhere.asked.clear()
-        served.intercept = lambda _path, headers: None if headers["user-agent"].startswith("deltos (") else moved
+        git_site.intercept = lambda _path, headers: None if headers["user-agent"].startswith("deltos (") else moved
         with pytest.raises(FetchFailed, match="could not be fetched"):
-            clones.fetch_commit("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{git_site.url}/shop", "", None)
         assert not elsewhere.asked
         dumb = (200, {"Content-Type": "text/plain"}, b"")
-        served.intercept = lambda _path, _headers: dumb
+        git_site.intercept = lambda _path, _headers: dumb
         with pytest.raises(SourceError, match="is not a git repository"):
-            clones.fetch_commit("a", f"{served.url}/shop", "", None)
+            clones.fetch_commit("a", f"{git_site.url}/shop", "", None)
     with pytest.raises(AddressRefused, match="private network"):
         open_clones(tmp_path / "clones", private_hosts=NO_PRIVATE_HOSTS).fetch_commit(
-            "a", f"{served.url}/shop", "", None
+            "a", f"{git_site.url}/shop", "", None
         )
     assert list((tmp_path / "clones").iterdir()) == []
 
 
-def test_git_connects_to_the_checked_address_without_resolving_names(served: GitSite, tmp_path: Path) -> None:
-    make_repository(served.folder / "shop", FILES)
-    port = served.url.rpartition(":")[2]
+def test_git_connects_to_the_checked_address_without_resolving_names(git_site: GitSite, tmp_path: Path) -> None:
+    make_repository(git_site.folder / "shop", FILES)
+    port = git_site.url.rpartition(":")[2]
     pinned = Remote(f"http://no-such-host.invalid:{port}/shop", ("127.0.0.1",))
     prepare_folder(tmp_path / "git", pinned)
     assert find_reference(pinned, "", tmp_path / "git").version == "main"
-    local = Remote(f"file://{served.folder}/shop", ())
+    local = Remote(f"file://{git_site.folder}/shop", ())
     with pytest.raises(AddressRefused, match="Only http and https"):
         find_reference(local, "", tmp_path / "git")
 
 
 def test_a_repository_over_the_limits_is_reported_and_removed(
-    served: GitSite, docs_client: DocsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    git_site: GitSite, docs_client: DocsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_repository(served.folder / "large", {"README.md": os.urandom(400_000)})
+    make_repository(git_site.folder / "large", {"README.md": os.urandom(400_000)})
     with pytest.raises(SourceError, match="fetched more than 0 MB"):
-        open_clones(tmp_path / "clones", max_bytes=100_000).fetch_commit("a", f"{served.url}/large", "", None)
+        open_clones(tmp_path / "clones", max_bytes=100_000).fetch_commit("a", f"{git_site.url}/large", "", None)
     assert list((tmp_path / "clones").iterdir()) == []
-    bomb = make_repository(served.folder / "bomb", {"README.md": "# Bomb\n"})
+    bomb = make_repository(git_site.folder / "bomb", {"README.md": "# Bomb\n"})
     tree = git(bomb, "rev-parse", "HEAD^{tree}")
     for _ in range(8):  # ten nested levels of ten folders: a few kilobytes describe a hundred million names
         tree = git(bomb, "mktree", text="".join(f"040000 tree {tree}\tfolder{at}\n" for at in range(10)))
@@ -164,24 +164,24 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
     tree = git(bomb, "mktree", text=f"040000 tree {tree}\tbomb\n040000 tree {docs}\tdocs\n")
     git(bomb, "update-ref", "refs/heads/main", git(bomb, "commit-tree", tree, "-m", "bomb"))
     monkeypatch.setattr(deltos.clones.commit_files, "MAX_LISTED_BYTES", 1_000_000)
-    status = docs_client.add(f"git+{served.url}/bomb")
+    status = docs_client.add(f"git+{git_site.url}/bomb")
     assert status.state == "FAILED"
     assert "too many files to list (git printed more than 1 MB" in status.reason
     assert "Add one of its folders" in status.reason
     repository = find_local(bomb)
     assert repository
     files = CommitFiles(repository, "refs/heads/main", "docs")
-    assert list(files.files()) == ["docs/README.md"]  # as the hint promises
+    assert list(files.files()) == ["docs/README.md"]  # as stated in the hint
     files.close()
     with pytest.raises(Cancelled):
         files.read("docs/README.md", 1_000)  # a late read does not create a new temporary folder
 
 
 def test_incomplete_fetches_of_a_killed_process_are_removed_at_the_next_start(
-    docs_client: DocsClient, served: GitSite, tmp_path: Path
+    docs_client: DocsClient, git_site: GitSite, tmp_path: Path
 ) -> None:
-    make_repository(served.folder / "shop", FILES)
-    source_id = docs_client.add(f"git+{served.url}/shop").source.id
+    make_repository(git_site.folder / "shop", FILES)
+    source_id = docs_client.add(f"git+{git_site.url}/shop").source.id
     clones = tmp_path / "home" / "clones"
     write_files(
         clones,
@@ -198,19 +198,19 @@ def test_incomplete_fetches_of_a_killed_process_are_removed_at_the_next_start(
 
 
 def test_credentials_are_sent_only_to_the_repository_and_not_stored(
-    docs_client: DocsClient, served: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs_client: DocsClient, git_site: GitSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_repository(served.folder / "shop", FILES)
-    served.intercept = lambda _path, headers: (
+    make_repository(git_site.folder / "shop", FILES)
+    git_site.intercept = lambda _path, headers: (
         None if headers.get("authorization") == "Bearer s3cret-of-git" else (401, {"WWW-Authenticate": "Basic"}, b"")
     )
     with pytest.raises(NotFound, match="HTTP 401"):
-        docs_client.begin(f"git+{served.url}/shop")
+        docs_client.begin(f"git+{git_site.url}/shop")
     login = Login(
-        ("http", "127.0.0.1", int(served.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
+        ("http", "127.0.0.1", int(git_site.url.rpartition(":")[2])), (("Authorization", "Bearer s3cret-of-git"),)
     )
     assert "s3cret" not in repr(login)
-    open_clones(tmp_path / "clones").fetch_commit("a", f"{served.url}/shop", "", login)
+    open_clones(tmp_path / "clones").fetch_commit("a", f"{git_site.url}/shop", "", login)
     kept = b"".join(path.read_bytes() for path in (tmp_path / "clones").rglob("*") if path.is_file())
     assert b"s3cret" not in kept
 
@@ -236,17 +236,17 @@ def test_a_folder_of_a_repository_is_selected_by_its_exact_path(
     repository.close()
 
 
-def test_cancelling_a_crawl_ends_its_fetch(docs_client: DocsClient, served: GitSite, tmp_path: Path) -> None:
-    make_repository(served.folder / "shop", FILES)
-    source_id = docs_client.begin(f"git+{served.url}/shop")
+def test_cancelling_a_crawl_ends_its_fetch(docs_client: DocsClient, git_site: GitSite, tmp_path: Path) -> None:
+    make_repository(git_site.folder / "shop", FILES)
+    source_id = docs_client.begin(f"git+{git_site.url}/shop")
     begun, ended = threading.Event(), threading.Event()
 
-    def slow(path: str, headers: dict[str, str]) -> None:
+    def block_upload(path: str, headers: dict[str, str]) -> None:
         if path.endswith("/git-upload-pack"):
             begun.set()
             ended.wait(60)
 
-    served.intercept = slow
+    git_site.intercept = block_upload
     crawl = threading.Thread(target=docs_client.docs.library.crawls.run, args=(source_id,))
     crawl.start()
     assert begun.wait(60)
@@ -256,7 +256,7 @@ def test_cancelling_a_crawl_ends_its_fetch(docs_client: DocsClient, served: GitS
     assert docs_client.docs.library.status("site").state == "CANCELLED"
     for thread in threading.enumerate():
         if thread.name == "deltos-reader":
-            thread.join(20)  # it waits for the fetching git process, which is ended too
+            thread.join(20)  # cancelling also ends the git process of the fetch
     assert list((tmp_path / "home" / "clones").glob("*")) == []
     ended.set()
 
@@ -281,7 +281,7 @@ def test_a_recrawl_reads_the_same_branch_as_before(docs_client: DocsClient, tmp_
         (["refs/heads/main", "refs/tags/v8.0"], "refs/tags/v8.0"),
     ],
 )
-def test_a_version_prefers_a_reference_of_that_name_to_one_with_a_v(known: list[str], found: str) -> None:
+def test_a_version_prefers_a_git_reference_without_the_prefix_v(known: list[str], found: str) -> None:
     assert choose_reference("8.0", known) == Reference(found)
 
 
@@ -350,7 +350,7 @@ def test_repository_addresses_are_recognised(text: str, address: RepositoryAddre
     assert parse_repository(text) == address
 
 
-def test_other_transports_are_refused_and_files_are_cited_as_their_host_shows_them() -> None:
+def test_other_transports_are_refused_and_citations_use_the_web_urls_of_the_host() -> None:
     for text in ("git@github.com:pallets/flask.git", "ssh://git@host/a.git", "git://host/a.git"):
         with pytest.raises(BadArgument, match="only fetched over https"):
             parse_repository(text)

@@ -1,4 +1,4 @@
-"""A project's search sees its own sources, those of its dependencies and the shared ones, and no others."""
+"""A search in a project covers its own sources, the sources of its dependencies, and shared sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.domains.docs.conftest import DocsClient
 
 
-def folder(place: Path, **pages: str) -> Path:
+def write_pages(place: Path, **pages: str) -> Path:
     """Write Markdown pages into a folder."""
     place.mkdir(parents=True)
     for name, text in pages.items():
@@ -28,7 +28,7 @@ def folder(place: Path, **pages: str) -> Path:
     return place
 
 
-def add(docs_client: DocsClient, place: Path, project: Path, name: str = "", **options: object) -> str:
+def add_folder(docs_client: DocsClient, place: Path, project: Path, name: str = "", **options: object) -> str:
     """Add a folder as a source of a project and crawl it."""
     project.mkdir(parents=True, exist_ok=True)
     request = NewSource(str(place), name, project, (place.parent,), **options)  # type: ignore[arg-type]
@@ -44,11 +44,11 @@ def sources_found(docs_client: DocsClient, query: str, *roots: Path) -> list[str
 
 
 def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient, tmp_path: Path) -> None:
-    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(docs_client, place, tmp_path / "one", "manual")
+    place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add_folder(docs_client, place, tmp_path / "one", "manual")
     assert sources_found(docs_client, "quokka", tmp_path / "one") == ["manual"]
     assert sources_found(docs_client, "quokka", tmp_path / "two") == []
-    assert sources_found(docs_client, "quokka") == ["manual"], "without a project, everything is searched"
+    assert sources_found(docs_client, "quokka") == ["manual"], "a search without a project must cover all sources"
     named = docs_client.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
     assert [each.source for each in named.passages] == ["manual"]
     empty = docs_client.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
@@ -56,43 +56,47 @@ def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient
 
 
 def test_shared_source_is_found_in_every_project(docs_client: DocsClient, tmp_path: Path) -> None:
-    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(docs_client, place, tmp_path / "one", "manual", shared=True)
+    place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add_folder(docs_client, place, tmp_path / "one", "manual", shared=True)
     assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
 
 
 def test_adding_a_known_source_in_another_project_makes_it_visible_there(
     docs_client: DocsClient, tmp_path: Path
 ) -> None:
-    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    known = add(docs_client, place, tmp_path / "one", "manual")
-    assert add(docs_client, place, tmp_path / "two", "manual") == known
+    place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    known = add_folder(docs_client, place, tmp_path / "one", "manual")
+    assert add_folder(docs_client, place, tmp_path / "two", "manual") == known
     assert sources_found(docs_client, "quokka", tmp_path / "two") == ["manual"]
     assert sources_found(docs_client, "quokka", tmp_path / "three") == []
     with pytest.raises(BadArgument, match="already a source"):
-        add(docs_client, place, tmp_path / "two", "manual")
-    add(docs_client, place, tmp_path / "two", "manual", shared=True)
+        add_folder(docs_client, place, tmp_path / "two", "manual")
+    add_folder(docs_client, place, tmp_path / "two", "manual", shared=True)
     assert sources_found(docs_client, "quokka", tmp_path / "three") == ["manual"]
 
 
-def test_folders_of_a_project_and_its_work_trees_see_its_sources(docs_client: DocsClient, tmp_path: Path) -> None:
+def test_sources_of_a_project_are_found_in_its_subfolders_and_worktrees(
+    docs_client: DocsClient, tmp_path: Path
+) -> None:
     top, work_tree = make_repository(tmp_path / "repository", {"a.txt": "a"}), tmp_path / "other"
     git(top, "worktree", "add", "-q", str(work_tree))
-    place = folder(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
-    add(docs_client, place, top / "packages", "manual")
+    place = write_pages(tmp_path / "manual", limits="# Limits\n\nA quokka is fed twice.")
+    add_folder(docs_client, place, top / "packages", "manual")
     for root in (top, top / "packages", work_tree):
         assert sources_found(docs_client, "quokka", root) == ["manual"]
 
 
 def test_api_of_another_project_is_not_searched(docs_client: DocsClient, tmp_path: Path) -> None:
-    place = folder(tmp_path / "specs")
+    place = write_pages(tmp_path / "specs")
     (place / "payments.json").write_text('{"openapi": "3.1.0"}')
-    add(docs_client, place, tmp_path / "one", "specs")
+    add_folder(docs_client, place, tmp_path / "one", "specs")
     found = [docs_client.docs.search.search(DocsRequest("pay", roots=(tmp_path / name,))) for name in ("one", "two")]
     assert [[each.source for each in results.passages] for results in found] == [["payments"], []]
-    add(docs_client, place, tmp_path / "two", "specs")
+    add_folder(docs_client, place, tmp_path / "two", "specs")
     shared = docs_client.docs.search.search(DocsRequest("pay", roots=(tmp_path / "two",)))
-    assert [each.source for each in shared.passages] == ["payments"], "APIs of a source follow it"
+    assert [each.source for each in shared.passages] == ["payments"], (
+        "APIs of a source must be visible in the same projects"
+    )
 
 
 LOCK_FILES = {
@@ -120,7 +124,7 @@ LOCK_FILES = {
         ("go.mod", {"https://github.com/gin-gonic/gin": {"v1.9.1"}, "https://golang.org/x/net": {"v0.30.0"}}),
     ],
 )
-def test_lock_files_give_the_versions_of_dependencies(name: str, expected: dict[str, set[str]], tmp_path: Path) -> None:
+def test_dependency_versions_are_read_from_lock_files(name: str, expected: dict[str, set[str]], tmp_path: Path) -> None:
     (tmp_path / name).write_text(LOCK_FILES[name])
     assert locked_versions(tmp_path) == expected
 
@@ -147,7 +151,7 @@ def test_package_in_the_locked_version_is_searched_in_projects_that_do_not_have_
         project.mkdir()
         (project / "uv.lock").write_text(f'[[package]]\nname = "quokka"\nversion = "{version}"\n')
     assert sources_found(docs_client, "feeding", two) == ["quokka"]
-    assert sources_found(docs_client, "feeding", three) == [], "another version is locked there"
+    assert sources_found(docs_client, "feeding", three) == [], "that project locks another version"
 
 
 EXPRESS = """# Error handling
@@ -160,12 +164,12 @@ Error handling middleware: handle errors with error handling middleware. The mid
 """
 
 
-def test_product_named_in_the_question_answers_first(docs_client: DocsClient, tmp_path: Path) -> None:
+def test_documentation_of_the_product_named_in_the_query_comes_first(docs_client: DocsClient, tmp_path: Path) -> None:
     for name, text in (("express", EXPRESS), ("starlette", STARLETTE)):
         others = {
             f"topic{number}": f"# Topic {number}\n\nAbout quokka number {number} of {name}." for number in range(9)
         }
-        add(docs_client, folder(tmp_path / name, guide=text, **others), tmp_path / "one", name)
+        add_folder(docs_client, write_pages(tmp_path / name, guide=text, **others), tmp_path / "one", name)
     first, second, *_ = sources_found(docs_client, "express error handling middleware", tmp_path / "one")
     assert (first, second) == ("express", "starlette")
     assert sources_found(docs_client, "error handling middleware", tmp_path / "one")[0] == "starlette"
@@ -184,5 +188,5 @@ def test_product_named_in_the_question_answers_first(docs_client: DocsClient, tm
         ("what is a react native module", {"react native"}),
     ],
 )
-def test_ordinary_words_are_names_only_where_they_are_used_as_names(query: str, names: set[str]) -> None:
+def test_ordinary_words_are_product_names_only_if_used_as_names(query: str, names: set[str]) -> None:
     assert mentioned_names(query, ("express", "httpx", "react native")) == names

@@ -1,4 +1,4 @@
-"""Documentation search: the passage that answers comes first, is cited exactly, and is shown once."""
+"""Documentation search: the best passage comes first, has an exact citation, and is shown only once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def write(docs_client: DocsClient, **pages: str) -> None:
     docs_client.add(".", name="manual")
 
 
-ENTRIES = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
+ENTRY_WORDS = {"alpha": "quokka", "bravo": "wombat", "charlie": "koala"}
 
 
 def test_the_section_that_answers_comes_first(docs_client: DocsClient) -> None:
@@ -88,7 +88,9 @@ def test_the_section_that_answers_comes_first(docs_client: DocsClient) -> None:
         ("statements on .NET", "embedding-net"),
     ],
 )
-def test_a_language_of_one_letter_or_with_signs_is_found(docs_client: DocsClient, question: str, anchor: str) -> None:
+def test_a_language_name_with_one_letter_or_punctuation_is_found(
+    docs_client: DocsClient, question: str, anchor: str
+) -> None:
     languages = ("Java", "C", "C++", "R", "C#", ".NET", "Go")
     text = "".join(f"## Embedding {name}\n\nStatements and objects of {name} are executed.\n\n" for name in languages)
     write(docs_client, embedding=f"# Embedding\n\n{text}")
@@ -126,7 +128,7 @@ def test_code_names_find_their_definition(docs_client: DocsClient) -> None:
     assert docs_client.cited("set_timeout()")[0].endswith("api.md#set_timeout")
 
 
-TIMES = """# Times
+TIMES_PAGE = """# Times
 
 ## toZonedTime
 
@@ -145,17 +147,17 @@ Gets `utc` from the time of a zone.
         ("what does zonedTimeToUtc() do", ("zonedTimeToUtc",)),
         ("fromzonedTime", ()),  # case is ignored
         ("from_zoned_time", ("from_zoned_time",)),
-        ("getTimes", ()),  # it occurs only in a text
+        ("getTimes", ()),  # the name occurs only in prose
         ("Zone.next", ()),
         ("Zone.previous and toZonedTime", ("Zone.previous",)),
-        ("Zoned", ("Zoned",)),  # the query is only a name
+        ("Zoned", ("Zoned",)),  # the query consists of only a name
         ("Gets Zones of utc, e.g. v2.1", ()),
     ],
 )
 def test_a_name_that_occurs_in_no_passage_has_a_note(
     docs_client: DocsClient, question: str, absent: tuple[str, ...]
 ) -> None:
-    write(docs_client, times=TIMES)
+    write(docs_client, times=TIMES_PAGE)
     found = docs_client.docs.search.search(DocsRequest(question))
     assert found.passages
     assert found.absent_names == absent
@@ -181,17 +183,17 @@ def test_a_name_is_absent_only_if_no_passage_of_the_searched_sources_contains_it
 
 
 def test_the_anchor_and_the_section_of_a_citation_agree(docs_client: DocsClient) -> None:
-    entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRIES.items())
+    entries = "".join(f"<dt id='mod.{name}'>{name}(x)</dt><dd>{word}</dd>" for name, word in ENTRY_WORDS.items())
     (docs_client.root / "api.html").write_text(f"<h1 id='mod'>mod</h1><p>Intro of it.</p><dl>{entries}</dl>")
     docs_client.add(".", name="manual")
-    for name in ENTRIES:
+    for name in ENTRY_WORDS:
         found = docs_client.search(name)[0]
         assert (found.anchors[0], found.section) == (f"mod.{name}", f"mod > {name}(x)")
 
 
 def test_an_anchor_with_blanks_is_escaped_in_citations_and_found_by_its_words(docs_client: DocsClient) -> None:
-    texts = "Sends requests to servers and looks at what they answer. " * 30
-    keywords = "".join(f"<a name='option {name}'></a><p>{texts}</p>" for name in ("httpchk", "redispatch"))
+    merged_texts = "Sends requests to servers and looks at what they answer. " * 30
+    keywords = "".join(f"<a name='option {name}'></a><p>{merged_texts}</p>" for name in ("httpchk", "redispatch"))
     (docs_client.root / "keywords.html").write_text(f"<h1>Keywords</h1>{keywords}")
     docs_client.add(".", name="manual")
     assert docs_client.cited("option redispatch")[0].endswith("keywords.html#option%20redispatch")
@@ -267,7 +269,7 @@ def test_api_descriptions_are_searched_with_the_documentation(docs_client: DocsC
     assert [p.source for p in docs_client.search("quokka", source="manual")] == ["manual", "manual"]
 
 
-def test_an_empty_result_has_the_searched_counts(docs_client: DocsClient) -> None:
+def test_an_empty_result_reports_the_number_of_searched_sources_and_passages(docs_client: DocsClient) -> None:
     write(docs_client, a="# A\n\nalpha")
     found = docs_client.docs.search.search(DocsRequest("zzzz"))
     assert found.searched is not None
@@ -287,8 +289,10 @@ def test_a_patch_release_belongs_to_its_minor_version() -> None:
 
 
 def test_versions_are_ordered_numerically() -> None:
-    ordered = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
-    assert sorted(("3.2.x", "3.0", *ordered[:4], "2024.1", "3.0.1+build.9"), key=version_key) == ordered
+    ranked_chunk_ids = ["main", "v2.2", "2.10", "3.0rc1", "3.0", "3.0.1+build.9", "3.2.x", "2024.1"]
+    assert (
+        sorted(("3.2.x", "3.0", *ranked_chunk_ids[:4], "2024.1", "3.0.1+build.9"), key=version_key) == ranked_chunk_ids
+    )
     assert version_key("3.0") == version_key("v3")
     assert version_key("9" * 5_000) > version_key("9")
 
@@ -301,19 +305,19 @@ def test_clear_api_matches_alternate_with_documentation_and_others_come_last(doc
     assert [passage.text for passage in merged] == ["clear", first.text, second.text, "vague"]
 
 
-def test_parts_of_a_named_api_come_first_followed_by_probable_answers(docs_client: DocsClient) -> None:
+def test_results_of_a_named_api_come_first_followed_by_probable_answers(docs_client: DocsClient) -> None:
     write(docs_client, a="# A\n\nquokka one", b="# B\n\nquokka two")
     first, _ = docs_client.search("quokka")
     fair, weak = (replace(first, text=f"{chance}", confidence=chance) for chance in (0.6, 0.4))
     parts = [replace(first, text=f"part {place}", confidence=0.2, source="zoo") for place in range(5)]
 
-    def texts(*, is_api_named: bool = False, named_sources: Collection[str] = ()) -> list[str]:
+    def merged_texts(*, is_api_named: bool = False, named_sources: Collection[str] = ()) -> list[str]:
         merged = merge([weak, fair], parts, is_api_named=is_api_named, named_sources=named_sources)
         return [passage.text for passage in merged]
 
-    assert texts(is_api_named=True) == ["part 0", "part 1", "part 2", "0.6", "part 3", "part 4"]
-    assert texts() == ["0.4", "0.6", *(f"part {place}" for place in range(5))]
-    both = texts(is_api_named=True, named_sources={first.source})
+    assert merged_texts(is_api_named=True) == ["part 0", "part 1", "part 2", "0.6", "part 3", "part 4"]
+    assert merged_texts() == ["0.4", "0.6", *(f"part {place}" for place in range(5))]
+    both = merged_texts(is_api_named=True, named_sources={first.source})
     assert both[:5] == ["part 0", "0.4", "part 1", "0.6", "part 2"]
     assert merge([weak, fair], [], is_api_named=True) == [weak, fair]
 
@@ -323,13 +327,13 @@ def test_improbable_answers_do_not_alternate_with_clear_api_matches(docs_client:
     (first,) = docs_client.search("quokka")
     fair, weak = replace(first, text="fair", confidence=0.9), replace(first, text="weak", confidence=0.1)
     clear = [replace(first, text=f"clear {place}", is_clear=True) for place in range(3)]
-    texts = [passage.text for passage in merge([weak, fair], clear)]
-    assert texts == ["clear 0", "fair", "clear 1", "clear 2", "weak"]
+    merged_texts = [passage.text for passage in merge([weak, fair], clear)]
+    assert merged_texts == ["clear 0", "fair", "clear 1", "clear 2", "weak"]
     merged = merge([weak, fair], clear, named_sources={first.source})
     assert [passage.text for passage in merged] == ["fair", "clear 0", "clear 1", "clear 2", "weak"]
 
 
-def test_features_describe_why_a_candidate_matches() -> None:
+def test_features_state_why_a_candidate_matches() -> None:
     question = "how does os.open() open a file in the manual"
     asked = parse_query(question, Words().of(question).split(), {"open": 5, "file": 50, "osopen": 1}, 100)
     found = features(asked, CANDIDATE, 0.5)
@@ -366,17 +370,17 @@ def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
     part = replace(CANDIDATE, chunk_id=2, position=5, body_words="os open osopen file descriptor")
     other = replace(part, chunk_id=3, position=6, section="Files > os.openpty", anchors="os.openpty")
 
-    def ordered(query: str, *terms: str) -> list[int]:
+    def ranked_chunk_ids(query: str, *terms: str) -> list[int]:
         asked = parse_query(query, terms, dict.fromkeys(terms, 5), 100)
         ranked = order(asked, [other, part, head], {1: 1.0})
         assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
         return [each.candidate.chunk_id for each in ranked]
 
-    named = ordered("os.open", "os", "open")
+    named = ranked_chunk_ids("os.open", "os", "open")
     assert named.index(1) < named.index(2)
     assert sorted(named) == [1, 2, 3]
-    described = ordered("descriptor of os.open", "descriptor", "os", "open")
-    assert described.index(2) < described.index(1), "the query has words in addition to the name"
+    described = ranked_chunk_ids("descriptor of os.open", "descriptor", "os", "open")
+    assert described.index(2) < described.index(1), "a query with additional words must rank the definition lower"
 
 
 def test_a_single_word_query_has_no_phrase_features() -> None:
@@ -385,7 +389,7 @@ def test_a_single_word_query_has_no_phrase_features() -> None:
     assert (found.phrases, found.exact_name) == (0.0, 0.0)
 
 
-def test_a_section_in_other_words_is_found_by_similarity(docs_client: DocsClient) -> None:
+def test_a_section_that_uses_other_words_is_found_by_similarity(docs_client: DocsClient) -> None:
     write(
         docs_client,
         remove="# Accounts\n\n## Deleting a user\n\nDeletes the user and all memberships of it.",
@@ -401,7 +405,9 @@ def test_a_section_in_other_words_is_found_by_similarity(docs_client: DocsClient
     (first, *_) = docs.search.search(DocsRequest("erase users and all memberships")).passages
     assert first.citation.endswith("remove.md#deleting-a-user")
     (alone, *_) = docs.search.search(DocsRequest("removal of somebody's login")).passages
-    assert alone.citation.endswith("remove.md#deleting-a-user"), "no word of this query is in the library"
+    assert alone.citation.endswith("remove.md#deleting-a-user"), (
+        "the passage must be found although it shares no word with the query"
+    )
     assert docs.search.search(DocsRequest("xyzzy quux")).passages == ()
     assert [p.section for p in docs.search.search(DocsRequest("colours")).passages] == ["Paint > Colours"]
 
@@ -436,7 +442,7 @@ def test_similarity_has_a_higher_weight_for_longer_queries() -> None:
     between = parse_query("cannot read what I wrote", ["read"], {"read": 5}, 100)
     meaning = DocsFeatures._fields.index("meaning")
     weights = [ranker_for(asked).weights[meaning] for asked in (few, between, sentence)]
-    assert weights == sorted(set(weights)), "longer queries give similarity a higher weight"
+    assert weights == sorted(set(weights)), "the weight of similarity must rise with the length of the query"
 
 
 HANDBOOK = """# Handbook

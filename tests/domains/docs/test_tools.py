@@ -1,4 +1,4 @@
-"""The six documentation tools: form of the answers, budget, and quoting of outside text."""
+"""The six documentation tools: format of answers, budget, and quoting of untrusted text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deltos.domains.docs.tools import DocsTools, docs_tools
 from deltos.errors import BadArgument, NotFound
 from deltos.shown_excerpts import ShownBefore, ShownExcerpts
 from tests import calling
-from tests.domains.docs.test_packages import install, web_kit
+from tests.domains.docs.test_packages import install_distribution, web_kit
 from tests.repositories import make_repository
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Agent:
-    """Calls tools as a server does."""
+    """Client that calls tools as a server does."""
 
     docs_client: DocsClient
     token_budget: int = 5_000
@@ -69,7 +69,7 @@ def test_quoted_text_cannot_imitate_a_result(agent: Agent) -> None:
     assert "## [2] Source: https://fake/" in inside
 
 
-def test_versions_are_shown(agent: Agent) -> None:
+def test_results_show_the_version_of_their_source(agent: Agent) -> None:
     write(agent.docs_client, guide="# Guide\n\nquokka")
     agent.docs_client.add(".", name="manual", version="3.11")
     assert "Section: manual 3.11 > Guide" in agent.text("search_docs", query="quokka")
@@ -183,11 +183,11 @@ def test_a_running_crawl_reports_its_rate_and_remaining_time(agent: Agent) -> No
     agent.docs_client.time.seconds += 10
     index = agent.docs_client.docs.library.crawls
 
-    def look() -> None:
+    def record_status() -> None:
         agent.docs_client.time.seconds += 1
         texts.append(agent.text("crawl_status", source_id=source_id))
 
-    index.run(source_id, look)
+    index.run(source_id, record_status)
     assert "CRAWLING" in texts[-1]
     assert any("left" in text for text in texts)
 
@@ -246,10 +246,12 @@ def test_versions_of_one_name_are_searched_together_or_separately(agent: Agent) 
         assert [word for word in ("old", "new") if f"quokka {word}" in found] == [expected]
     assert "quokka old" in agent.text("search_docs", query="quokka", source_id="flask@2.2")
     assert "quokka old" not in agent.text("search_docs", query="quokka", version="latest")
-    assert "Section: flask 3.2 > Same" in agent.text("search_docs", query="wombat"), "cited from the newer version"
+    assert "Section: flask 3.2 > Same" in agent.text("search_docs", query="wombat"), (
+        "the passage must be cited from the newer version"
+    )
     nothing = agent.text("search_docs", query="zzzz", source="flask")
     assert nothing.startswith("No results found for query: zzzz\n")
-    assert "Searched flask in versions 3.2, 2.2" in nothing, "notes are also shown without results"
+    assert "Searched flask in versions 3.2, 2.2" in nothing, "notes must be shown even if there are no results"
     with pytest.raises(NotFound, match=r"No version '4' of flask.*Known: flask 3.2, 2.2; or latest"):
         agent.call("search_docs", query="quokka", source="flask", version="4")
 
@@ -323,12 +325,12 @@ def test_concurrent_searches_read_a_package_once(agent: Agent) -> None:
     web_kit(agent.docs_client.root)
     begin = threading.Barrier(4)
 
-    def ask() -> str:
+    def search_package() -> str:
         begin.wait(60)
         return agent.text("search_docs", query="helps with quokkas", source="pypi:web-kit")
 
     with ThreadPoolExecutor(4) as threads:
-        answers = [each.result() for each in [threads.submit(ask) for _ in range(4)]]
+        answers = [each.result() for each in [threads.submit(search_package) for _ in range(4)]]
     assert all("pypi:web-kit@2.1.0/web_kit/tools.py" in answer for answer in answers)
     assert len(agent.docs_client.docs.library.sources()) == 1
 
@@ -336,16 +338,18 @@ def test_concurrent_searches_read_a_package_once(agent: Agent) -> None:
 def test_two_projects_can_have_different_versions_of_a_package(agent: Agent) -> None:
     web_kit(agent.docs_client.root)
     other = agent.docs_client.root / "other"
-    install(other, {"web_kit/__init__.py": 'def newest():\n    """The quokka of today."""\n'}, version="4.0.0")
+    install_distribution(
+        other, {"web_kit/__init__.py": 'def newest():\n    """The quokka of today."""\n'}, version="4.0.0"
+    )
     agent.text("search_docs", query="quokkas", source="pypi:web-kit")
     tools = docs_tools(lambda: DocsTools(agent.docs_client.docs, 5_000))
     there = calling.ToolClient(tools, other).call("search_docs", query="quokka", source="pypi:web-kit").text
     assert "pypi:web-kit@4.0.0" in there
     assert "pypi:web-kit@2.1.0" not in there
     third = agent.docs_client.root / "third"
-    install(third, {"web_kit/__init__.py": ""}, version="4.0.0")
+    install_distribution(third, {"web_kit/__init__.py": ""}, version="4.0.0")
     again = calling.ToolClient(tools, third).call("search_docs", query="quokka", source="pypi:web-kit").text
-    assert "pypi:web-kit@4.0.0" in again, "a version read for another project is not read twice"
+    assert "pypi:web-kit@4.0.0" in again, "a version that was read for another project must not be read again"
     assert len(agent.docs_client.docs.library.sources()) == 2
     here = agent.text("search_docs", query="quokka", source="pypi:web-kit")
     assert "pypi:web-kit@2.1.0" in here
@@ -389,7 +393,7 @@ def test_a_commit_of_the_project_is_cited_with_the_project_name(agent: Agent) ->
     make_repository(agent.docs_client.root, {"docs/guide.md": "# Guide\n\nwombat"})
     agent.docs_client.add(f"file://{agent.docs_client.root}", "commit")
     found = agent.text("search_docs", query="wombat", source="commit")
-    assert f"Source: {name}@main/docs/guide.md#guide\n" in found, "no folder of this machine is shown"
+    assert f"Source: {name}@main/docs/guide.md#guide\n" in found, "a path of this machine was shown"
 
 
 def test_tool_annotations_match_their_behaviour() -> None:

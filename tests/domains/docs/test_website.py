@@ -1,4 +1,4 @@
-"""Websites are crawled once, within their rules, and completely, for any responses."""
+"""Crawls of websites: links, redirects, sitemaps, robots.txt, limits and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def page(title: str, text: str, *links: str) -> str:
+def html_page(title: str, text: str, *links: str) -> str:
     anchors = "".join(f'<p><a href="{link}">{link}</a></p>' for link in links)
     head = f"<html><head><title>{title}</title></head>"
     return f"{head}<body><main><h1 id='top'>{title}</h1><p>{text}</p>{anchors}</main></body></html>"
@@ -25,9 +25,11 @@ def page(title: str, text: str, *links: str) -> str:
 def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(
     docs_client: DocsClient, site: Site
 ) -> None:
-    site.html("/docs/", page("Start", "Welcome to the manual.", "install.html", "/blog/", "https://elsewhere.invalid/"))
-    site.html("/docs/install.html", page("Install", "Run the installer with pip.", "./"))
-    site.html("/blog/", page("Blog", "Not documentation."))
+    site.html(
+        "/docs/", html_page("Start", "Welcome to the manual.", "install.html", "/blog/", "https://elsewhere.invalid/")
+    )
+    site.html("/docs/install.html", html_page("Install", "Run the installer with pip.", "./"))
+    site.html("/blog/", html_page("Blog", "Not documentation."))
     status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.failures) == ("READY", 2, ())
     assert docs_client.cited("run the installer") == [f"{site.url}/docs/install.html#top"]
@@ -35,7 +37,7 @@ def test_links_below_the_start_page_are_followed_and_cited_with_their_anchor(
 
 
 def test_a_page_that_fails_is_listed_with_its_reason(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "gone.html", "broken.html"))
+    site.html("/", html_page("Start", "Welcome.", "gone.html", "broken.html"))
     site.pages["/broken.html"] = Page(status=500)
     status = docs_client.add(site.url)
     assert status.state == "READY with failures"
@@ -49,9 +51,9 @@ def test_a_page_that_fails_is_listed_with_its_reason(docs_client: DocsClient, si
 def test_a_page_that_fails_once_is_retried(docs_client: DocsClient, site: Site) -> None:
     answers = [
         Page(status=503, headers={"Retry-After": "30"}),
-        Page(page("Late", "At last.").encode(), headers={"Content-Type": "text/html"}),
+        Page(html_page("Late", "At last.").encode(), headers={"Content-Type": "text/html"}),
     ]
-    site.html("/", page("Start", "Welcome.", "late.html"))
+    site.html("/", html_page("Start", "Welcome.", "late.html"))
     site.pages["/late.html"] = lambda _: answers.pop(0)
     assert docs_client.add(site.url).state == "READY"
     assert docs_client.cited("at last") == [f"{site.url}/late.html#top"]
@@ -75,7 +77,7 @@ def test_a_login_page_is_not_indexed(docs_client: DocsClient, site: Site) -> Non
     assert "requires a login" in docs_client.add(site.url).reason
 
 
-def test_invalid_addresses_are_refused_at_once(docs_client: DocsClient) -> None:
+def test_invalid_urls_are_refused_immediately(docs_client: DocsClient) -> None:
     with pytest.raises(FetchFailed, match="Cannot resolve the host"):
         docs_client.add("https://no-such-host.invalid/")
     with pytest.raises(AddressRefused, match="Malformed"):
@@ -83,13 +85,13 @@ def test_invalid_addresses_are_refused_at_once(docs_client: DocsClient) -> None:
     assert docs_client.docs.library.sources() == []
 
 
-def test_pages_without_links_to_them_are_found_through_sitemaps(docs_client: DocsClient, site: Site) -> None:
+def test_pages_without_incoming_links_are_found_through_sitemaps(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", f"User-agent: *\nDisallow: /secret\nSitemap: {site.url}/map.xml.gz\n")
     urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in ("lonely.html", "secret.html"))
     site.pages["/map.xml.gz"] = Page(gzip.compress(f"<urlset>{urls}</urlset>".encode()))
-    site.html("/", page("Start", "Welcome."))
-    site.html("/lonely.html", page("Lonely", "Nobody links here."))
-    site.html("/secret.html", page("Secret", "Keep out."))
+    site.html("/", html_page("Start", "Welcome."))
+    site.html("/lonely.html", html_page("Lonely", "Nobody links here."))
+    site.html("/secret.html", html_page("Secret", "Keep out."))
     status = docs_client.add(site.url)
     assert docs_client.cited("nobody links") == [f"{site.url}/lonely.html#top"]
     assert site.asked["/secret.html"] == 0
@@ -98,28 +100,28 @@ def test_pages_without_links_to_them_are_found_through_sitemaps(docs_client: Doc
 
 def test_a_start_page_forbidden_by_robots_txt_fails_with_that_reason(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /\n")
-    site.html("/", page("Start", "Welcome."))
+    site.html("/", html_page("Start", "Welcome."))
     assert "robots.txt forbids" in docs_client.add(site.url).reason
 
 
 def test_an_unavailable_robots_txt_forbids_everything(docs_client: DocsClient, site: Site) -> None:
     site.pages["/robots.txt"] = Page(status=500)
-    site.html("/", page("Start", "Welcome."))
+    site.html("/", html_page("Start", "Welcome."))
     assert "robots.txt cannot be read" in docs_client.add(site.url).reason
 
 
 def test_a_crawl_delay_is_respected(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nCrawl-delay: 5\n")
-    site.html("/", page("Start", "Welcome.", "a.html", "b.html"))
-    site.html("/a.html", page("A", "First."))
-    site.html("/b.html", page("B", "Second."))
+    site.html("/", html_page("Start", "Welcome.", "a.html", "b.html"))
+    site.html("/a.html", html_page("A", "First."))
+    site.html("/b.html", html_page("B", "Second."))
     assert docs_client.add(site.url).pages == 3
     assert sum(docs_client.time.waited) >= 10
 
 
 def test_pages_forbidden_by_robots_txt_are_skipped(docs_client: DocsClient, site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /x.html\n")
-    site.html("/", page("Start", "Welcome.", "x.html"))
+    site.html("/", html_page("Start", "Welcome.", "x.html"))
     status = docs_client.add(site.url)
     assert (status.state, status.pages_skipped) == ("READY", 1)
 
@@ -127,7 +129,7 @@ def test_pages_forbidden_by_robots_txt_are_skipped(docs_client: DocsClient, site
 def test_markdown_pages_are_found_through_llms_txt(docs_client: DocsClient, site: Site) -> None:
     site.text("/llms.txt", f"# Docs\n\n- [Guide]({site.url}/guide.md)\n- [Out](https://elsewhere.invalid/x.md)\n")
     site.text("/guide.md", "# Guide\n\nConfigure the frobnicator.", "text/markdown")
-    site.html("/", page("Start", "Welcome."))
+    site.html("/", html_page("Start", "Welcome."))
     docs_client.add(site.url)
     assert docs_client.cited("frobnicator") == [f"{site.url}/guide.md#guide"]
 
@@ -136,18 +138,18 @@ def test_llms_full_txt_is_split_into_pages_that_are_cited_separately(docs_client
     text = f"# Install\nSource: {site.url}/install\n\nUse pip. {'More words. ' * 200}\n\n"
     text += f"# Use\nSource: {site.url}/use\n\nCall frobnicate."
     site.text("/llms-full.txt", text)
-    site.html("/", page("Start", "Welcome.", "other.html"))
+    site.html("/", html_page("Start", "Welcome.", "other.html"))
     status = docs_client.add(site.url)
     assert status.pages == 2
     assert docs_client.cited("frobnicate") == [f"{site.url}/use#use"]
     assert "/other.html" not in site.asked
 
 
-def test_an_llms_full_txt_without_page_marks_is_used_only_next_to_the_start_page(
+def test_an_llms_full_txt_without_page_separators_is_used_only_next_to_the_start_page(
     docs_client: DocsClient, site: Site
 ) -> None:
     site.text("/llms-full.txt", "# Everything\n\n" + "Words of all products. " * 200)
-    site.html("/docs/", page("Docs", "The manual."))
+    site.html("/docs/", html_page("Docs", "The manual."))
     assert docs_client.add(f"{site.url}/docs/").pages == 1
     assert docs_client.cited("manual") == [f"{site.url}/docs/#top"]
     site.text("/other/llms-full.txt", "# Other\n\n" + "Words of this product alone. " * 200)
@@ -157,36 +159,36 @@ def test_an_llms_full_txt_without_page_marks_is_used_only_next_to_the_start_page
 
 def test_redirects_are_followed_and_each_page_is_indexed_once(docs_client: DocsClient, site: Site) -> None:
     site.redirect("/", "/docs/")
-    site.html("/docs/", page("Docs", "The manual.", "/old.html", "/new.html"))
+    site.html("/docs/", html_page("Docs", "The manual.", "/old.html", "/new.html"))
     site.redirect("/old.html", "/new.html")
-    site.html("/new.html", page("New", "Newer text."))
+    site.html("/new.html", html_page("New", "Newer text."))
     status = docs_client.add(site.url)
     assert (status.state, status.pages) == ("READY", 2)
 
 
 def test_a_site_that_moved_to_another_path_is_followed_there(docs_client: DocsClient, site: Site) -> None:
     site.redirect("/docs/", "/v2/docs/")
-    site.html("/v2/docs/", page("Docs", "The manual.", "more.html"))
-    site.html("/v2/docs/more.html", page("More", "Even more."))
+    site.html("/v2/docs/", html_page("Docs", "The manual.", "more.html"))
+    site.html("/v2/docs/more.html", html_page("More", "Even more."))
     assert docs_client.add(f"{site.url}/docs/").pages == 2
 
 
 def test_a_redirect_out_of_the_source_is_not_followed(docs_client: DocsClient, site: Site) -> None:
-    site.html("/docs/", page("Docs", "The manual.", "out.html"))
+    site.html("/docs/", html_page("Docs", "The manual.", "out.html"))
     site.redirect("/docs/out.html", "/blog/")
-    site.html("/blog/", page("Blog", "Elsewhere."))
+    site.html("/blog/", html_page("Blog", "Elsewhere."))
     assert docs_client.add(f"{site.url}/docs/").pages == 1
 
 
 def test_canonical_meta_refresh_and_noindex_are_respected(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "a/index.html", "moved.html", "hidden.html", "wrong.html"))
-    site.html("/a/index.html", f"<head><link rel=canonical href='{site.url}/a/'></head>" + page("A", "Alpha."))
-    site.html("/a/", page("A", "Alpha."))
+    site.html("/", html_page("Start", "Welcome.", "a/index.html", "moved.html", "hidden.html", "wrong.html"))
+    site.html("/a/index.html", f"<head><link rel=canonical href='{site.url}/a/'></head>" + html_page("A", "Alpha."))
+    site.html("/a/", html_page("A", "Alpha."))
     site.html("/moved.html", "<meta http-equiv=refresh content='0;url=target.html'>")
-    site.html("/target.html", page("Target", "Arrived."))
-    site.html("/hidden.html", "<meta name=robots content=noindex>" + page("Hidden", "Do not show.", "behind.html"))
-    site.html("/behind.html", page("Behind", "Linked from a hidden page."))
-    site.html("/wrong.html", f"<link rel=canonical href='{site.url}/'>" + page("Wrong", "Claims to be the start."))
+    site.html("/target.html", html_page("Target", "Arrived."))
+    site.html("/hidden.html", "<meta name=robots content=noindex>" + html_page("Hidden", "Do not show.", "behind.html"))
+    site.html("/behind.html", html_page("Behind", "Linked from a hidden page."))
+    site.html("/wrong.html", f"<link rel=canonical href='{site.url}/'>" + html_page("Wrong", "Claims to be the start."))
     assert docs_client.add(site.url).state == "READY"
     assert docs_client.cited("alpha") == [f"{site.url}/a/#top"]
     assert docs_client.cited("arrived") == [f"{site.url}/target.html#top"]
@@ -195,11 +197,11 @@ def test_canonical_meta_refresh_and_noindex_are_respected(docs_client: DocsClien
     assert all("hidden.html" not in url for url in docs_client.cited("do not show"))
 
 
-def test_a_folder_and_its_index_page_are_one_page(docs_client: DocsClient, site: Site) -> None:
-    site.html("/docs/", page("Start", "Welcome.", "index.html", "a/", "b/index.html#top"))
-    site.html("/docs/index.html", page("Start", "Welcome, at another time."))
-    site.html("/docs/a/", page("A", "Alpha.", "../b/", "index.html", "../index.html"))
-    site.html("/docs/b/", page("B", "Bravo."))
+def test_a_folder_url_and_its_index_page_are_the_same_page(docs_client: DocsClient, site: Site) -> None:
+    site.html("/docs/", html_page("Start", "Welcome.", "index.html", "a/", "b/index.html#top"))
+    site.html("/docs/index.html", html_page("Start", "Welcome, at another time."))
+    site.html("/docs/a/", html_page("A", "Alpha.", "../b/", "index.html", "../index.html"))
+    site.html("/docs/b/", html_page("B", "Bravo."))
     site.text("/docs/sitemap.xml", f"<urlset><url><loc>{site.url}/docs/b/index.html</loc></url></urlset>", "text/xml")
     status = docs_client.add(f"{site.url}/docs/")
     assert (status.state, status.pages, status.pages_skipped) == ("READY", 3, 0)
@@ -207,19 +209,19 @@ def test_a_folder_and_its_index_page_are_one_page(docs_client: DocsClient, site:
     assert not [path for path in site.asked if path.endswith("index.html")]
 
 
-def test_a_start_page_that_is_an_index_page_keeps_its_address(docs_client: DocsClient, site: Site) -> None:
-    site.html("/docs/index.html", page("Start", "Welcome.", "./", "a.html"))
-    site.html("/docs/", page("Start", "Welcome."))
-    site.html("/docs/a.html", page("A", "Alpha.", "index.html", "/docs/"))
+def test_a_start_page_that_is_an_index_page_keeps_its_url(docs_client: DocsClient, site: Site) -> None:
+    site.html("/docs/index.html", html_page("Start", "Welcome.", "./", "a.html"))
+    site.html("/docs/", html_page("Start", "Welcome."))
+    site.html("/docs/a.html", html_page("A", "Alpha.", "index.html", "/docs/"))
     assert docs_client.add(f"{site.url}/docs/index.html").pages == 2
     assert docs_client.cited("welcome")[0] == f"{site.url}/docs/index.html#top"
     assert "/docs/" not in site.asked
 
 
 def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
+    site.html("/", html_page("Start", "Welcome.", "files/index.html", "sent/index.html", "moved/index.html", "gone/"))
     for name, text in (("files", "Alpha."), ("sent", "Bravo."), ("moved", "Charlie.")):
-        site.html(f"/{name}/index.html", page(name.title(), text, "../"))
+        site.html(f"/{name}/index.html", html_page(name.title(), text, "../"))
     site.pages["/files/"] = Page(status=403)
     site.redirect("/sent/", "/sent/index.html")
     site.html("/moved/", "<meta http-equiv=refresh content='0;url=index.html'>")
@@ -233,15 +235,15 @@ def test_an_index_page_is_read_if_its_folder_fails_or_redirects_to_it(docs_clien
 
 def test_a_crawl_of_an_endless_calendar_ends(docs_client: DocsClient, site: Site) -> None:
     for month in range(200):
-        site.html(f"/cal?month={month}", page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
-    site.html("/cal", page("Calendar", "Nothing happens.", "/cal?month=0"))
+        site.html(f"/cal?month={month}", html_page(f"Month {month}", "Nothing happens.", f"/cal?month={month + 1}"))
+    site.html("/cal", html_page("Calendar", "Nothing happens.", "/cal?month=0"))
     status = docs_client.add(f"{site.url}/cal", max_pages=1000)
     assert status.pages <= 40
 
 
 def test_page_and_depth_limits_are_respected_and_reported(docs_client: DocsClient, site: Site) -> None:
     for number in range(12):
-        site.html(f"/{number}.html", page(f"Page {number}", "Text.", f"{number + 1}.html"))
+        site.html(f"/{number}.html", html_page(f"Page {number}", "Text.", f"{number + 1}.html"))
     limited = docs_client.add(f"{site.url}/0.html", name="few", max_pages=5)
     assert (limited.pages, "the limit of 5 pages left out 1 address;" in limited.reason) == (5, True)
     docs_client.docs.library.remove("few")
@@ -253,17 +255,17 @@ def test_page_and_depth_limits_are_respected_and_reported(docs_client: DocsClien
 
 
 def test_globs_select_pages(docs_client: DocsClient, site: Site) -> None:
-    site.html("/docs/", page("Docs", "The manual.", "a.html", "old/b.html", "/api/c.html"))
-    site.html("/docs/a.html", page("A", "Alpha."))
-    site.html("/docs/old/b.html", page("B", "Beta."))
-    site.html("/api/c.html", page("C", "Gamma."))
+    site.html("/docs/", html_page("Docs", "The manual.", "a.html", "old/b.html", "/api/c.html"))
+    site.html("/docs/a.html", html_page("A", "Alpha."))
+    site.html("/docs/old/b.html", html_page("B", "Beta."))
+    site.html("/api/c.html", html_page("C", "Gamma."))
     status = docs_client.add(f"{site.url}/docs/", include=("/docs/*", "/api/*"), exclude=("*/old/*",))
     assert status.pages == 3
     assert "/docs/old/b.html" not in site.asked
 
 
 def test_an_api_description_found_by_a_crawl_is_added_to_the_apis(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "openapi.json", "data.json"))
+    site.html("/", html_page("Start", "Welcome.", "openapi.json", "data.json"))
     site.text("/openapi.json", '{"openapi": "3.1.0"}', "application/json")
     site.text("/data.json", "{}", "application/json")
     status = docs_client.add(site.url)
@@ -293,7 +295,7 @@ def test_an_api_description_is_found_through_a_page_that_displays_it(
 
 
 def test_hostile_pages_are_counted_and_the_others_are_indexed(docs_client: DocsClient, site: Site) -> None:
-    site.html("/", page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
+    site.html("/", html_page("Start", "Welcome.", "bomb.html", "cut.html", "latin.html", "mess.html", "circle.html"))
     site.pages["/bomb.html"] = Page(
         gzip.compress(bytes(30_000_000)), headers={"Content-Encoding": "gzip", "Content-Type": "text/html"}
     )
@@ -348,13 +350,13 @@ def test_a_page_that_reports_a_missing_page_is_a_failure(docs_client: DocsClient
     assert "says that it does not exist ('Page not found" in reasons["gone.html"]
     assert set(docs_client.cited("server did not find")) == {f"{site.url}/codes.html"}
     site.html("/codes.html", "<h1>404</h1>")
-    assert docs_client.recrawl().pages == status.pages - 1, "the old page is removed"
+    assert docs_client.recrawl().pages == status.pages - 1, "the old page must be removed"
 
 
-def test_malformed_addresses_in_an_api_page_are_skipped() -> None:
-    page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
+def test_malformed_urls_in_an_api_page_are_skipped() -> None:
+    html_page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
     SwaggerUIBundle({url: '/v1/openapi.json'}, 'http://[x/schema.json', '/v1/schema.graphql')</script>"""
     url = "https://example.org/docs"
-    assert description_addresses(page, url) == ["https://example.org/v1/openapi.json"]
-    assert schema_addresses(page, url) == ["https://example.org/v1/schema.graphql"]
-    assert graphql_endpoint(page, url) == "https://example.org/graphql"
+    assert description_addresses(html_page, url) == ["https://example.org/v1/openapi.json"]
+    assert schema_addresses(html_page, url) == ["https://example.org/v1/schema.graphql"]
+    assert graphql_endpoint(html_page, url) == "https://example.org/graphql"

@@ -1,4 +1,4 @@
-"""Fixtures of the graph tests."""
+"""Fixtures for the graph tests."""
 
 from __future__ import annotations
 

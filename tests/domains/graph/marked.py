@@ -1,6 +1,6 @@
 """Sources whose comments state the expected references of their lines, and a check that resolvers agree.
 
-`-> Parser.feed` after a comment sign: the line certainly refers to that definition and to no other (several:
+`-> Parser.feed` in a comment: the line certainly refers to that definition and to no other (several:
 comma-separated; `b.py:f` also names the file, `b.py:` is the file itself). `?-> feed`: it possibly refers to a symbol
 with that name. `!-> f`: a wrong resolver would find `f` here. In a file with marks, unmarked lines have no certain
 reference.
@@ -60,7 +60,7 @@ class Sources:
         return self._files[path][0] if path in self._files else ""
 
     def named(self, name: str) -> Collection[NamedSymbol]:
-        """Return every symbol with a name."""
+        """Return every symbol with the given name."""
         return [
             NamedSymbol(path, symbol.key, symbol.kind)
             for path, (_, facts) in sorted(self._files.items())
@@ -95,7 +95,7 @@ def check_files(files: Mapping[str, str]) -> dict[str, Resolution]:
     """Resolve the files and compare every line with its marks."""
     resolved = Sources(files).resolve()
     marks = [mark for path, text in files.items() for mark in _check_file(resolved.get(path), text)]
-    assert marks, "no line is marked"
+    assert marks, "the sources contain no marked line"
     return resolved
 
 

@@ -19,7 +19,7 @@ _MARK = re.compile(r"#\s*(def|ref|maybe)\b")
 
 
 class SmallProject:
-    """Files on disk with their own application and graph."""
+    """A project on disk with its own application and graph."""
 
     def __init__(self, folder: Path, workers: ProcessPool) -> None:
         self.root = folder / "project"
@@ -38,13 +38,13 @@ class SmallProject:
         return self
 
     def index(self) -> ProjectIndex:
-        """Return the up-to-date index."""
+        """Update the index and return it."""
         index = self.app.domains.projects.at(self.root)
         index.index()
         return index
 
     def graph(self) -> GraphSearch:
-        """Return the up-to-date graph."""
+        """Update the index and return the graph."""
         return self.app.graph_search(self.index())
 
     def close(self) -> None:
@@ -63,10 +63,10 @@ def marked(files: dict[str, str], mark: str) -> set[str]:
 
 
 def places(references: FoundReferences) -> set[str]:
-    """Return the places of the certain references."""
+    """Return the locations of certain references."""
     return {f"{row.path}:{row.line}" for row in (*references.certain, *references.aliased)}
 
 
 def possible_places(references: FoundReferences) -> set[str]:
-    """Return the places of the possible references."""
+    """Return the locations of possible references."""
     return {f"{row.path}:{row.line}" for row in references.possible}

@@ -1,4 +1,4 @@
-"""Code with syntax errors: the names in it are possible uses, also of members."""
+"""Names in code with syntax errors are possible uses, including possible uses of members."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOVED = "def apply_voucher(code):\n    return code\n"
 
 
-def possible(project: SmallProject, symbol: str = "apply_voucher") -> list[tuple[str, int, tuple[str, ...]]]:
-    """Return path, line and kinds of the possible uses; there are no certain ones."""
+def possible_uses(project: SmallProject, symbol: str = "apply_voucher") -> list[tuple[str, int, tuple[str, ...]]]:
+    """Return path, line and kinds of the possible uses; fail if there are certain ones."""
     graph = project.graph()
     found = graph.references(graph.targets(symbol)[0])
     assert not found.certain
@@ -48,7 +48,7 @@ def test_python_files_that_still_import_a_moved_module_are_possible_uses(
             "elsewhere.py": "from flask.vouchers import apply_voucher\n\napply_voucher(1)\n",
         }
     )
-    assert possible(project) == [
+    assert possible_uses(project) == [
         ("api/near.py", 1, ("import",)),
         ("api/near.py", 3, ("call",)),
         ("api/server.py", 1, ("import",)),
@@ -59,7 +59,7 @@ def test_python_files_that_still_import_a_moved_module_are_possible_uses(
     ]
     graph = project.graph()
     assert {use.path for use in graph.impact(graph.targets("apply_voucher")[0]).possible} == {
-        path for path, _, _ in possible(project)
+        path for path, _, _ in possible_uses(project)
     }
 
 
@@ -72,7 +72,7 @@ def test_a_python_name_that_its_module_no_longer_has_is_a_possible_use(project: 
             "b.py": "from api import old\n\nold.apply_voucher(1)\n",
         }
     )
-    assert [(path, line) for path, line, _ in possible(project)] == [("a.py", 1), ("a.py", 3), ("b.py", 3)]
+    assert [(path, line) for path, line, _ in possible_uses(project)] == [("a.py", 1), ("a.py", 3), ("b.py", 3)]
 
 
 def test_typescript_files_that_still_import_a_moved_module_are_possible_uses(project: SmallProject) -> None:
@@ -89,7 +89,7 @@ def test_typescript_files_that_still_import_a_moved_module_are_possible_uses(pro
             "tsconfig.json": '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"]}}}',
         }
     )
-    found = possible(project, "applyVoucher")
+    found = possible_uses(project, "applyVoucher")
     assert {path for path, _, _ in found} == {
         f"src/{name}" for name in ("default.ts", "mapped.ts", "required.js", "server.ts", "short.ts", "whole.ts")
     }
@@ -146,7 +146,7 @@ def test_a_name_that_a_package_may_define_at_run_time_is_not_unresolved(project:
 
 def test_uses_are_certain_again_once_a_moved_module_is_restored(project: SmallProject) -> None:
     project.write({"api/coupons.py": MOVED, "a.py": "from api.vouchers import apply_voucher\n\napply_voucher(1)\n"})
-    assert len(possible(project)) == 2
+    assert len(possible_uses(project)) == 2
     project.write({"api/vouchers.py": "from api.coupons import apply_voucher\n"})
     graph = project.graph()
     found = graph.references(graph.targets("api.coupons.apply_voucher")[0])

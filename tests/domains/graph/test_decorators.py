@@ -59,7 +59,7 @@ class Item:
 def computed():
     return 6
 """
-ELSEWHERE = {
+OTHER_LANGUAGES = {
     "cats.ts": "import { Controller, Get } from 'framework'\n\n@Controller({\n  path: 'x',\n})\nexport class CatController {\n"
     "  @Get('y')\n  findAll() { return 1 }\n\n  @Get() findOne() { return 2 }\n  findNone() { return 0 }\n}\n",
     "Shop.java": 'class Shop {\n  @GetMapping("/x")\n  public String show() { return ""; }\n\n'
@@ -116,6 +116,6 @@ def test_transparent_decorators_are_not_named(project: SmallProject, symbol: str
     ],
 )
 def test_unknown_annotations_of_other_languages_are_named(project: SmallProject, symbol: str, annotation: str) -> None:
-    text = answer(project, ELSEWHERE, "find_references", symbol)
+    text = answer(project, OTHER_LANGUAGES, "find_references", symbol)
     assert ("may register it" in text) == bool(annotation)
     assert annotation in text

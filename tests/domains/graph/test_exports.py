@@ -1,4 +1,4 @@
-"""Entries of `__all__` are reported separately: they are not uses, but other files may import the names."""
+"""Entries of `__all__` are reported separately: they are not uses, but other files can import the names."""
 
 from __future__ import annotations
 

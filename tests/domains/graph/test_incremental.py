@@ -34,7 +34,7 @@ _TABLES = {
 }
 
 
-def state(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
+def graph_contents(index: ProjectIndex) -> dict[str, list[tuple[object, ...]]]:
     """Return the contents of the graph without ids."""
     connection = project_database(index).read()
     return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in _TABLES.items()}
@@ -75,7 +75,7 @@ EDITS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_graph_after_edits_equals_one_built_from_scratch(seed: int, tmp_path: Path, workers: ProcessPool) -> None:
+def test_the_graph_after_edits_equals_a_newly_built_graph(seed: int, tmp_path: Path, workers: ProcessPool) -> None:
     project = SmallProject(tmp_path / "edited", workers)
     for name in ("store", "workspace"):
         shutil.copytree(PACKAGE / name, project.root / name, ignore=shutil.ignore_patterns("__pycache__", "sqlite"))
@@ -85,10 +85,10 @@ def test_the_graph_after_edits_equals_one_built_from_scratch(seed: int, tmp_path
     random_source = random.Random(seed)
     for step in range(5):
         random_source.choice(EDITS)(project.root, random_source)
-        edited = state(project.index())
+        edited = graph_contents(project.index())
         fresh = SmallProject(tmp_path / f"fresh{step}", workers)
         shutil.copytree(project.root, fresh.root, dirs_exist_ok=True)
-        rebuilt = state(fresh.index())
+        rebuilt = graph_contents(fresh.index())
         fresh.close()
         assert edited == rebuilt
     project.close()

@@ -71,7 +71,7 @@ def test_suggestions_for_a_member_are_members_of_its_class(client: ToolClient) -
     assert raised.value.hint == "Did you mean: Scaffold.route?"
 
 
-def test_a_file_name_as_symbol_is_a_module_or_an_error(client: ToolClient) -> None:
+def test_a_file_name_given_as_symbol_selects_a_module_or_is_an_error(client: ToolClient) -> None:
     assert "src/shop/__init__.py" in client.call("find_references", symbol="src/shop/urls.py").text
     with pytest.raises(NotFound, match="is a file, not a symbol"):
         client.call("find_symbol", symbol="src/shop/urls.py")
@@ -79,7 +79,7 @@ def test_a_file_name_as_symbol_is_a_module_or_an_error(client: ToolClient) -> No
         client.call("get_context", symbol="src/shop/views.py")
 
 
-def test_candidates_with_equal_names_are_distinguished_by_their_places(project: SmallProject) -> None:
+def test_candidates_with_equal_names_are_distinguished_by_their_locations(project: SmallProject) -> None:
     project.write({"a/one.ts": "export class Axios {\n  request(): void {}\n}\n"}).write(FILES).index()
     client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
     text = client.call("get_context", symbol="Axios.request").text

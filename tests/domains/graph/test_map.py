@@ -13,7 +13,7 @@ from deltos.config import Config
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.file_summary import summarise_file
 from tests.calling import ToolClient
-from tests.domains.graph.test_source_lines import tools_of
+from tests.domains.graph.test_source_lines import graph_client
 from tests.repositories import write_files
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ FILES = {
 @pytest.fixture
 def client(project: SmallProject) -> ToolClient:
     """Return the graph tools of the shop."""
-    return tools_of(project.write(FILES))
+    return graph_client(project.write(FILES))
 
 
 @pytest.mark.parametrize("symbol", ["", ".", "./"])
@@ -55,7 +55,7 @@ def test_context_without_a_symbol_is_the_map_of_the_project(client: ToolClient, 
 def test_a_map_has_every_module_if_all_of_them_fit(project: SmallProject) -> None:
     names = ["basket", "coupon", "mail", "order", "pricing", "report", "stock", "till", "zone"]
     files = {f"shop/{name}.py": f'"""The {name}."""\n\n\ndef {name}_main():\n    return 1\n' for name in names}
-    client = tools_of(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
+    client = graph_client(project.write({**files, "shop/__init__.py": '"""The shop."""\n'}))
     text = client.call("get_context").text
     assert text.startswith("map of project: 10 files (python 10)")
     assert "shop/ 10 — The shop.\n" in text
@@ -71,7 +71,7 @@ def test_the_map_of_a_folder_begins_with_its_own_modules(client: ToolClient) -> 
     assert client.call("get_context", symbol="src/shop/").text == text
 
 
-def test_a_folder_can_be_given_by_its_name_unless_a_symbol_has_it(client: ToolClient) -> None:
+def test_a_folder_can_be_given_by_name_unless_a_symbol_has_the_same_name(client: ToolClient) -> None:
     assert client.call("get_context", symbol="tests").text.startswith("map of tests/: 1 file")
     assert client.call("get_context", symbol="pay").text.startswith("def pay src/shop/pay.py:8-9")
 
@@ -88,7 +88,7 @@ def test_the_map_of_a_file_is_its_outline_with_importers_and_uses(client: ToolCl
     )
 
 
-def test_a_truncated_map_states_its_size_and_how_to_list_the_rest(tmp_path: Path, workers: ProcessPool) -> None:
+def test_a_truncated_map_states_its_size_and_how_to_list_omitted_modules(tmp_path: Path, workers: ProcessPool) -> None:
     files = {f"pkg{n}/mod{m}.py": f'"""Part {m} of {n}: {"words " * 9}"""\n' for n in range(12) for m in range(20)}
     root = write_files(tmp_path / "large", files)
     with closing(App(Config(home=tmp_path / "home", token_budget=600), workers=workers)) as app:
@@ -124,7 +124,7 @@ def test_maps_work_in_languages_without_docstrings(project: SmallProject) -> Non
         "b/b.rs": "//! The b of it. More.\n\npub fn b() {}\n",
         "c/c.java": "package c;\n\n/** Keeps C. Always. */\npublic class C { void f() {} }\n",
     })  # fmt: skip
-    text = tools_of(project).call("get_context").text
+    text = graph_client(project).call("get_context").text
     assert " a.go — Package a does A. [Run:8]" in text
     assert " b.rs — The b of it. [b:3]" in text
     assert " c.java — Keeps C. [C:4]" in text
@@ -163,6 +163,6 @@ def test_files_without_code_are_counted_separately(project: SmallProject) -> Non
     project.write(
         {**FILES, "a.yaml": "x: 1\n", "b.yaml": "y: 1\n", "data.unheardof": "Free.\n", "src/shop/notes.md": "# Notes\n"}
     )
-    text = tools_of(project).call("get_context", symbol="").text
+    text = graph_client(project).call("get_context", symbol="").text
     assert "\n not code: yaml 2, markdown 1, others 1\n" in text
     assert "\n not code: markdown 1\n" in text

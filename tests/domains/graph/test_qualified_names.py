@@ -1,4 +1,4 @@
-"""Definitions are found by the names that their languages write, and shown with them."""
+"""Definitions are found and displayed by their qualified names in the notation of their language."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES = {
     "py/warehouse/rooms.py": "class Room:\n    def size(self):\n        return 1\n",
     "ts/src/till.ts": "export class Till {\n  open(): void {}\n}\n",
 }
-NAMES = {
+LOCATIONS = {
     "caddyhttp.MatchHost": "modules/http/matcher.go:3",
     "caddyhttp.MatchHost.Match": "modules/http/matcher.go:5",
     "(*MatchHost).Match": "modules/http/matcher.go:5",
@@ -73,7 +73,7 @@ NAMES = {
     "warehouse.rooms.Room.size": "py/warehouse/rooms.py:2",
     "Till#open": "ts/src/till.ts:2",
 }
-WRITTEN = {
+DISPLAYED_NAMES = {
     "Match": "caddyhttp.MatchHost.Match",
     "checkout": "io.shop.checkout",
     "send": "com.acme.pay.Bill.send",
@@ -101,11 +101,11 @@ def graph(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Ite
     project.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_definition_is_found_by_its_name_in_its_language(graph: GraphSearch, name: str) -> None:
-    assert f"{(found := graph.find(name)[0]).path}:{found.line}" == NAMES[name]
+@pytest.mark.parametrize("name", LOCATIONS)
+def test_a_definition_is_found_by_its_qualified_name(graph: GraphSearch, name: str) -> None:
+    assert f"{(found := graph.find(name)[0]).path}:{found.line}" == LOCATIONS[name]
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-def test_a_definition_is_shown_with_its_name_in_its_language(graph: GraphSearch, name: str) -> None:
-    assert WRITTEN[name] in {target.name for target in graph.targets(name)}
+@pytest.mark.parametrize("name", DISPLAYED_NAMES)
+def test_a_definition_is_shown_with_its_qualified_name(graph: GraphSearch, name: str) -> None:
+    assert DISPLAYED_NAMES[name] in {target.name for target in graph.targets(name)}

@@ -66,7 +66,7 @@ FAMILIES = {
 
 _NAMES = [f"load_what_is_kept_under_a_long_name_{n}" for n in range(150)]
 SHARED_FILES = {
-    # unknown uses and unused symbols
+    # a symbol with only possible uses and an unused symbol
     "a.py": "class Alone:\n    def flush(self): ...\n\n\ndef unused(): ...\n",
     "b.py": "def run(thing):\n    thing.flush()\n",
     "lib.dart": "void swim() {}\n\nvoid dive() { swim(); }\n",
@@ -98,13 +98,13 @@ def shared_project(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPoo
     project.close()
 
 
-def tools_of(project: SmallProject) -> ToolClient:
+def graph_client(project: SmallProject) -> ToolClient:
     return ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
 
 
 def test_a_call_of_a_base_member_is_listed_for_its_overrides_and_vice_versa(project: SmallProject) -> None:
     project.write(FAMILIES).index()
-    client = tools_of(project)
+    client = graph_client(project)
     expected = {
         ("Runner.run", "Worker.run"): ("r.run(1)", "w.run(2)"),
         ("Out.write", "File.write"): ("$o->write('a')", "$f->write('b')"),
@@ -146,7 +146,7 @@ class CountingReader:
 
 
 def test_an_interface_is_found_among_hundreds_of_implementations_with_few_reads(shared_project: SmallProject) -> None:
-    text = tools_of(shared_project).call("find_references", symbol="T7.Run").text
+    text = graph_client(shared_project).call("find_references", symbol="T7.Run").text
     assert "1 through a base or override" in text
     assert "run/z.go\n 8 call r.Run()  all" in text
     graph = shared_project.graph()
@@ -202,7 +202,7 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
         "web/my-app/util.py": "def clean():\n    pass\n\n\nclean()\n",
         "b.py": "class get:\n    pass\n",
     })  # fmt: skip
-    client = tools_of(project)
+    client = graph_client(project)
     for tool, wanted in {
         "find_references": ("get_one()  get_two", "call get_two()"),
         "get_impact": ("call get_one()  get_two", "call get_two()"),
@@ -221,30 +221,30 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
     assert parse_query("web.my-app.util.clean").form == "dotted"
 
 
-def test_a_module_name_may_contain_a_hyphen(project: SmallProject) -> None:
+def test_a_module_whose_name_contains_a_hyphen_is_found(project: SmallProject) -> None:
     project.write(
         {"lib/big-tool.ts": "export const x = 1;\n", "use.ts": 'import * as t from "./lib/big-tool";\nt.x;\n'}
     )
-    assert "import" in tools_of(project).call("find_references", symbol="big-tool").text
+    assert "import" in graph_client(project).call("find_references", symbol="big-tool").text
 
 
-def test_the_members_of_a_ruby_module_are_those_of_all_openings(project: SmallProject) -> None:
+def test_a_ruby_module_has_the_members_of_all_its_reopenings(project: SmallProject) -> None:
     part = (
         "module Acme\n  class Engine\n    def step{0}\n      help{0}()\n    end\n    def help{0}\n    end\n  end\nend\n"
     )
     project.write({f"lib/part{number}.rb": part.format(number) for number in (1, 2)})
-    text = tools_of(project).call("get_context", symbol="Acme::Engine").text
+    text = graph_client(project).call("get_context", symbol="Acme::Engine").text
     assert "--- members (4) ---\nlib/part1.rb\n 3 step1\n 6 help1\nlib/part2.rb\n 3 step2\n 6 help2" in text
     assert "--- callees (2) ---" in text
 
 
-def test_a_method_of_an_unnamed_java_class_overrides_that_of_its_base(project: SmallProject) -> None:
+def test_a_method_of_an_anonymous_java_class_overrides_the_method_of_its_base(project: SmallProject) -> None:
     project.write({
         "Shape.java": "abstract class Shape {\n  abstract int area(int n);\n}\n",
         "Use.java": "class Use {\n  Shape make() {\n    return new Shape() {\n      int area(int n) { return n; }\n    };\n  }\n"
         "  int go(Shape s) {\n    return s.area(1);\n  }\n}\n",
     })  # fmt: skip
-    client = tools_of(project)
+    client = graph_client(project)
     text = client.call("find_references", symbol="Shape.area").text
     assert text.endswith("--- overridden by 1 definition ---\nUse.java 4 make")
     assert "--- through Shape.area, which it implements" in client.call("find_references", symbol="make.area").text
@@ -254,7 +254,7 @@ def test_a_method_of_an_unnamed_java_class_overrides_that_of_its_base(project: S
 def test_lines_of_unresolved_files_are_named_and_only_test_files_are_counted_as_tests(
     shared_project: SmallProject,
 ) -> None:
-    client = tools_of(shared_project)
+    client = graph_client(shared_project)
     unresolved = "1 more line contains the name but could not be resolved: App.vue:3."
     text = client.call("find_references", symbol="load").text
     assert text.endswith(f"0 references in 0 files; none in 1 test file. {unresolved}")
@@ -269,14 +269,14 @@ def test_lines_of_unresolved_files_are_named_and_only_test_files_are_counted_as_
 
 
 def test_maps_of_several_files_share_one_budget(shared_project: SmallProject) -> None:
-    text = tools_of(shared_project).call("get_context", symbol="pkg.foo").text
+    text = graph_client(shared_project).call("get_context", symbol="pkg.foo").text
     assert text.startswith("'pkg.foo' matches 3 definitions\n")
     assert len(text) < 20_500
     assert {target.name for target in shared_project.graph().targets("pkg.foo")} == {"pkg.foo"}
 
 
-def test_every_zero_is_explained(shared_project: SmallProject) -> None:
-    client = tools_of(shared_project)
+def test_every_empty_result_is_explained(shared_project: SmallProject) -> None:
+    client = graph_client(shared_project)
     alone = client.call("get_impact", symbol="Alone").text
     assert "affects 0 symbols and 0 tests in 0 files\n" in alone
     assert "Not followed: 1 possible reference in 1 file (b.py:2; find_references lists them)." in alone
@@ -304,7 +304,7 @@ def test_generated_code_is_in_the_graph_and_marked_but_not_in_search_results(pro
         "app.py": "from shop_pb2 import Order\n\n\ndef run():\n    return Order().total()\n",
         "bundle.min.js": "function minified(){}\n",
     })  # fmt: skip
-    client = tools_of(project)
+    client = graph_client(project)
     found = client.call("find_symbol", symbol="Order").text
     assert found == "1 definition of 'Order'\ndef Order shop_pb2.py:2-4 (generated) class"
     text = client.call("find_references", symbol="Order.total").text
@@ -358,7 +358,7 @@ def test_a_file_that_was_not_indexed_prevents_a_complete_answer(project: SmallPr
     assert "No other uses in code" in client.call("find_references", symbol="beta").text
 
 
-def test_answers_about_a_repository_folder_state_that_the_rest_was_not_searched(project: SmallProject) -> None:
+def test_answers_about_a_repository_folder_state_that_other_folders_were_not_searched(project: SmallProject) -> None:
     project.write({".git/HEAD": "ref: refs/heads/main\n", "src/a.py": "def alpha():\n    pass\n", "b.py": "import a\n"})
     client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root / "src")
     text = client.call("find_references", symbol="alpha").text
@@ -379,7 +379,7 @@ def test_the_counts_of_an_impact_add_up_to_its_dependants(project: SmallProject)
             "tests/test_store.py": "from store import load, save\n\n\ndef test_a():\n    load()\n\n\ndef test_b():\n    save()\n",
         }
     ).index()
-    client = tools_of(project)
+    client = graph_client(project)
     text = client.call("get_impact", symbol="load", limit=1).text
     assert text.startswith("Showing 1 of 3 dependants (increase limit for more).\n")
     assert "affects 1 symbol, the top level of 1 file and 1 test in 3 files, up to distance 1\n" in text
@@ -394,6 +394,6 @@ def test_distances_also_count_steps_through_tests(project: SmallProject) -> None
             "tool.py": "from tests.test_helper import given\n\n\ndef run():\n    given()\n",
         }
     ).index()
-    text = tools_of(project).call("get_impact", symbol="load").text
+    text = graph_client(project).call("get_impact", symbol="load").text
     assert "affects 1 symbol and 1 test in 2 files, up to distance 2\n" in text
     assert "--- distance 2 ---\ntool.py 4 run\n" in text

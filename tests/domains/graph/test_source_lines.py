@@ -62,25 +62,25 @@ class Shelf:
 """
 
 
-def tools_of(project: SmallProject) -> ToolClient:
+def graph_client(project: SmallProject) -> ToolClient:
     """Return the graph tools of a project."""
     return ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
 
 
 @pytest.fixture
 def client(project: SmallProject) -> ToolClient:
-    """Return the graph tools of a store and its user."""
-    return tools_of(project.write({"store.py": STORE, "user.py": USER}))
+    """Return the graph tools of a project in which one file uses the definitions of another."""
+    return graph_client(project.write({"store.py": STORE, "user.py": USER}))
 
 
 @pytest.fixture
-def tight(project: SmallProject, tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
-    """Yield the same tools with a budget of 500 tokens."""
+def small_budget_client(project: SmallProject, tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
+    """Yield the graph tools of the project with a budget of 500 tokens."""
     with closing(App(Config(home=tmp_path / "tight", token_budget=500), workers=workers)) as app:
         yield ToolClient([tool for tool in app.tools() if tool.toolset == "graph"], project.root)
 
 
-def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(client: ToolClient) -> None:
+def test_a_reference_is_shown_with_its_line_kind_and_enclosing_definition(client: ToolClient) -> None:
     text = client.call("find_references", symbol="Store").text
     assert text.startswith(
         "def Store store.py:8-20 class (Base)\n4 references in 2 files; no test files. No other uses in code "
@@ -92,7 +92,7 @@ def test_a_reference_has_its_line_its_kind_and_the_definition_around_it(client: 
     assert " 11 call store = Store()  Shelf" in text
 
 
-def test_uses_through_a_base_and_possible_uses_are_separate_groups(client: ToolClient) -> None:
+def test_uses_through_a_base_class_and_possible_uses_are_separate_groups(client: ToolClient) -> None:
     text = client.call("find_references", symbol="Store.put").text
     assert text.split("\n---")[0].endswith(
         "2 references in 1 file, 1 through a base or override, 1 possible; no test files. "
@@ -105,14 +105,14 @@ def test_uses_through_a_base_and_possible_uses_are_separate_groups(client: ToolC
     assert f"{title}\nuser.py\n 7 call other.put(3)" in text
 
 
-def test_a_protocol_is_implemented_without_being_named(project: SmallProject) -> None:
+def test_a_class_with_matching_methods_implements_a_protocol_it_does_not_name(project: SmallProject) -> None:
     project.write({
         "shape.py": "from typing import Protocol\n\n\nclass Keeps(Protocol):\n    def put(self, key): ...\n\n\n"
         "class Loses(Protocol):\n    def put(self, key): ...\n    def lose(self): ...\n",
         "disk.py": "class Disk:\n    def put(self, key):\n        return key\n",
         "use.py": "from shape import Keeps, Loses\n\n\ndef run(keeps: Keeps, loses: Loses):\n    keeps.put(1)\n    loses.put(2)\n",
     })  # fmt: skip
-    text = tools_of(project).call("find_references", symbol="Disk.put").text
+    text = graph_client(project).call("find_references", symbol="Disk.put").text
     assert "through Keeps.put" in text
     assert "5 call keeps.put(1)  run" in text
     assert "loses.put" not in text.split("possible")[0]
@@ -124,7 +124,7 @@ def test_go_interfaces_are_implemented_by_methods(project: SmallProject) -> None
         "a.go": "package a\n\ntype Putter interface {\n\tPut(key string)\n}\n\ntype Disk struct{}\n\n"
         "// Put keeps a key. It never fails.\nfunc (d *Disk) Put(key string) {\n}\n\nfunc fill(p Putter) {\n\tp.Put(\"a\")\n}\n",
     })  # fmt: skip
-    text = tools_of(project).call("find_references", symbol="Disk.Put").text
+    text = graph_client(project).call("find_references", symbol="Disk.Put").text
     assert 'through Putter.Put, which it implements or overrides ---\na.go\n 14 call p.Put("a")  fill' in text
     assert text.startswith("def Disk.Put a.go:10-11 method func (d *Disk) Put(key string)\n")
 
@@ -135,14 +135,14 @@ def test_decorators_defaults_and_class_bodies_belong_to_their_definition(project
         "use.py": "from marks import limit, mark\n\n\nclass Case:\n    most = limit()\n\n    @mark\n    def run(self, n=limit()):\n"
         "        return [limit() for _ in range(n)]\n",
     })  # fmt: skip
-    client = tools_of(project)
+    client = graph_client(project)
     assert " 7 decorate @mark  Case.run" in client.call("find_references", symbol="mark").text
     text = client.call("find_references", symbol="limit").text
     assert " 5 call most = limit()  Case\n" in text
     assert " 9 call return [limit() for _ in range(n)]  Case.run" in text
 
 
-def test_direct_dependants_have_their_source_line(client: ToolClient) -> None:
+def test_direct_dependants_are_shown_with_their_source_line(client: ToolClient) -> None:
     text = client.call("get_impact", symbol="Store.put").text
     assert "--- distance 1 ---\nuser.py\n 5:11,21 call store.put(store.put(1))  fill (+1 line)\n" in text
     assert " 15 call self.store.put(4)  Shelf.refill.twice" in text
@@ -191,7 +191,7 @@ def test_errors_for_unknown_locations_name_existing_definitions(client: ToolClie
 
 def test_answers_after_an_edit_show_the_new_lines(client: ToolClient, project: SmallProject) -> None:
     assert " 15 call self.store.put(4)" in client.call("find_references", symbol="Store.put").text
-    # Directly after an answer the disk may not be checked again; the text shows that the file has changed.
+    # The disk may not be checked again directly after an answer; the source text shows that the file has changed.
     project.write({"user.py": "# one more line\n" + USER.replace("put(4)", "put(44)")})
     text = client.call("find_references", symbol="Store.put").text
     assert " 16 call self.store.put(44)  Shelf.refill.twice" in text
@@ -208,17 +208,17 @@ def test_lines_of_a_file_that_changed_after_indexing_are_not_shown(project: Smal
 
 
 def test_a_small_budget_shortens_lines_around_the_use_and_then_drops_lines(
-    project: SmallProject, tight: ToolClient
+    project: SmallProject, small_budget_client: ToolClient
 ) -> None:
     padding = " + ".join(f"filler_{n}" for n in range(9))
     calls = "".join(f"    value_{n} = {padding} + keep({n}) + {padding}\n" for n in range(60))
     project.write({"a.py": f"def keep(n):\n    return n\n\n\ndef run():\n{calls}"})
-    text = tight.call("find_references", symbol="keep", limit=8).text
+    text = small_budget_client.call("find_references", symbol="keep", limit=8).text
     assert estimate_tokens(text) <= 500
     for number in range(8):
         assert f"keep({number})" in text
     assert "…" in text
-    everything = tight.call("find_references", symbol="keep", limit=60).text
+    everything = small_budget_client.call("find_references", symbol="keep", limit=60).text
     assert estimate_tokens(everything) <= 500
     shown = everything.count("keep(")
     assert 20 < shown < 60
@@ -229,7 +229,7 @@ def test_uses_beyond_the_limit_are_counted_by_file(project: SmallProject) -> Non
     project.write(
         {"a.py": "def keep():\n    pass\n", **{f"u{n}.py": "from a import keep\n\nkeep()\n" for n in range(9)}}
     )
-    text = tools_of(project).call("find_references", symbol="keep", limit=3).text
+    text = graph_client(project).call("find_references", symbol="keep", limit=3).text
     assert text.startswith("Showing 3 of 18 references (increase limit for more).\n")
     assert "--- not shown: u2.py 2, u3.py 2, u4.py 2, u5.py 2, u6.py 2, u7.py 2, u8.py 2, u1.py 1 ---" in text
 
@@ -238,14 +238,14 @@ def test_equal_lines_of_one_definition_are_merged(project: SmallProject) -> None
     project.write(
         {"a.py": "def keep():\n    pass\n\n\ndef run():\n    keep()\n    keep()\n\n\ndef more():\n    keep()\n"}
     )
-    text = tools_of(project).call("find_references", symbol="keep").text
+    text = graph_client(project).call("find_references", symbol="keep").text
     assert text.endswith("that contains the name).\na.py\n 6,7 call keep()  run\n 11 call keep()  more")
 
 
 def test_control_characters_are_replaced_and_long_lines_shortened(project: SmallProject) -> None:
     line = "keep('\x1b[2J\u202e\x07')" + "; x = 'y'" * 400 + "; keep(2)"
     project.write({"a.py": "# many short lines\n" * 20 + f"def keep(n):\n    return n\n\n\n{line}\n"})
-    text = tools_of(project).call("find_references", symbol="keep").text
+    text = graph_client(project).call("find_references", symbol="keep").text
     assert text.replace("\n", "").isprintable()
     assert "keep('\ufffd[2J\ufffd\ufffd')" in text
     assert len(text) < 400
@@ -261,7 +261,7 @@ def test_a_line_is_shortened_around_the_use() -> None:
     assert shorten_around(text, 0, 20) == "a" * 18 + "…"
 
 
-def test_names_are_found_as_whole_words_that_fit_the_kind_of_use() -> None:
+def test_columns_are_those_of_whole_words_that_fit_the_kind_of_use() -> None:
     assert occurrences("put(input, x.put, put_all, $put)", "put") == [0, 13]
     assert occurrences("x", "") == []
     assert use_columns("put = self.put(put)", ["put"], "call", is_member=True) == [11]
@@ -273,12 +273,12 @@ def test_names_are_found_as_whole_words_that_fit_the_kind_of_use() -> None:
 def test_a_line_of_thousands_of_uses_is_shown_with_its_first_columns(project: SmallProject) -> None:
     line = "; ".join(["keep(1)"] * 12_000)
     project.write({"a.py": "# many short lines\n" * 500 + f"def keep(n):\n    return n\n\n\n{line}\n"})
-    text = tools_of(project).call("find_references", symbol="keep").text
+    text = graph_client(project).call("find_references", symbol="keep").text
     assert " 505:1,10,19,28,… call keep(1); keep(1)" in text
     assert len(text) < 400
 
 
-def test_json_references_have_their_source_line(project: SmallProject, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_references_contain_their_source_line(project: SmallProject, capsys: pytest.CaptureFixture[str]) -> None:
     from deltos.cli.main import main
 
     project.write({"store.py": STORE, "user.py": USER})
@@ -305,18 +305,18 @@ def test_references_to_other_definitions_of_the_name_are_counted(project: SmallP
             "tests/test_use.py": "from a import A\n\n\ndef test_put():\n    A().put()\n",
         }
     )
-    assert second_line(tools_of(project), symbol="A.put") == (
+    assert second_line(graph_client(project), symbol="A.put") == (
         "2 references in 2 files; 1 of 2 in tests. "
         "No other uses in code (checked against every line that contains the name). "
         "2 references to other definitions named put are not listed (B.put a.py:6)."
     )
-    assert "2 references in 1 file; none in 1 test file. No other" in second_line(tools_of(project), symbol="B.put")
+    assert "2 references in 1 file; none in 1 test file. No other" in second_line(graph_client(project), symbol="B.put")
 
 
 def test_uses_can_be_filtered_by_path_and_tests(project: SmallProject) -> None:
     use = "from a import keep\n\nkeep()\n"
     project.write({"a.py": "def keep(): ...\n", "src/u.py": use, "other/u.py": use, "tests/test_a.py": use})
-    client = tools_of(project)
+    client = graph_client(project)
     complete = "No other uses in the selected files (checked against every line that contains the name)."
     below = f"2 references in 1 file. {complete} 4 more outside the given path (omit path to list them)."
     assert second_line(client, symbol="keep", path="src/") == below
@@ -332,7 +332,7 @@ def test_uses_can_be_filtered_by_path_and_tests(project: SmallProject) -> None:
 
 def test_a_truncated_list_is_not_complete(project: SmallProject) -> None:
     project.write({"a.py": "def keep(): ...\n\n\nkeep()\nkeep(1)\n"})
-    assert "No other uses" not in tools_of(project).call("find_references", symbol="keep", limit=1).text
+    assert "No other uses" not in graph_client(project).call("find_references", symbol="keep", limit=1).text
 
 
 JAVA = """\
@@ -353,7 +353,7 @@ class Shop {
 
 def test_a_possible_call_with_a_different_number_of_arguments_is_not_listed(project: SmallProject) -> None:
     project.write({"Shop.java": JAVA})
-    text = tools_of(project).call("find_references", symbol="Maker.make").text
+    text = graph_client(project).call("find_references", symbol="Maker.make").text
     certain, possible = text.split("--- 3 possible")
     assert "3 call void all(Maker maker) { maker.make(this, null); }" in certain
     assert [line.split()[0] for line in possible.splitlines()[2:]] == ["7", "8", "9"]
@@ -370,5 +370,5 @@ def test_columns_on_a_line_shared_with_another_definition_are_alternatives(proje
     )
     assert (
         " 8:21|35 call return self.port() == url.port()"
-        in tools_of(project).call("find_references", symbol="Url.port").text
+        in graph_client(project).call("find_references", symbol="Url.port").text
     )

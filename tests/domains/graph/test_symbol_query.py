@@ -72,14 +72,14 @@ def test_a_path_is_converted_to_a_module_name(path: str, name: str) -> None:
 def test_a_dotted_name_matches_whole_parts_from_the_end() -> None:
     assert ends_with("a.b.Parser.feed#2", "Parser.feed")
     assert not ends_with("a.b.XParser.feed", "Parser.feed")
-    assert qualified_name(row("a/b.py", "Parser.feed")) == "a.b.Parser.feed"
-    assert qualified_name(row("__init__.py", "f")) == "f"
+    assert qualified_name(symbol_row("a/b.py", "Parser.feed")) == "a.b.Parser.feed"
+    assert qualified_name(symbol_row("__init__.py", "f")) == "f"
 
 
 def test_kinds_are_checked_and_properties_are_variables() -> None:
     assert kinds_of(" Function, method ") == {"function", "method"}
-    assert is_of_kind(row("a.py", "x", kind="property"), frozenset({"variable"}))
-    assert not is_of_kind(row("a.py", "x", kind="property"), frozenset({"class"}))
+    assert is_of_kind(symbol_row("a.py", "x", kind="property"), frozenset({"variable"}))
+    assert not is_of_kind(symbol_row("a.py", "x", kind="property"), frozenset({"class"}))
     with pytest.raises(BadArgument, match="Unknown kind: gadget"):
         kinds_of("gadget")
 
@@ -109,11 +109,11 @@ def test_paths_outside_the_project_are_refused(text: str) -> None:
         path_filter(ROOT, text)
 
 
-def row(path: str, key: str, kind: str = "method") -> Symbol:
+def symbol_row(path: str, key: str, kind: str = "method") -> Symbol:
     """Return a symbol on line 1."""
     return Symbol(key, key.rpartition(".")[2], kind, 1, 1, path=path, node_id=1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_names_the_languages_of_its_resolver(family: Family) -> None:
+def test_a_resolver_family_lists_its_languages(family: Family) -> None:
     assert family.languages == family.resolver().languages

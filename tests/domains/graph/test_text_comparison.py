@@ -25,13 +25,13 @@ PORTABLE = {
 }
 
 
-def client_of(project: SmallProject) -> ToolClient:
+def open_client(project: SmallProject) -> ToolClient:
     """Return all tools of a project."""
     return ToolClient(project.app.tools(), project.root)
 
 
 def test_a_c_function_for_two_platforms_is_one_symbol(project: SmallProject) -> None:
-    client = client_of(project.write(PORTABLE))
+    client = open_client(project.write(PORTABLE))
     for symbol in ("uv_spawn", "src/win/process.c::uv_spawn"):
         text = client.call("find_references", symbol=symbol).text
         assert "also defined: src/" in text
@@ -43,7 +43,7 @@ def test_a_c_function_for_two_platforms_is_one_symbol(project: SmallProject) -> 
 
 
 def test_a_call_of_an_undeclared_c_function_may_refer_to_each_definition(project: SmallProject) -> None:
-    text = client_of(project.write(PORTABLE)).call("find_references", symbol="usage").text
+    text = open_client(project.write(PORTABLE)).call("find_references", symbol="usage").text
     assert "0 references in 0 files, 2 possible" in text
     assert " 2 call int other(void) { return usage(); }" in text
 
@@ -60,12 +60,12 @@ CSHARP = {
 
 
 def test_parts_of_a_class_are_one_symbol_and_global_usings_apply_to_their_project(project: SmallProject) -> None:
-    text = client_of(project.write(CSHARP)).call("find_references", symbol="Money").text
-    assert text.count("\ndef ") + text.startswith("def ") == 1  # the constructor gets no separate answer
+    text = open_client(project.write(CSHARP)).call("find_references", symbol="Money").text
+    assert text.count("\ndef ") + text.startswith("def ") == 1  # the constructor has no separate answer
     assert "also defined: Shop/Core/MoneyText.cs:3" in text
     assert "Shop/Till.cs\n 5" in text
     assert " 6 call object c = new Coin(2);" in text
-    cycles = client_of(project).call("detect_circular").text
+    cycles = open_client(project).call("detect_circular").text
     assert "5 C# files not checked: C# imports do not name files." in cycles
     possible = text.partition(" possible reference (")[2]
     assert "Other/Purse.cs\n 5" in possible  # another project, to which these global usings do not apply
@@ -77,7 +77,7 @@ def test_an_unresolved_line_with_the_name_is_reported(project: SmallProject) -> 
         "table.py": "# do_work is fine here\nTEXT = 'we do_work hard'\nBY_NAME = ['do_work', 'rest']\n",
         "calls.py": "import work\n\n\nwork.do_work()\n",
     }
-    client = client_of(project.write(files))
+    client = open_client(project.write(files))
     text = client.call("find_references", symbol="do_work").text
     assert "No other uses" not in text
     assert "1 more line contains the name but could not be resolved: table.py:3." in text
@@ -87,7 +87,7 @@ def test_an_unresolved_line_with_the_name_is_reported(project: SmallProject) -> 
 
 def test_references_of_implicitly_called_methods_are_never_complete(project: SmallProject) -> None:
     project.write({"v.py": "class Vec:\n    def __add__(self, other):\n        return self\n\n\nVec() + Vec()\n"})
-    text = client_of(project).call("find_references", symbol="Vec.__add__").text
+    text = open_client(project).call("find_references", symbol="Vec.__add__").text
     assert "Implicit calls, which do not name it, are not tracked." in text
     assert "No other uses" not in text
 
@@ -134,13 +134,13 @@ def test_qualified_names_are_accepted_in_the_syntax_of_each_language(project: Sm
         name: [label] for name, label in named.items()
     }
     assert [row.name for row in graph.find(r"\bdescribe\w+")] == ["describe_type"]
-    text = client_of(project).call("find_references", symbol="src/functions.php").text
+    text = open_client(project).call("find_references", symbol="src/functions.php").text
     assert "Code in this language refers to definitions, not to files" in text
 
 
 def test_strings_equal_to_a_single_word_name_are_reported_as_not_checked(project: SmallProject) -> None:
     web = "def unsign(text):\n    return text\n\n\ndef shown():\n    return unsign('a')\n"
-    client = client_of(project.write({"web.py": web}))
+    client = open_client(project.write({"web.py": web}))
     complete = "No other uses in code (checked against every line that contains the name).\n"
     assert complete in client.call("find_references", symbol="unsign").text
     project.write({"late.py": "import web\n\nTABLE = {'x': 'unsign'}\nprint(getattr(web, 'unsign'))\n# 'unsign'\n"})
@@ -154,14 +154,14 @@ def test_strings_equal_to_a_single_word_name_are_reported_as_not_checked(project
 
 def test_a_string_on_its_own_line_is_reported_unless_it_is_an_entry_of_all(project: SmallProject) -> None:
     work = "__all__ = [\n    'do_work',\n]\n\n\ndef do_work():\n    return 1\n"
-    client = client_of(project.write({"work.py": work}))
+    client = open_client(project.write({"work.py": work}))
     assert "No other uses" in client.call("find_references", symbol="do_work").text
     project.write({"names.py": "NAMES = [\n    'do_work',\n]\n"})
     assert "could not be resolved: names.py:2." in client.call("find_references", symbol="do_work").text
 
 
-def test_a_name_found_only_in_another_case_has_a_note(project: SmallProject) -> None:
-    client = client_of(project.write({"time.py": "def duration():\n    return 1\n\n\nclass Hour:\n    pass\n"}))
+def test_a_name_found_only_with_different_capitalisation_has_a_note(project: SmallProject) -> None:
+    client = open_client(project.write({"time.py": "def duration():\n    return 1\n\n\nclass Hour:\n    pass\n"}))
     for tool in ("find_symbol", "find_references", "get_impact", "get_context"):
         assert (
             "Duration is not defined; showing duration (different case)." in client.call(tool, symbol="Duration").text

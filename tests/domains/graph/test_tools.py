@@ -38,18 +38,18 @@ FILES = {
 
 
 class Tools:
-    """Calls tools as a server does."""
+    """Client that calls tools as a server does."""
 
     def __init__(self, project: SmallProject) -> None:
         self._desk = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
         self.by_name = self._desk.tools
 
     def call(self, name: str, **given: Any) -> str:
-        """Return the text of an answer."""
+        """Call a tool and return the text of its answer."""
         return self._desk.call(name, **given).text
 
     def error(self, name: str, **given: Any) -> str:
-        """Return the message of an error."""
+        """Call a tool that must fail and return the error message."""
         with pytest.raises(DeltosError) as caught:
             self.call(name, **given)
         return str(caught.value)
@@ -69,7 +69,7 @@ def test_the_toolset_has_six_tools_in_under_900_tokens(tools: Tools) -> None:
     assert estimate_tokens(listing) < 900
 
 
-def test_find_symbol_names_every_definition(tools: Tools) -> None:
+def test_find_symbol_lists_every_definition(tools: Tools) -> None:
     text = tools.call("find_symbol", symbol="total")
     assert text.splitlines()[0].startswith("3 definitions")
     assert "def total shop/price.py:4-5 function (cart)" in text
@@ -97,7 +97,7 @@ def test_find_symbol_filters_by_kind_and_path(tools: Tools) -> None:
     assert "banana" in tools.error("find_symbol", symbol="Cart", kind="banana")
 
 
-def test_find_symbol_takes_dotted_names_and_patterns(tools: Tools) -> None:
+def test_find_symbol_accepts_dotted_names_and_patterns(tools: Tools) -> None:
     assert "def Cart.add shop/cart.py:14-16 method (self, item: str) -> None — Put an item in." in tools.call(
         "find_symbol", symbol="Cart.add"
     )
@@ -172,11 +172,11 @@ def test_an_unknown_symbol_is_an_error_with_suggestions(tool: str, tools: Tools)
 
 
 @pytest.mark.parametrize("tool", ["find_symbol", "find_references", "get_impact"])
-def test_an_empty_symbol_is_a_clear_error(tool: str, tools: Tools) -> None:
+def test_an_empty_symbol_gives_a_clear_error(tool: str, tools: Tools) -> None:
     assert tools.error(tool, symbol="  ")
 
 
-def test_an_invalid_pattern_is_a_clear_error(tools: Tools) -> None:
+def test_an_invalid_pattern_gives_a_clear_error(tools: Tools) -> None:
     assert "[a-" in tools.error("find_symbol", symbol="[a-")
     assert "missing ): (unclosed. RE2 syntax" in tools.error("find_symbol", symbol="(unclosed")
 
@@ -185,11 +185,11 @@ def test_a_path_outside_the_project_is_refused(tools: Tools) -> None:
     assert "outside" in tools.error("find_symbol", symbol="Cart", path="../..")
 
 
-def test_a_folder_without_code_is_a_clear_error(project: SmallProject) -> None:
+def test_a_folder_without_code_gives_a_clear_error(project: SmallProject) -> None:
     assert "No files to index" in Tools(project).error("get_stats")
 
 
-def test_another_project_can_be_named(tools: Tools, tmp_path: Path) -> None:
+def test_graph_tools_accept_another_project(tools: Tools, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "z.py").write_text("def zed():\n    pass\n")

@@ -23,7 +23,7 @@ START = 1_600_000_000
 _DAY = 86_400
 
 
-def begin(root: Path) -> Path:
+def create_repository(root: Path) -> Path:
     """Create an empty repository."""
     root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "--quiet", "--initial-branch=main")
@@ -59,14 +59,14 @@ def commit(
 
 
 @contextmanager
-def opened(home: Path, root: Path) -> Iterator[ProjectStore]:
+def open_store(home: Path, root: Path) -> Iterator[ProjectStore]:
     """Open the store of a project."""
     with closing(open_projects(home).store_of(root.resolve())) as store:
         yield store
 
 
 def read_history(store: ProjectStore, root: Path, indexer: HistoryIndexer | None = None) -> None:
-    """Index the history as a newly started process does."""
+    """Index the history in the way a newly started process does."""
     (indexer or HistoryIndexer()).catch_up(Project(root.resolve(), "test"), store, Silent())
 
 

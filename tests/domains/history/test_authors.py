@@ -52,7 +52,7 @@ def test_finds_author_in_query(question: str, names: list[str], rest: str) -> No
         "",
     ],
 )
-def test_query_without_author_position_has_no_authors(question: str) -> None:
+def test_query_without_a_phrase_like_by_author_has_no_authors(question: str) -> None:
     asked = find_authors(question, KNOWN)
     assert asked.names == ()
     assert asked.rest == question

@@ -1,4 +1,4 @@
-"""A checkout during indexing is indexed before the next answer, or the answer has a note."""
+"""A checkout made during indexing is indexed before the next answer, or the answer contains a note."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltos.federation.providers import history as provider
 from deltos.model import Project
 from deltos.workspace.project_index import ProjectIndex
 from tests.calling import ToolClient
-from tests.domains.history.repositories import begin, commit, opened, subjects
+from tests.domains.history.repositories import commit, create_repository, open_store, subjects
 from tests.repositories import git
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 
-class HeldUp(HistoryIndexer):
+class BlockedIndexer(HistoryIndexer):
     """An indexer whose first run waits for permission to finish."""
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class HeldUp(HistoryIndexer):
         self.may_end.wait(30)
 
 
-def _past(root: Path) -> Path:
-    begin(root)
+def _two_releases(root: Path) -> Path:
+    create_repository(root)
     commit(root, "First release", {"a.py": "x = 1\n"})
     git(root, "tag", "v1")
     commit(root, "Second release", {"a.py": "x = 2\n"}, day=1)
@@ -48,9 +48,9 @@ def _past(root: Path) -> Path:
 
 
 def test_checkout_during_indexing_is_indexed_before_the_answer(tmp_path: Path) -> None:
-    root = _past(tmp_path / "shop")
-    with opened(tmp_path / "home", root) as store:
-        follower = HeldUp()
+    root = _two_releases(tmp_path / "shop")
+    with open_store(tmp_path / "home", root) as store:
+        follower = BlockedIndexer()
         index = ProjectIndex(Project(root.resolve(), "test"), store, [], follower=follower)
         with closing(index):
             index.index()
@@ -68,14 +68,14 @@ def test_answer_has_note_while_another_process_indexes_the_checkout(
     tmp_path: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "HISTORY_WAIT_SECONDS", 0.3)
-    root = _past(tmp_path / "shop")
+    root = _two_releases(tmp_path / "shop")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), root)
         index = app.domains.projects.at(root)
         index.index()
         index.catch_up()
         assert "notes" not in client.data("search", query="latest commit")
-        with opened(tmp_path / "home", root) as other, other.try_lock(HistoryIndexer.name) as held:
+        with open_store(tmp_path / "home", root) as other, other.try_lock(HistoryIndexer.name) as held:
             assert held
             git(root, "checkout", "--quiet", "v1")
             found = client.data("search", query="latest commit")

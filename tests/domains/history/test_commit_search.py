@@ -15,7 +15,7 @@ from deltos.domains.history.query import parse_query
 from deltos.domains.history.terms import share_of_number
 from deltos.errors import BadArgument, NotFound
 from tests.calling import ToolClient
-from tests.domains.history.repositories import START, begin, commit
+from tests.domains.history.repositories import START, commit, create_repository
 from tests.repositories import git
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PAY_TWICE = "def pay(order):\n    return charge(order) or charge(order)\n\n\ndef
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = begin(tmp_path_factory.mktemp("past") / "shop")
+    root = create_repository(tmp_path_factory.mktemp("past") / "shop")
     commit(root, "Begin the shop", {"pay.py": PAY, "setup.cfg": "python = 3.8", "rates.json": "0"})
     commit(root, "Support Python 3.12", {"setup.cfg": "python = 3.8, 3.12"}, day=10)
     commit(
@@ -56,7 +56,7 @@ def client(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: Proces
         yield ToolClient(app.tools(), root)
 
 
-def first(client: ToolClient, question: str) -> dict[str, object]:
+def first_result(client: ToolClient, question: str) -> dict[str, object]:
     found: dict[str, object] = client.data("search", query=question)["results"][0]
     return found
 
@@ -78,19 +78,19 @@ def first(client: ToolClient, question: str) -> dict[str, object]:
     ],
 )
 def test_query_about_the_past_returns_the_commit(client: ToolClient, question: str, title: str) -> None:
-    best = first(client, question)
+    best = first_result(client, question)
     assert best["title"] == title
     assert str(best["id"]).startswith("commit:")
     assert str(best["created_at"]).startswith(title[:10])
 
 
 def test_query_about_code_ranks_code_first(client: ToolClient) -> None:
-    assert str(first(client, "pay")["id"]).startswith("code:pay.py")
-    assert str(first(client, "where is the order charged")["id"]).startswith("code:pay.py")
+    assert str(first_result(client, "pay")["id"]).startswith("code:pay.py")
+    assert str(first_result(client, "where is the order charged")["id"]).startswith("code:pay.py")
 
 
 def test_fetches_commit_with_message_files_and_diff(client: ToolClient, root: Path) -> None:
-    found = first(client, "when was the second charge added")
+    found = first_result(client, "when was the second charge added")
     whole = client.data("fetch", id=found["id"])
     assert "often lost by their gateway" in whole["text"]
     assert "--- files ---\npay.py\n" in whole["text"]
@@ -100,8 +100,8 @@ def test_fetches_commit_with_message_files_and_diff(client: ToolClient, root: Pa
     assert client.data("fetch", id=f"commit:{whole['metadata']['commit'][:7]}")["id"] == whole["id"]
 
 
-def test_commit_line_repeats_nothing(client: ToolClient, root: Path) -> None:
-    found = first(client, "when was the second charge added")
+def test_commit_line_contains_no_repeated_information(client: ToolClient, root: Path) -> None:
+    found = first_result(client, "when was the second charge added")
     assert found["url"] == f"commit/{git(root, 'rev-parse', 'HEAD~5')[:10]}"
     assert "Charge a second time" in str(found["title"])
     assert "Charge a second time" not in str(found["snippet"])
@@ -128,18 +128,18 @@ def test_impact_lists_files_that_change_together(client: ToolClient) -> None:
     assert "rates.json changed together 4 of 5 times" in text
 
 
-def test_finds_a_new_commit(tmp_path: Path, workers: ProcessPool) -> None:
-    root = begin(tmp_path / "shop")
+def test_search_finds_a_commit_made_after_indexing(tmp_path: Path, workers: ProcessPool) -> None:
+    root = create_repository(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), root)
-        assert str(first(client, "commit Begin")["id"]).startswith("commit:")
+        assert str(first_result(client, "commit Begin")["id"]).startswith("commit:")
         made = commit(root, "Invent the zeppelin", {"a.py": "x = 2\n"}, day=1)
-        assert first(client, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
+        assert first_result(client, "when was the zeppelin invented")["id"] == f"commit:{made[:10]}"
 
 
 def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: ProcessPool) -> None:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     commit(root, "Begin", {"a.py": "x = 1\n"})
     made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000, "wide.txt": "w" * 900_000}, day=1)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -149,12 +149,12 @@ def test_large_diff_is_truncated_to_the_budget(tmp_path: Path, workers: ProcessP
     assert len(answer.text) <= 20_000
 
 
-def test_searches_folder_without_git(tmp_path: Path, workers: ProcessPool) -> None:
+def test_search_works_in_a_folder_without_git(tmp_path: Path, workers: ProcessPool) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a.py").write_text("def zeppelin():\n    return 1\n")
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
         client = ToolClient(app.tools(), tmp_path / "plain")
-        assert str(first(client, "zeppelin")["id"]).startswith("code:")
+        assert str(first_result(client, "zeppelin")["id"]).startswith("code:")
         assert "no commits" in client.call("search", query="when was quicksilver dropped").text
         assert "commits" not in client.call("get_context", symbol="zeppelin").text
 
@@ -223,9 +223,9 @@ def test_note_about_time_without_commits_names_first_or_last_commit(
     assert only["score"] < 0.3
 
 
-def test_other_words_select_among_the_authors_commits(client: ToolClient) -> None:
-    assert "Grace" in str(first(client, "what did Grace change about the bank")["title"])
-    assert "Ada: New rates" in str(first(client, "what did Ada change in rates.json")["title"])
+def test_remaining_query_words_select_among_the_commits_of_an_author(client: ToolClient) -> None:
+    assert "Grace" in str(first_result(client, "what did Grace change about the bank")["title"])
+    assert "Ada: New rates" in str(first_result(client, "what did Ada change in rates.json")["title"])
 
 
 def test_refuses_search_without_words_or_filters(client: ToolClient) -> None:
@@ -236,8 +236,8 @@ def test_refuses_search_without_words_or_filters(client: ToolClient) -> None:
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
-    root = begin(tmp_path_factory.mktemp("versions") / "shop")
+def version_client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
+    root = create_repository(tmp_path_factory.mktemp("versions") / "shop")
     commit(root, "Begin the shop", {"a.py": "x = 1\n"})
     for number, version in enumerate(("3.5", "3.6", "3.7")):
         commit(root, f"drop python {version} support", {"tox.ini": version}, day=100 + number)
@@ -248,27 +248,27 @@ def versions(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> 
         yield ToolClient(app.tools(), root)
 
 
-def test_only_commits_of_the_queried_version_have_high_confidence(versions: ToolClient) -> None:
+def test_only_commits_of_the_queried_version_have_high_confidence(version_client: ToolClient) -> None:
     scores = {
         result["title"].partition(": ")[2]: result["score"]
-        for result in versions.data("search", query="when did we drop Python 2.6 support")["results"]
+        for result in version_client.data("search", query="when did we drop Python 2.6 support")["results"]
     }
     right, *others = scores
     assert right.startswith("Remove Python 2.6 and 3.3 everywhere")
     assert scores[right] > 0.6
     assert all(scores[other] < 0.3 for other in others)
     for question in ("when did we drop python 2 support", "when was python 2 dropped"):
-        assert "Remove Python 2.6" in str(first(versions, question)["title"])
+        assert "Remove Python 2.6" in str(first_result(version_client, question)["title"])
     for version in ("3.8", "2583", "25"):
-        found = versions.data("search", query=f"when did we drop python {version} support")
+        found = version_client.data("search", query=f"when did we drop python {version} support")
         assert any("weak match" in note for note in found["notes"]), version
 
 
 @pytest.fixture(scope="module")
-def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
-    """A repository with a short subject of a large commit, longer subjects of small commits, and code with the same
+def removal_client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
+    """A repository with a large commit with a short subject, small commits with longer subjects, and code with the same
     words."""
-    root = begin(tmp_path_factory.mktemp("removals") / "shop")
+    root = create_repository(tmp_path_factory.mktemp("removals") / "shop")
     code = {f"Guava{number}.py": f"def guava_{number}():\n    return {number}\n" for number in range(60)}
     commit(root, "Begin the shop", {"java.py": "def drop_support(java):\n    return java\n", **code})
     files = {name: text.replace("return", "return 1 +") for name, text in code.items()}
@@ -295,14 +295,14 @@ def removals(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> 
         ("Drop support for Java 8 in the jersey module", "Drop support for Java 8 in the jersey module"),
     ],
 )
-def test_subject_equal_to_the_query_ranks_first(removals: ToolClient, question: str, title: str) -> None:
-    best = first(removals, question)
+def test_subject_equal_to_the_query_ranks_first(removal_client: ToolClient, question: str, title: str) -> None:
+    best = first_result(removal_client, question)
     assert title in str(best["title"])
     assert float(str(best["score"])) > 0.5
 
 
-def test_commit_of_another_kind_of_change_has_low_confidence(removals: ToolClient) -> None:
-    found = removals.data("search", query="when was support for PHP 5.5 removed")
+def test_commit_of_another_kind_of_change_has_low_confidence(removal_client: ToolClient) -> None:
+    found = removal_client.data("search", query="when was support for PHP 5.5 removed")
     assert "Support PHP 5.5" in found["results"][0]["title"]
     assert found["results"][0]["score"] < 0.5
 
@@ -330,5 +330,5 @@ def test_query_about_the_past_without_history_has_a_note(tmp_path: Path, workers
         ("drop Python 12.6", "2.6", 0.0),
     ],
 )
-def test_share_of_number_matches_versions_in_text(text: str, number: str, share: float) -> None:
+def test_feature_is_the_share_of_query_versions_found_in_the_text(text: str, number: str, share: float) -> None:
     assert share_of_number(text, number) == share

@@ -14,7 +14,7 @@ from deltos.progress import Silent
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.workspace.commits import parse_log
 from deltos.workspace.git import GitFailed
-from tests.domains.history.repositories import START, begin, commit, opened, read_history, subjects
+from tests.domains.history.repositories import START, commit, create_repository, open_store, read_history, subjects
 from tests.repositories import git, write_files
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return begin(tmp_path / "shop")
+    return create_repository(tmp_path / "shop")
 
 
 @pytest.fixture
 def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
-    with opened(tmp_path / "home", root) as store:
+    with open_store(tmp_path / "home", root) as store:
         yield store
 
 
@@ -56,7 +56,9 @@ def test_indexes_only_new_commits(root: Path, store: ProjectStore) -> None:
     commit(root, "two", {"a.py": "2"}, day=1)
     read_history(store, root)
     assert subjects(store) == ["two", "one"]
-    assert store.history.commits_by_hash(first.hash, limit=2) == [first]  # the same row, so it was not rewritten
+    assert store.history.commits_by_hash(first.hash, limit=2) == [
+        first
+    ]  # an unchanged row id shows that the commit was not rewritten
     assert store.history.of_files(["a.py"])["a.py"].words == "two one"
 
 
@@ -130,7 +132,7 @@ def test_shallow_clone_is_reported_and_its_boundary_commit_has_no_files(
         commit(root, f"step {number}", {"a.py": str(number), f"{number}.py": ""}, day=number)
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth=2", f"file://{root}", str(clone))
-    with opened(tmp_path / "home", clone) as kept:
+    with open_store(tmp_path / "home", clone) as kept:
         read_history(kept, clone)
         assert subjects(kept) == ["step 3", "step 2"]
         assert "shallow clone" in kept.meta(HISTORY_SUMMARY)
@@ -210,7 +212,7 @@ def test_message_content_is_treated_as_text(root: Path, store: ProjectStore) -> 
     assert rows[0].file_count == 1
 
 
-def test_handles_any_file_name(root: Path, store: ProjectStore) -> None:
+def test_indexes_commits_with_any_file_name(root: Path, store: ProjectStore) -> None:
     names = ["M", "R100", "a b\tc.py", "new\nline.py", "-rf", ":(top)x", 'quo"te.py', "ünï.py", "a" * 40]
     commit(root, "odd names", dict.fromkeys(names, "1"))
     (root / "more.py").write_text("1")
@@ -223,7 +225,7 @@ def test_handles_any_file_name(root: Path, store: ProjectStore) -> None:
     assert store.history.commits_in([], limit=1)[0].file_count == 2
 
 
-def test_sweeping_commit_is_ignored_for_its_files(root: Path, store: ProjectStore) -> None:
+def test_commit_that_touches_very_many_files_is_not_linked_to_them(root: Path, store: ProjectStore) -> None:
     commit(root, "everything", {f"many/{number}.py": str(number) for number in range(5_000)})
     commit(root, "one of them", {"many/7.py": "other"}, day=1)
     read_history(store, root)
@@ -241,7 +243,7 @@ def test_renamed_file_keeps_its_history(root: Path, store: ProjectStore, tmp_pat
     git(root, "mv", "invoice.py", "money.py")
     commit(root, "move again", day=2)
     read_history(store, root)
-    with opened(tmp_path / "other", root) as fresh:
+    with open_store(tmp_path / "other", root) as fresh:
         read_history(fresh, root)
         for kept in (store, fresh):
             assert kept.history.of_files(["money.py"])["money.py"].words == "move again move invent bill"
@@ -260,7 +262,7 @@ def test_subfolder_project_has_only_its_own_commits(root: Path, tmp_path: Path) 
     commit(root, "both", {"api/a.py": "1", "web/b.py": "1"})
     commit(root, "web alone", {"web/b.py": "2"}, day=1)
     commit(root, "api alone", {"api/a.py": "2"}, day=2)
-    with opened(tmp_path / "home", root / "api") as store:
+    with open_store(tmp_path / "home", root / "api") as store:
         read_history(store, root / "api")
         assert subjects(store) == ["api alone", "both"]
         assert [row.file_count for row in store.history.commits_in([], limit=5)] == [1, 1]

@@ -1,5 +1,5 @@
-"""Git output that is too large or too slow is stopped: earlier output is kept, the reason recorded, the rest read
-later."""
+"""Git output that is too large or too slow is stopped: earlier output is kept, the reason recorded, and the remaining
+output read later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltos.store.history import HISTORY_SUMMARY
 from deltos.workspace import commits as log
 from deltos.workspace.git import GitStopped
 from tests.calling import ToolClient
-from tests.domains.history.repositories import START, begin, commit, opened, read_history, subjects
+from tests.domains.history.repositories import START, commit, create_repository, open_store, read_history, subjects
 from tests.repositories import git, write_files
 
 if TYPE_CHECKING:
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 STEPS = 6
-# More than the buffer of a pipe, so git waits until it is read.
-LONG = "word " * 40_000
+# Larger than a pipe buffer, so that git waits until its output is read.
+LONG_MESSAGE = "word " * 40_000
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     for number in range(STEPS):
-        commit(root, f"step {number}\n\n{LONG}", {"a.py": f"x = {number}\n"}, day=number)
+        commit(root, f"step {number}\n\n{LONG_MESSAGE}", {"a.py": f"x = {number}\n"}, day=number)
     return root
 
 
 @pytest.fixture
 def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
-    with opened(tmp_path / "home", root) as store:
+    with open_store(tmp_path / "home", root) as store:
         yield store
 
 
-def steps(newest: int, oldest: int) -> list[str]:
+def step_subjects(newest: int, oldest: int) -> list[str]:
     return [f"step {number}" for number in range(newest, oldest - 1, -1)]
 
 
@@ -73,12 +73,12 @@ class SlowGit:
         (folder / "bin" / "git").chmod(0o755)
         self.path = str(folder / "bin")
 
-    def ended(self) -> list[bool]:
-        """Whether every hanging process was terminated."""
-        return [not _lives(int(pid)) for pid in self._pids.read_text().split()]
+    def are_processes_terminated(self) -> list[bool]:
+        """Return for each hanging process whether it was terminated."""
+        return [not _is_running(int(pid)) for pid in self._pids.read_text().split()]
 
 
-def _lives(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -99,17 +99,17 @@ def commit_many(root: Path, count: int) -> None:
 def test_output_beyond_the_byte_limit_is_read_by_the_next_run(
     root: Path, store: ProjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "MAX_LOG_BYTES", 2 * len(LONG) + 100_000)
+    monkeypatch.setattr(log, "MAX_LOG_BYTES", 2 * len(LONG_MESSAGE) + 100_000)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
-    assert subjects(store) == steps(5, 4)
+    assert subjects(store) == step_subjects(5, 4)
     assert "Only 2 commits could be read: git printed more than" in store.meta(HISTORY_SUMMARY)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
-    assert subjects(store) == steps(5, 2)
+    assert subjects(store) == step_subjects(5, 2)
     read_history(store, root, HistoryIndexer(chunk_bytes=1_000))
-    assert subjects(store) == steps(5, 0)
+    assert subjects(store) == step_subjects(5, 0)
     monkeypatch.undo()
     read_history(store, root)
-    assert subjects(store) == steps(5, 0)
+    assert subjects(store) == step_subjects(5, 0)
     assert "were read" not in store.meta(HISTORY_SUMMARY)
 
 
@@ -128,12 +128,12 @@ def test_endless_log_is_stopped_and_its_output_kept(
     slow = SlowGit(tmp_path / "slow", "log")
     monkeypatch.setenv("PATH", slow.path)
     read_history(store, root, HistoryIndexer(max_seconds=1.0, chunk_bytes=1_000))
-    assert subjects(store) == steps(5, 1)  # the last one may be incomplete
+    assert subjects(store) == step_subjects(5, 1)  # the last commit may be incomplete
     assert f"Only {STEPS - 1} commits could be read: git took longer than" in store.meta(HISTORY_SUMMARY)
-    assert slow.ended() == [True]
+    assert slow.are_processes_terminated() == [True]
     monkeypatch.undo()
     read_history(store, root)
-    assert subjects(store) == steps(5, 0)
+    assert subjects(store) == step_subjects(5, 0)
     assert "were read" not in store.meta(HISTORY_SUMMARY)
 
 
@@ -147,12 +147,12 @@ def test_new_commits_are_read_later_after_a_timeout(
     monkeypatch.setenv("PATH", slow.path)
     with pytest.raises(GitStopped, match="took longer than"):
         read_history(store, root, HistoryIndexer(max_seconds=1.0))
-    assert subjects(store) == steps(5, 0)
+    assert subjects(store) == step_subjects(5, 0)
     assert "git took longer than" in store.meta(HISTORY_SUMMARY)
-    assert slow.ended() == [True]
+    assert slow.are_processes_terminated() == [True]
     monkeypatch.undo()
     read_history(store, root)
-    assert subjects(store) == ["new", *steps(5, 0)]
+    assert subjects(store) == ["new", *step_subjects(5, 0)]
     assert "took longer" not in store.meta(HISTORY_SUMMARY)
 
 
@@ -164,9 +164,9 @@ def test_omitted_commits_are_reported_even_if_counting_times_out(
     monkeypatch.setattr(log, "_COUNT_SECONDS", 1.0)
     monkeypatch.setenv("PATH", slow.path)
     read_history(store, root, HistoryIndexer(max_commits=2))
-    assert subjects(store) == steps(5, 4)
+    assert subjects(store) == step_subjects(5, 4)
     assert "Older ones than the newest" in store.meta(HISTORY_SUMMARY)
-    assert slow.ended() == [True]
+    assert slow.are_processes_terminated() == [True]
 
 
 def test_slow_parser_process_is_stopped_and_the_reason_reported(
@@ -180,7 +180,7 @@ def test_slow_parser_process_is_stopped_and_the_reason_reported(
     assert "reading it took more than" in store.meta(HISTORY_SUMMARY)
     monkeypatch.undo()
     read_history(store, root, HistoryIndexer(workers=workers))
-    assert subjects(store) == steps(5, 0)
+    assert subjects(store) == step_subjects(5, 0)
     commit_many(root, 1_500)
     monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
     indexer, project = HistoryIndexer(workers=workers), Project(root.resolve(), "test")
@@ -204,13 +204,13 @@ def test_commit_text_falls_back_to_the_index_if_git_hangs(
         text = ToolClient(app.tools(), root).data("fetch", id=f"commit:{made}")["text"]
     assert "Invent the zeppelin\n\nIt flies." in text
     assert "git took longer than 1 seconds and was stopped" in text
-    assert all(slow.ended())
+    assert all(slow.are_processes_terminated())
 
 
 def test_large_diff_and_message_are_truncated(root: Path, tmp_path: Path) -> None:
     made = commit(root, "Much", {"big.txt": "line of text\n" * 100_000}, day=STEPS)
     commit(root, "m" * (commit_text.MAX_MESSAGE_BYTES + 10), {"a.py": "long\n"}, day=STEPS + 1)
-    with opened(tmp_path / "home", root) as store:
+    with open_store(tmp_path / "home", root) as store:
         read_history(store, root)
         longest, much = store.history.commits_in([], limit=2)
     assert much.hash == made
@@ -227,8 +227,8 @@ def test_line_history_uses_output_before_a_timeout(
     monkeypatch.setenv("PATH", slow.path)
     found = commits_of_lines(store.history, root, "a.py", LineRange(1, 1), limit=STEPS + 1)
     assert not found.is_whole_file
-    assert [row.subject for row in found.commits] == steps(5, 1)
-    assert slow.ended() == [True]
+    assert [row.subject for row in found.commits] == step_subjects(5, 1)
+    assert slow.are_processes_terminated() == [True]
 
 
 def test_line_history_uses_output_within_the_byte_limit(

@@ -1,4 +1,4 @@
-"""Lines are followed back through the commits of their file, as `git log -L` does."""
+"""Line ranges are traced back through the commits of their file, as by `git log -L`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.history.line_history import Hunk, LineRange, commits_of_lines, lines_before_commit, touches
-from tests.domains.history.repositories import begin, commit, opened, read_history
+from tests.domains.history.repositories import commit, create_repository, open_store, read_history
 from tests.repositories import git
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("hunk", "is_touched", "were"),
     [
-        (Hunk(2, 1, 2, 1), False, (5, 8)),  # another line above
+        (Hunk(2, 1, 2, 1), False, (5, 8)),  # a changed line above
         (Hunk(1, 0, 2, 3), False, (2, 5)),  # three new lines above
         (Hunk(2, 2, 1, 0), False, (7, 10)),  # two lines removed above
-        (Hunk(9, 1, 9, 1), False, (5, 8)),  # another line below
-        (Hunk(6, 1, 6, 1), True, (5, 8)),  # another line inside
+        (Hunk(9, 1, 9, 1), False, (5, 8)),  # a changed line below
+        (Hunk(6, 1, 6, 1), True, (5, 8)),  # a changed line inside
         (Hunk(5, 0, 6, 1), True, (5, 7)),  # a new line inside
         (Hunk(6, 1, 5, 0), True, (5, 9)),  # a line removed inside
-        (Hunk(3, 2, 3, 4), True, (3, 6)),  # over the first lines
-        (Hunk(4, 0, 5, 4), True, None),  # all of them are new
-        (Hunk(0, 0, 1, 20), True, None),  # so is the file
+        (Hunk(3, 2, 3, 4), True, (3, 6)),  # a change that overlaps the first lines
+        (Hunk(4, 0, 5, 4), True, None),  # all lines are new
+        (Hunk(0, 0, 1, 20), True, None),  # the file is new
     ],
 )
 def test_hunk_maps_lines_back_and_detects_changes(hunk: Hunk, is_touched: bool, were: tuple[int, int] | None) -> None:
@@ -39,7 +39,7 @@ def test_hunk_maps_lines_back_and_detects_changes(hunk: Hunk, is_touched: bool, 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     commit(root, "one", {"old.py": "a\nb\nc\nd\ne\nf\n"})
     commit(root, "above", {"old.py": "new\na\nb\nc\nd\ne\nf\n"}, day=1)
     commit(root, "inside", {"old.py": "new\na\nb\nC\nd\ne\nf\n"}, day=2)
@@ -51,7 +51,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, root: Path) -> Iterator[ProjectStore]:
-    with opened(tmp_path / "home", root) as store:
+    with open_store(tmp_path / "home", root) as store:
         read_history(store, root)
         yield store
 
@@ -88,9 +88,9 @@ def function(name: str, lines: int = 8) -> str:
     return "".join([f"def {name}():\n", *(f"    {name}_{number}()\n" for number in range(lines))])
 
 
-def changed_by(tmp_path: Path, root: Path, path: str, lines: tuple[int, int]) -> list[str]:
-    """Return the subjects of commits of lines, without commits of the whole file."""
-    with opened(tmp_path / "home", root) as store:
+def subjects_of_line_changes(tmp_path: Path, root: Path, path: str, lines: tuple[int, int]) -> list[str]:
+    """Return the subjects of commits that changed the lines; fail if only commits of the whole file are known."""
+    with open_store(tmp_path / "home", root) as store:
         read_history(store, root)
         found = commits_of_lines(store.history, root, path, LineRange(*lines), limit=5)
     assert not found.is_whole_file
@@ -98,25 +98,25 @@ def changed_by(tmp_path: Path, root: Path, path: str, lines: tuple[int, int]) ->
 
 
 def test_new_file_with_the_former_name_is_not_confused(tmp_path: Path) -> None:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     one, two = function("one"), function("two")
     commit(root, "first", {"old.py": one + two})
     git(root, "mv", "old.py", "a.py")
     commit(root, "moved", day=1)
     commit(root, "another old one", {"old.py": "x = 1\n" * 12}, day=2)
     commit(root, "both", {"old.py": "x = 1\n" * 4 + "y = 2\n" * 4 + "x = 1\n" * 4, "a.py": one + two + "z()\n"}, day=3)
-    assert changed_by(tmp_path, root, "a.py", (1, 9)) == ["first"]
-    assert changed_by(tmp_path, root, "a.py", (19, 19)) == ["both"]
+    assert subjects_of_line_changes(tmp_path, root, "a.py", (1, 9)) == ["first"]
+    assert subjects_of_line_changes(tmp_path, root, "a.py", (19, 19)) == ["both"]
 
 
 def test_lines_moved_unchanged_with_their_file_are_not_reported(tmp_path: Path) -> None:
-    root = begin(tmp_path / "shop")
+    root = create_repository(tmp_path / "shop")
     one, two = function("one"), function("two")
     commit(root, "first", {"old.py": one + two})
     commit(root, "inside", {"old.py": one + two.replace("two_3", "three")}, day=1)
     git(root, "mv", "old.py", "a.py")
     commit(root, "moved and edited", {"a.py": "import os\n" + one + two.replace("two_3", "three")}, day=2)
     commit(root, "below", {"a.py": "import os\n" + one + two.replace("two_3", "three") + "z()\n"}, day=3)
-    assert changed_by(tmp_path, root, "a.py", (2, 10)) == ["first"]
-    assert changed_by(tmp_path, root, "a.py", (11, 19)) == ["inside", "first"]
-    assert changed_by(tmp_path, root, "a.py", (1, 1)) == ["moved and edited"]
+    assert subjects_of_line_changes(tmp_path, root, "a.py", (2, 10)) == ["first"]
+    assert subjects_of_line_changes(tmp_path, root, "a.py", (11, 19)) == ["inside", "first"]
+    assert subjects_of_line_changes(tmp_path, root, "a.py", (1, 1)) == ["moved and edited"]

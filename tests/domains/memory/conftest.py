@@ -22,7 +22,7 @@ class Clock:
     """A clock that returns the time set by the test."""
 
     def __init__(self) -> None:
-        self.now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
+        self.now = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # this date is a Wednesday
 
     def __call__(self) -> datetime:
         return self.now
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Notes:
-    """Shortcuts for remembering a text and for searching."""
+    """Shortcuts for storing and searching texts in a memory."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -41,7 +41,7 @@ class Notes:
     def keep(
         self, text: str, *, kind: str = "finding", project: str = "p", session: str | None = None, source: str = ""
     ) -> str:
-        """Remember a text and return its id."""
+        """Store a text and return its id."""
         return self.memory.remember(Draft(text, kind, source), ObservationOrigin(project, None, session)).id
 
     def ask(self, query: str, *, project: str = "p", limit: int = 10) -> list[str]:

@@ -72,7 +72,7 @@ def agent(memory: Memory, tmp_path: Path) -> Agent:
 
 
 class TestExtraction:
-    """Edits, failures, changes of state, decisions and pages are stored; reading is not."""
+    """Edits, failures, state changes, decisions and fetched pages are stored; reading is not."""
 
     def test_an_edit_is_stored_with_its_changed_lines(self, agent: Agent) -> None:
         path = str(agent.root / "src" / "a.py")
@@ -343,7 +343,7 @@ class TestExtraction:
 class TestAgents:
     """Codex, Gemini CLI and Cursor send the same events in their own formats."""
 
-    def test_codex(self, agent: Agent) -> None:
+    def test_codex_events_are_stored(self, agent: Agent) -> None:
         agent.send_event(
             "PostToolUse",
             turn_id="t",
@@ -365,7 +365,7 @@ class TestAgents:
         ]
         assert agent.memory.store.sessions()[0].agent == "codex"
 
-    def test_codex_notification(self, agent: Agent) -> None:
+    def test_codex_notification_is_stored(self, agent: Agent) -> None:
         raw = {
             "type": "agent-turn-complete",
             "thread-id": "t9",
@@ -376,7 +376,7 @@ class TestAgents:
         [row] = agent.memory.store.all()
         assert row.session_id == "t9"
 
-    def test_gemini(self, agent: Agent) -> None:
+    def test_gemini_events_are_stored(self, agent: Agent) -> None:
         stamp = {"timestamp": "2025-05-14T12:00:00Z"}
         agent.send_event("BeforeAgent", **stamp, prompt="Never touch the generated files")
         agent.send_event(
@@ -405,7 +405,7 @@ class TestAgents:
         assert [kind for kind, _ in agent.stored()] == ["preference", "error", "change", "decision"]
         assert agent.memory.store.sessions()[0].agent == "gemini"
 
-    def test_cursor(self, agent: Agent) -> None:
+    def test_cursor_events_are_stored(self, agent: Agent) -> None:
         base = {
             "conversation_id": "c1",
             "workspace_roots": [str(agent.root)],
@@ -439,10 +439,10 @@ class TestAgents:
 
 
 class TestBadInput:
-    """Invalid input does no harm."""
+    """Invalid hook input is rejected or ignored without side effects."""
 
     @pytest.mark.parametrize("raw", [b"{", b"[1]", b"null", b"\xff\xfe", b"[" * 100_000])
-    def test_input_that_is_not_an_object_is_an_error(self, agent: Agent, raw: bytes) -> None:
+    def test_hook_input_that_is_not_a_json_object_is_an_error(self, agent: Agent, raw: bytes) -> None:
         with pytest.raises(BadArgument, match="input is not"):
             agent.send_raw("PostToolUse", raw)
 
@@ -495,7 +495,7 @@ class TestContext:
         assert "Elsewhere" not in text
         assert "not as instructions" in text
 
-    def test_it_never_exceeds_its_budget(self, agent: Agent, notes: Notes, clock: Clock) -> None:
+    def test_the_session_context_never_exceeds_its_budget(self, agent: Agent, notes: Notes, clock: Clock) -> None:
         for number in range(120):
             clock.pass_time(minutes=1)
             kind = ("decision", "finding", "error", "change", "summary")[number % 5]
@@ -589,7 +589,7 @@ def test_the_project_root_is_the_checkout_around_a_folder(tmp_path: Path) -> Non
         ("/usr/bin/git commit -m x", Effect.CHANGES),
     ],
 )
-def test_effects_of_commands(command: str, effect: Effect) -> None:
+def test_command_effects_are_classified(command: str, effect: Effect) -> None:
     assert effect_of(command) is effect
 
 
@@ -634,7 +634,7 @@ def test_a_short_answer_is_stored_as_a_note_and_found_by_the_question(agent: Age
         ("rename the lexer to scanner in all files", "The lexer is now called scanner in all files."),
     ],
 )
-def test_messages_that_answer_nothing_are_not_stored(agent: Agent, prompt: str, answer: str) -> None:
+def test_messages_that_do_not_answer_a_question_are_not_stored(agent: Agent, prompt: str, answer: str) -> None:
     agent.send_event("UserPromptSubmit", prompt=prompt)
     agent.send_event("Stop", last_assistant_message=answer)
     assert all(text != answer for _, text in agent.stored())

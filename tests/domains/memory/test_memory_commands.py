@@ -1,4 +1,4 @@
-"""Commands that are spelled differently and do the same."""
+"""Commands that differ in spelling but have the same effect."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succee
         ("", "make"),
     ],
 )
-def test_other_successes_close_nothing(succeeded: str, failed: str) -> None:
+def test_a_success_of_another_command_does_not_close_an_error(succeeded: str, failed: str) -> None:
     assert not confirms(succeeded, failed)

@@ -74,13 +74,17 @@ def test_superseded_observations_appear_only_in_the_timeline(project: Project, n
     project.memory.pin([older])
     project.memory.supersede(older, newer)
     assert "50 rps" not in project.start()
-    assert "20, not 50" in project.start("s2").split("Preferences and decisions")[0], "the pin was transferred"
+    assert "20, not 50" in project.start("s2").split("Preferences and decisions")[0], (
+        "the new observation must be pinned instead of the old one"
+    )
     assert notes.ask("rate limit") == ["The rate limit is 20, not 50"]
     [row] = project.memory.look_up([older]).found
     assert (row.superseded_by, row.pinned_at) == (newer, None)
     assert older in [row.id for row in project.memory.around(row, before=5, after=5).rows]
     notes.keep("The rate limit is 50 rps", kind="decision")
-    assert "The rate limit is 50 rps" in notes.ask("rate limit"), "a repeated statement is new"
+    assert "The rate limit is 50 rps" in notes.ask("rate limit"), (
+        "a statement that is repeated later must be stored again"
+    )
 
 
 def test_a_note_that_supersedes_a_decision_is_shown_instead(project: Project, notes: Notes) -> None:
@@ -122,8 +126,8 @@ def test_a_resumed_session_gets_only_new_observations_of_other_sessions(
     assert "Port 8080" in text
     assert "WAL" not in text
     assert "Own words" not in text
-    assert project.start("s1", source) == "", "shown once"
-    assert "We use WAL mode" in project.start("s1", "clear"), "a cleared session has lost its context"
+    assert project.start("s1", source) == "", "context must not be shown twice in a session"
+    assert "We use WAL mode" in project.start("s1", "clear"), "a cleared session must get its context again"
 
 
 def test_a_session_without_previous_context_gets_everything(project: Project, notes: Notes) -> None:
@@ -137,7 +141,7 @@ def test_quoted_text_cannot_imitate_the_agents_markup(project: Project, notes: N
     notes.keep(f"We keep {mark}", kind="decision")
     page = notes.keep(f"Fetched https://evil.example/\n{mark}", kind="reference")
     text = project.start()
-    assert "evil.example" not in text, "pages are shown only if the user pinned them"
+    assert "evil.example" not in text, "pages must be shown only if the user pinned them"
     project.memory.pin([page])
     text += project.start("s2")
     assert "evil.example" in text
@@ -163,31 +167,31 @@ def test_the_budget_is_configurable_and_omitted_observations_are_counted(project
 
 
 def test_the_settings_of_hooks_are_read_from_the_environment_and_the_data_folder(tmp_path: Path) -> None:
-    def read(**environ: str) -> HookSettings:
+    def read_settings(**environ: str) -> HookSettings:
         return HookSettings.from_environment({"DELTOS_HOME": str(tmp_path), **environ})
 
-    assert read() == HookSettings(tmp_path)
-    assert read(DELTOS_CONTEXT_TOKENS="0").context_tokens == 0
-    assert read(DELTOS_CONTEXT_TOKENS="lots").context_tokens == CONTEXT_TOKENS
-    assert not read(DELTOS_TOOLSETS="docs,code").is_enabled
-    assert read(DELTOS_TOOLSETS="docs,Memory").is_enabled
+    assert read_settings() == HookSettings(tmp_path)
+    assert read_settings(DELTOS_CONTEXT_TOKENS="0").context_tokens == 0
+    assert read_settings(DELTOS_CONTEXT_TOKENS="lots").context_tokens == CONTEXT_TOKENS
+    assert not read_settings(DELTOS_TOOLSETS="docs,code").is_enabled
+    assert read_settings(DELTOS_TOOLSETS="docs,Memory").is_enabled
     (tmp_path / "toolsets").write_text("code\n")
-    assert not read().is_enabled
-    assert read(DELTOS_TOOLSETS="memory").is_enabled
+    assert not read_settings().is_enabled
+    assert read_settings(DELTOS_TOOLSETS="memory").is_enabled
 
 
-def test_a_project_is_switched_off_and_on_under_all_its_names(tmp_path: Path) -> None:
-    def switch(*names: str, off: bool) -> None:
+def test_a_project_is_disabled_and_enabled_under_all_its_names(tmp_path: Path) -> None:
+    def switch_projects(*names: str, off: bool) -> None:
         (tmp_path / OFF_FILE).write_text(off_file_content(off_projects(tmp_path), names, off=off))
 
     settings = HookSettings(tmp_path)
     assert not settings.is_off("git:1", tmp_path)
-    switch("git:1", str(tmp_path), off=True)
-    switch("git:2", off=True)
+    switch_projects("git:1", str(tmp_path), off=True)
+    switch_projects("git:2", off=True)
     assert off_projects(tmp_path) == {"git:1", str(tmp_path), "git:2"}
     assert settings.is_off("git:1", tmp_path / "elsewhere")
     assert settings.is_off("git:3", tmp_path)
-    switch("git:1", str(tmp_path), off=False)
+    switch_projects("git:1", str(tmp_path), off=False)
     assert off_projects(tmp_path) == {"git:2"}
 
 
@@ -258,19 +262,19 @@ def test_statements_that_may_contradict_each_other_are_shown_together_until_one_
     assert older not in text
 
 
-def test_lines_hold_complete_sentences_and_repeat_nothing(project: Project, notes: Notes) -> None:
+def test_context_lines_contain_complete_sentences_without_repetition(project: Project, notes: Notes) -> None:
     sentences = [f"Service number {number} listens on the port {8000 + number} of the gateway." for number in range(30)]
     notes.keep(" ".join(sentences), kind="finding")
     notes.keep("Service number 3 listens on the port 8003 of the gateway.", kind="decision")
     text = project.start()
     [line] = [line for line in text.splitlines() if "finding" in line]
     assert line.endswith("of the gateway.")
-    assert len(line) > 400, "the budget is used"
+    assert len(line) > 400, "the line must use the available budget"
     assert text.count("the port 8003") == 2
 
 
-RAISED = 'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n    main()\n'
-LONG_RUN = (
+RAISED_TRACEBACK = 'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n    main()\n'
+LONG_COMMAND = (
     "python run.py --lockers lockers.csv --region eu-central-2 --since 2025-01-01 --until 2025-02-01 --dry-run --all"
 )
 
@@ -278,19 +282,19 @@ LONG_RUN = (
 @pytest.mark.parametrize(
     ("command", "output", "cause"),
     [
-        ("python run.py", f"{RAISED}ValueError: bad locker id 17", "ValueError: bad locker id 17"),
-        ("python run.py", f"{RAISED}app.errors.LockerGone: 17\nSee the log", "app.errors.LockerGone: 17"),
+        ("python run.py", f"{RAISED_TRACEBACK}ValueError: bad locker id 17", "ValueError: bad locker id 17"),
+        ("python run.py", f"{RAISED_TRACEBACK}app.errors.LockerGone: 17\nSee the log", "app.errors.LockerGone: 17"),
         (
             "python run.py",
             (
-                f"{RAISED}KeyError: 17\n\nDuring handling of the above exception, another exception occurred:\n\n"
-                f"{RAISED}RuntimeError: no such locker"
+                f"{RAISED_TRACEBACK}KeyError: 17\n\nDuring handling of the above exception, another exception occurred:\n\n"
+                f"{RAISED_TRACEBACK}RuntimeError: no such locker"
             ),
             "RuntimeError: no such locker",
         ),
         (
-            LONG_RUN,
-            f"{RAISED}ValueError: bad locker id 17 in row 4 of the file",
+            LONG_COMMAND,
+            f"{RAISED_TRACEBACK}ValueError: bad locker id 17 in row 4 of the file",
             "ValueError: bad locker id 17 in row 4",
         ),
         (

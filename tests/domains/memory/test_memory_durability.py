@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.domains.memory.conftest import Notes
 
-WRITER = """
+WRITER_SCRIPT = """
 import sys
 from pathlib import Path
 from deltos.domains.memory.core.memory import Memory
@@ -41,7 +41,7 @@ for number in range(int(sys.argv[3]), int(sys.argv[4])):
 """
 
 
-def now() -> datetime:
+def current_time() -> datetime:
     return datetime(2025, 5, 14, tzinfo=UTC)
 
 
@@ -51,7 +51,7 @@ def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[
     done = 0
     while done < count:
         process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), name, str(done), str(count)],
+            [sys.executable, "-c", WRITER_SCRIPT, str(path), name, str(done), str(count)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -64,14 +64,14 @@ def write_all(path: Path, name: str, count: int, kills: int, acknowledged: list[
                 process.send_signal(signal.SIGKILL)
                 kills -= 1
                 break
-        for line in process.stdout:  # output from before the kill counts, too
+        for line in process.stdout:  # output written before the kill counts too
             done = int(line) + 1
             acknowledged.append(f"writer {name} note {int(line)}")
         process.stdout.close()
         process.wait()
 
 
-def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_killed_writers(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     SqliteObservations(path).close()
     acknowledged: list[str] = []
@@ -125,9 +125,9 @@ except StoreUnwritable as exc:
     store.close()
 
 
-def checked(path: Path) -> CheckReport:
+def check_memory_file(path: Path) -> CheckReport:
     with closing(SqliteObservations(path)) as store:
-        return check(Memory(store, clock=now))
+        return check(Memory(store, clock=current_time))
 
 
 class TestCheck:
@@ -143,7 +143,7 @@ class TestCheck:
         return memory_file(memory)
 
     def test_an_undamaged_file_has_no_problems(self, path: Path) -> None:
-        done = checked(path)
+        done = check_memory_file(path)
         assert (done.observations, done.problems, done.repaired, done.set_aside) == (300, (), False, ())
 
     def test_an_inconsistent_word_index_is_rebuilt(self, path: Path) -> None:
@@ -151,11 +151,11 @@ class TestCheck:
         with store.writing() as writer:
             writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
         store.close()
-        done = checked(path)
+        done = check_memory_file(path)
         assert done.repaired
         assert "word index" in done.problems[0]
-        assert len(Memory(SqliteObservations(path), clock=now).search("w77", "p", limit=5).hits) > 0
-        assert not checked(path).repaired
+        assert len(Memory(SqliteObservations(path), clock=current_time).search("w77", "p", limit=5).hits) > 0
+        assert not check_memory_file(path).repaired
 
     def test_a_damaged_page_loses_only_its_own_observations(self, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
@@ -165,19 +165,19 @@ class TestCheck:
         page = data.index(b"note 150 ") // page_size
         data[page * page_size : (page + 1) * page_size] = b"\xff" * page_size
         path.write_bytes(data)
-        done = checked(path)
+        done = check_memory_file(path)
         assert done.repaired
         assert 100 < done.observations < 300
         assert done.saved == done.observations
         assert (path.parent / done.set_aside[0].name).exists()
         assert "the contents of damaged pages are lost" in checked_text(done)
-        again = checked(path)
+        again = check_memory_file(path)
         assert (again.problems, again.saved) == ((), 0)
         assert "no problems found" not in checked_text(again)
 
-    def test_a_file_that_is_no_database_is_set_aside(self, path: Path) -> None:
+    def test_a_file_that_is_not_a_database_is_set_aside(self, path: Path) -> None:
         path.write_bytes(b"nonsense" * 1000)
-        done = checked(path)
+        done = check_memory_file(path)
         assert done.observations == 0
         assert len(done.set_aside) == 1
         assert (path.parent / done.set_aside[0].name).read_bytes().startswith(b"nonsense")
@@ -186,14 +186,14 @@ class TestCheck:
 
     def test_a_destroyed_file_loses_only_observations_after_the_last_snapshot(self, path: Path) -> None:
         with closing(SqliteObservations(path)) as store:
-            memory = Memory(store, clock=now)
+            memory = Memory(store, clock=current_time)
             assert memory.keep_snapshot()
             memory.remember(Draft("kept after the snapshot"), ObservationOrigin("p"))
         for side in ("-wal", "-shm"):
             path.with_name(path.name + side).unlink(missing_ok=True)
         path.write_bytes(b"\xff" * path.stat().st_size)
-        done = checked(path)
+        done = check_memory_file(path)
         assert (done.observations, done.saved, len(done.unreadable)) == (300, 300, 1)
         text = checked_text(done)
-        assert f"observations added after {path.name}.daily-{now():%Y-%m-%d} are lost" in text
+        assert f"observations added after {path.name}.daily-{current_time():%Y-%m-%d} are lost" in text
         assert "300 observations recovered from this snapshot" in text

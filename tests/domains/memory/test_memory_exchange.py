@@ -49,11 +49,11 @@ class Machine:
 def machines(tmp_path: Path) -> Iterator[Callable[[str], Machine]]:
     made: list[Machine] = []
 
-    def make(name: str) -> Machine:
+    def make_machine(name: str) -> Machine:
         made.append(Machine(tmp_path / name))
         return made[-1]
 
-    yield make
+    yield make_machine
     for machine in made:
         machine.memory.store.close()
 
@@ -111,7 +111,7 @@ def test_unpinning_and_restoring_are_exchanged(machines: Callable[[str], Machine
     assert laptop.state() == client.state()
 
 
-def test_purged_observations_do_not_return_from_another_machine(machines: Callable[[str], Machine]) -> None:
+def test_purged_observations_are_not_imported_again_from_another_machine(machines: Callable[[str], Machine]) -> None:
     laptop, client = machines("laptop"), machines("desk")
     note = laptop.keep("A customer's name that should not be here")
     laptop.send_changes(client)
@@ -141,7 +141,7 @@ def test_random_changes_on_three_machines_converge(machines: Callable[[str], Mac
         lambda memory, one, _: memory.forget([one], restore=True),
         lambda memory, one, _: memory.pin([one]),
         lambda memory, one, _: memory.pin([one], unpin=True),
-        lambda memory, one, two: one != two and _is_free(memory, one, two) and memory.supersede(one, two),
+        lambda memory, one, two: one != two and _can_supersede(memory, one, two) and memory.supersede(one, two),
     ]
     for number in range(60):
         machine = chance.choice(three)
@@ -162,7 +162,7 @@ def test_random_changes_on_three_machines_converge(machines: Callable[[str], Mac
     assert three[0].state() == three[1].state() == three[2].state()
 
 
-def _is_free(memory: Memory, older: str, newer: str) -> bool:
+def _can_supersede(memory: Memory, older: str, newer: str) -> bool:
     lookup = memory.look_up([older, newer])
     return len(lookup.found) == 2 and lookup.found[1].superseded_by != older
 
@@ -198,7 +198,7 @@ def test_lines_without_an_id_are_imported_once(machines: Callable[[str], Machine
     assert (again.added, again.updated, again.unchanged) == (0, 0, 3)
 
 
-def test_a_time_in_the_future_does_not_win_forever(machines: Callable[[str], Machine]) -> None:
+def test_a_timestamp_in_the_future_is_ignored_on_import(machines: Callable[[str], Machine]) -> None:
     client = machines("desk")
     note = client.keep("Timeouts are 30 seconds")
     ahead = client.clock.now.replace(year=2099).isoformat()

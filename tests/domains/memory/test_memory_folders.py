@@ -50,7 +50,7 @@ class Mono:
     def client(self, folder: str) -> ToolClient:
         return ToolClient(self.app.tools(), self.root / folder)
 
-    def only(self, *folders: str) -> Confinement:
+    def confined_to(self, *folders: str) -> Confinement:
         roots = tuple((self.root / folder).resolve() for folder in folders)
         return Confinement(roots, memory_scopes(roots))
 
@@ -76,19 +76,19 @@ def mono(tmp_path: Path, workers: ProcessPool) -> Iterator[Mono]:
     app.close()
 
 
-def found(client: ToolClient, query: str, **arguments: str) -> set[str]:
+def search_ids(client: ToolClient, query: str, **arguments: str) -> set[str]:
     return {hit["id"] for hit in client.data("search", query=query, scope=["memory"], **arguments)["results"]}
 
 
-def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
+def test_a_token_for_one_folder_finds_no_observations_of_other_folders(mono: Mono) -> None:
     own, deep = mono.keep("a", "Folder a uses PostgreSQL"), mono.keep("a/deep", "Deep below PostgreSQL too")
     hidden = [mono.keep("b", "Folder b uses PostgreSQL 15"), mono.keep("", "The repository chose PostgreSQL")]
     identity = identify(mono.root).project_id
     client = mono.client("a")
-    assert found(client, "PostgreSQL") == {own, deep, *hidden}  # without confinement
-    with confined(mono.only("a")):
+    assert search_ids(client, "PostgreSQL") == {own, deep, *hidden}  # a call without confinement
+    with confined(mono.confined_to("a")):
         for project_id in ("", "all", identity):
-            assert found(client, "PostgreSQL", project_id=project_id) == {own, deep}
+            assert search_ids(client, "PostgreSQL", project_id=project_id) == {own, deep}
         for identifier in hidden:
             for tool, arguments in (
                 ("fetch", {"id": identifier}),
@@ -101,18 +101,18 @@ def test_a_token_for_one_folder_finds_nothing_of_the_others(mono: Mono) -> None:
                     client.call(tool, **arguments)
         assert "b uses" not in client.call("timeline", around=own, before=50, after=50).text
         assert "repository chose" not in client.call("timeline", around="2999-01-01", before=50).text
-    with confined(mono.only("a", "b")):
-        assert found(client, "PostgreSQL") == {own, deep, hidden[0]}
-    with confined(mono.only("")):
-        assert found(client, "PostgreSQL") == {own, deep, *hidden}
+    with confined(mono.confined_to("a", "b")):
+        assert search_ids(client, "PostgreSQL") == {own, deep, hidden[0]}
+    with confined(mono.confined_to("")):
+        assert search_ids(client, "PostgreSQL") == {own, deep, *hidden}
 
 
-def test_counts_and_hints_reveal_nothing_of_the_other_folders(mono: Mono) -> None:
+def test_counts_and_hints_reveal_nothing_about_other_folders(mono: Mono) -> None:
     mono.keep("a", "Apples are stored in crates")
     for number in range(7):
         mono.keep("b", f"Bananas number {number} are stored in boxes of {number * 11}")
     client = mono.client("a")
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         answer = client.call("search", query="zebra", scope=["memory"]).text
         assert "1 observation" in answer
         assert "belong to other projects" not in answer
@@ -126,16 +126,16 @@ def test_counts_and_hints_reveal_nothing_of_the_other_folders(mono: Mono) -> Non
 def test_a_confined_token_does_not_merge_with_other_folders(mono: Mono) -> None:
     text = "Deploys go through the staging cluster first, then to production on Mondays"
     theirs = mono.keep("b", text)
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         kept = mono.client("a").data("remember", text=text)
         assert list(kept) == ["id"]
         assert mono.client("a").data("remember", text=text) == {**kept, "merged": True}
     assert kept["id"] != theirs
-    assert found(mono.client("b"), "staging cluster") == {kept["id"], theirs}
+    assert search_ids(mono.client("b"), "staging cluster") == {kept["id"], theirs}
 
 
 def test_a_token_cannot_write_into_another_folder(mono: Mono) -> None:
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         for folder in ("", "b"):
             with pytest.raises(Forbidden):
                 mono.client(folder).call("remember", text="planted")
@@ -148,22 +148,26 @@ def test_captured_observations_belong_to_the_folder_of_the_agent(mono: Mono) -> 
     mono.hook("", "please add a retry everywhere in this repository", "s3")
     mono.hook("b", "and while at it a retry for the scheduler as well", "s3")
     client = mono.client("a")
-    assert len(found(client, "retry")) == 5
-    with confined(mono.only("a")):
-        texts = [client.data("fetch", id=identifier)["text"] for identifier in found(client, "retry")]
+    assert len(search_ids(client, "retry")) == 5
+    with confined(mono.confined_to("a")):
+        texts = [client.data("fetch", id=identifier)["text"] for identifier in search_ids(client, "retry")]
         assert sorted("deep" in text for text in texts) == [False, True]
         assert "uploader" in client.call("timeline", session_id="s1").text
         for session_id in ("s2", "s3"):
             with pytest.raises(NotFound):
                 client.call("timeline", session_id=session_id)
     sessions = {(session.session_id, session.folder) for session in mono.app.domains.memory.store.sessions()}
-    assert sessions == {("s1", "a"), ("s2", "b"), ("s3", "")}  # entering a subfolder keeps the first folder
+    assert sessions == {
+        ("s1", "a"),
+        ("s2", "b"),
+        ("s3", ""),
+    }  # entering a subfolder does not change the folder of the session
 
 
 def test_a_session_in_two_folders_does_not_mix_their_observations(mono: Mono) -> None:
     mono.hook("a", "please rename the uploader class in this folder", "s1")
     mono.hook("b", "please rename the downloader class in this folder", "s1")
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         assert "downloader" not in mono.client("a").call("timeline", session_id="s1").text
 
 
@@ -196,20 +200,20 @@ def test_observations_older_than_folder_support_belong_to_the_whole_repository(t
         old.commit()
     memory = Memory(SqliteObservations(path))
     assert [hit.observation.id for hit in memory.search("PostgreSQL", identity, limit=5).hits] == ["old1"]
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         assert memory.search("PostgreSQL", identity, limit=5).hits == ()
         assert memory.look_up(["old1"]).found == ()
     memory.store.close()
 
 
-def test_folders_survive_export_and_import(tmp_path: Path, mono: Mono) -> None:
+def test_folders_are_kept_by_export_and_import(tmp_path: Path, mono: Mono) -> None:
     kept = mono.keep("a", "Folder a uses PostgreSQL").removeprefix("obs:")
     copy = Memory(SqliteObservations(tmp_path / "copy.db"))
     lines = list(export(mono.app.domains.memory))
     import_lines(copy, lines, project_id="")
-    with confined(mono.only("a")):
+    with confined(mono.confined_to("a")):
         assert [row.id for row in copy.look_up([kept]).found] == [kept]
-    with confined(mono.only("b")):
+    with confined(mono.confined_to("b")):
         assert copy.look_up([kept]).found == ()
     assert list(export(copy)) == lines
     copy.store.close()
@@ -222,11 +226,11 @@ def test_a_repository_that_gets_a_remote_keeps_its_folders_separate(mono: Mono) 
     config.write_text(config.read_text() + '[remote "origin"]\n\turl = https://git.example/team/mono.git\n')
     mono.keep("a", "Folder a now has a remote")
     assert {project.project_id for project in mono.app.domains.memory.store.projects()} == {"git.example/team/mono"}
-    with confined(mono.only("b")):
-        assert len(found(mono.client("b"), "uses MySQL PostgreSQL remote")) == 1
+    with confined(mono.confined_to("b")):
+        assert len(search_ids(mono.client("b"), "uses MySQL PostgreSQL remote")) == 1
 
 
-def test_folders_are_compared_by_whole_names(tmp_path: Path) -> None:
+def test_folders_are_compared_by_complete_path_segments(tmp_path: Path) -> None:
     assert is_inside("a/x", "a")
     assert is_inside("a", "")
     assert not is_inside("ab", "a")

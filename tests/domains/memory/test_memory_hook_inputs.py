@@ -1,4 +1,4 @@
-"""Hook inputs of every agent and event; each example names the file and version from which its format was learned."""
+"""Hook inputs of every agent and event; each example names the file and version that document its format."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ def test_an_example_produces_the_expected_observation(
     stored = [[found.kind, found.text] for found in memory.store.all()]
     assert stored == ([row["kept"]] if row["kept"] else [])
     assert [session.agent for session in memory.store.sessions()] in ([], [agent])
-    assert row["learned_from"], f"{agent} {number} names no source"
+    assert row["learned_from"], f"example {number} of {agent} names no source"
 
 
 def test_every_supported_event_has_an_example() -> None:
     learned = {normalize_name(row["event"]) for _, _, row in EXAMPLES}
     windsurf = {"preuserprompt", "postwritecode", "postruncommand", "postcascaderesponse"}
-    assert set(agent_names().events) - learned == windsurf | {"agentturncomplete"}, "these have tests elsewhere"
+    assert set(agent_names().events) - learned == windsurf | {"agentturncomplete"}, (
+        "every event needs an example, except events tested in other files"
+    )

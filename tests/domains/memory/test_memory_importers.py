@@ -92,12 +92,14 @@ def test_claude_mem_records_are_imported_once(memory: Memory, database: Path, fo
     assert stored(memory) == CLAUDE_MEM
     assert report.problems == ["prompt 2: too short to be remembered"]
     rows = list(memory.store.all())
-    assert {row.session_id for row in rows} == {"5f0c-claude"}, "the session id of Claude Code"
+    assert {row.session_id for row in rows} == {"5f0c-claude"}, "records must have the session id of Claude Code"
     assert {row.project_id for row in rows} == {"shop"}
     assert rows[0].files == ("src/invoice.py", "src/total.py")
     assert rows[0].created_at == 1_770_109_200_000_000
     again = import_file(memory, EXPORTS / "claude-mem-export.json")
-    assert (again.added, again.updated, again.unchanged) == (0, 0, 4), "the second format adds nothing"
+    assert (again.added, again.updated, again.unchanged) == (0, 0, 4), (
+        "importing the same records in the second format must add nothing"
+    )
 
 
 def test_claude_mem_folder_names_are_mapped_to_known_projects(memory: Memory, database: Path) -> None:
@@ -107,7 +109,7 @@ def test_claude_mem_folder_names_are_mapped_to_known_projects(memory: Memory, da
     assert {row.project_id for row in memory.store.all()} == {"github.com/acme/shop"}
 
 
-def test_records_go_to_the_given_project_and_stay_there(memory: Memory, database: Path) -> None:
+def test_records_are_imported_into_the_given_project_and_stay_there(memory: Memory, database: Path) -> None:
     import_file(memory, database, project_id="chosen", overrides_project=True)
     assert import_file(memory, database).added == 0
     assert {row.project_id for row in memory.store.all()} == {"chosen"}
@@ -160,7 +162,7 @@ def test_a_damaged_database_is_an_error(memory: Memory, database: Path) -> None:
         import_file(memory, database)
 
 
-def test_imported_tags_are_redacted_before_they_become_words(memory: Memory, tmp_path: Path) -> None:
+def test_imported_tags_are_redacted_before_they_are_indexed(memory: Memory, tmp_path: Path) -> None:
     row = {"content": "We cache here", "tags": ["Cache", "the db_password = 'marigold-4711' of staging"]}
     (tmp_path / "memories.json").write_text(json.dumps({"export_metadata": {}, "memories": [row]}))
     import_file(memory, tmp_path / "memories.json")

@@ -23,9 +23,9 @@ from deltos.store.sqlite.memory.reader import SqliteObservations
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOOK = "import sys; from deltos.cli.hook import run; run(sys.argv[1:])"
-# Sends numbered prompts through the hook's own code and acknowledges each one that was recorded.
-SENDER = """
+HOOK_SCRIPT = "import sys; from deltos.cli.hook import run; run(sys.argv[1:])"
+# Sends numbered prompts through the code of the hook and acknowledges each recorded prompt.
+SENDER_SCRIPT = """
 import io, json, sys
 from deltos.cli.hook import main
 for number in range(int(sys.argv[2]), int(sys.argv[3])):
@@ -51,27 +51,27 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def send(root: Path, event: str, **fields: object) -> str:
-    """Run the hook in a process of its own and return its output."""
+def run_hook(root: Path, event: str, **fields: object) -> str:
+    """Run the hook in a separate process and return its output."""
     payload = json.dumps({"session_id": "s1", "cwd": str(root), **fields})
-    command = [sys.executable, "-c", HOOK, event]
+    command = [sys.executable, "-c", HOOK_SCRIPT, event]
     return subprocess.run(command, input=payload, capture_output=True, text=True, check=True).stdout
 
 
-def distilled(home: Path) -> list[str]:
+def distill_journal(home: Path) -> list[str]:
     """Distill the journal and return all texts."""
     with closing(SqliteObservations(home / "memory.db")) as store:
         assert distill(Memory(store), Journal(home)) == 0
         return [row.text for row in store.all()]
 
 
-def test_a_hook_records_a_redacted_event_and_judges_nothing(home: Path, root: Path) -> None:
-    send(root, "UserPromptSubmit", prompt="We always deploy with the password=marigold-4711, agreed.")
+def test_a_hook_records_a_redacted_event_without_classifying_it(home: Path, root: Path) -> None:
+    run_hook(root, "UserPromptSubmit", prompt="We always deploy with the password=marigold-4711, agreed.")
     [record] = (home / FOLDER).iterdir()
     assert "marigold" not in record.read_text()
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert not (home / "memory.db").exists()
-    assert len(distilled(home)) == 1
+    assert len(distill_journal(home)) == 1
     assert list((home / FOLDER).iterdir()) == []
 
 
@@ -91,7 +91,7 @@ def test_acknowledged_events_survive_killed_hooks(home: Path, root: Path) -> Non
     for name in ("alpha", "beta"):
         done = 0
         for kill in (True, True, False):
-            command = [sys.executable, "-c", SENDER, str(root), str(done), "20", name]
+            command = [sys.executable, "-c", SENDER_SCRIPT, str(root), str(done), "20", name]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             assert process.stdout is not None
             last = done + chance.randrange(2, 6)
@@ -104,7 +104,7 @@ def test_acknowledged_events_survive_killed_hooks(home: Path, root: Path) -> Non
             process.stdout.close()
             process.wait()
         acknowledged += done
-    texts = distilled(home)
+    texts = distill_journal(home)
     assert acknowledged == 40
     for name in ("alpha", "beta"):
         for number in range(20):
@@ -112,34 +112,36 @@ def test_acknowledged_events_survive_killed_hooks(home: Path, root: Path) -> Non
 
 
 def test_records_that_were_not_removed_are_not_stored_twice(home: Path, root: Path) -> None:
-    send(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.")
+    run_hook(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.")
     shutil.copytree(home / FOLDER, home / "copy")
-    assert len(distilled(home)) == 1
-    shutil.copytree(home / "copy", home / FOLDER, dirs_exist_ok=True)  # as after a kill before the removal
-    assert len(distilled(home)) == 1
+    assert len(distill_journal(home)) == 1
+    shutil.copytree(
+        home / "copy", home / FOLDER, dirs_exist_ok=True
+    )  # simulates a process that was killed before it removed the records
+    assert len(distill_journal(home)) == 1
 
 
 def test_a_damaged_record_is_set_aside_and_the_others_are_stored(home: Path, root: Path) -> None:
-    send(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.")
+    run_hook(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.")
     (home / FOLDER / "00000000000000000001-aa.json").write_text('{"at": 1')
-    assert len(distilled(home)) == 1
+    assert len(distill_journal(home)) == 1
     assert [path.name for path in (home / FOLDER).iterdir()] == ["00000000000000000001-aa.unreadable"]
 
 
-def test_the_start_of_a_session_shows_earlier_records(home: Path, root: Path) -> None:
-    send(root, "UserPromptSubmit", prompt="We always use tabs in this repository, never spaces.")
-    assert "never spaces" in send(root, "SessionStart", source="startup")
+def test_a_new_session_shows_records_from_earlier_sessions(home: Path, root: Path) -> None:
+    run_hook(root, "UserPromptSubmit", prompt="We always use tabs in this repository, never spaces.")
+    assert "never spaces" in run_hook(root, "SessionStart", source="startup")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can write to every folder")
 def test_a_read_only_data_folder_is_reported_and_does_not_stop_the_agent(home: Path, root: Path) -> None:
     home.mkdir(mode=0o500)
-    assert send(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.") == ""
+    assert run_hook(root, "UserPromptSubmit", prompt="We decided to use SQLite instead of files.") == ""
 
 
 def test_files_with_secrets_and_own_tools_are_not_recorded(home: Path, root: Path) -> None:
-    send(root, "PostToolUse", tool_name="Bash", tool_input={"command": "cat .env"}, tool_response={"stdout": "A=b"})
-    send(root, "PostToolUse", tool_name="Write", tool_input={"file_path": "deploy.pem", "content": "x"})
-    send(root, "PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
-    send(root, "PostToolUse", tool_name="Read", tool_input={"file_path": "a.py"}, tool_response="x = 2")
+    run_hook(root, "PostToolUse", tool_name="Bash", tool_input={"command": "cat .env"}, tool_response={"stdout": "A=b"})
+    run_hook(root, "PostToolUse", tool_name="Write", tool_input={"file_path": "deploy.pem", "content": "x"})
+    run_hook(root, "PostToolUse", tool_name="mcp__deltos__search", tool_input={"query": "x"})
+    run_hook(root, "PostToolUse", tool_name="Read", tool_input={"file_path": "a.py"}, tool_response="x = 2")
     assert not (home / FOLDER).exists()

@@ -40,7 +40,7 @@ def run_hook(memory: Memory, root: Path, event: str, **fields: str) -> None:
     capture(memory, event, raw, folder=root, identify=lambda _: "p")
 
 
-def stored(memory: Memory) -> list[Observation]:
+def stored_kinds(memory: Memory) -> list[Observation]:
     return memory.in_session("s1", limit=100)
 
 
@@ -98,7 +98,7 @@ def test_decisions_and_lasting_rules_are_distinguished_in_five_languages(text: s
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_sentences_with_words_of_rules_are_neither(text: str) -> None:
+def test_ordinary_sentences_with_words_like_always_are_not_rules(text: str) -> None:
     assert judge(text).kind not in (DECISION, PREFERENCE)
 
 
@@ -110,7 +110,7 @@ def test_ordinary_sentences_with_words_of_rules_are_neither(text: str) -> None:
         f'A reviewer wrote: "{RULE}" Is that true for us?',
     ],
 )
-def test_quoted_rules_are_not_the_writers_rules(text: str) -> None:
+def test_quoted_rules_are_not_rules_of_the_writer(text: str) -> None:
     assert judge(text).kind not in (DECISION, PREFERENCE)
 
 
@@ -122,7 +122,7 @@ def test_ordinary_prompts_do_not_displace_a_rule_from_the_session_context(memory
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
     for prompt in ORDINARY:
         run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert [row.text for row in stored(memory) if row.kind in (DECISION, PREFERENCE)] == [RULE]
+    assert [row.text for row in stored_kinds(memory) if row.kind in (DECISION, PREFERENCE)] == [RULE]
     context = start_context(memory, tmp_path)
     section = context.partition("Preferences and decisions:")[2].partition("\\n")[2].partition(":\\n")[0]
     assert "raw SQL" in section
@@ -131,7 +131,7 @@ def test_ordinary_prompts_do_not_displace_a_rule_from_the_session_context(memory
 
 def test_the_confidence_of_a_classified_kind_is_stored_and_shown(memory: Memory, tmp_path: Path) -> None:
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=RULE)
-    [row] = stored(memory)
+    [row] = stored_kinds(memory)
     assert row.score is not None
     assert 0.5 < row.score <= 1
     assert f"preference ({row.score:.2f})" in start_context(memory, tmp_path)
@@ -141,7 +141,7 @@ def test_an_uncertain_statement_is_a_note_and_not_in_the_session_context(memory:
     texts = [item.text for item in read_labelled(TRAINING, part="development") if item.role == "user"]
     unsure = next(text for text in texts if judge(text).kind == NOTE)
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=unsure)
-    [row] = stored(memory)
+    [row] = stored_kinds(memory)
     assert row.kind == NOTE
     assert start_context(memory, tmp_path) == ""
 
@@ -153,7 +153,7 @@ def test_the_session_context_shows_the_deciding_sentence_of_a_long_prompt(memory
         "goes into a job, never into the request. The design is in Figma, ask Tom for access. " + "More details. " * 40
     )
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    [row] = stored(memory)
+    [row] = stored_kinds(memory)
     assert row.kind == PREFERENCE
     assert row.text == prompt.strip()
     assert "All long-running work in this project goes into a job" in start_context(memory, tmp_path)
@@ -174,13 +174,13 @@ def test_an_explained_cause_is_a_finding(sentence: str) -> None:
 @pytest.mark.parametrize("prompt", ["为什么服务总是重启？", "なぜサービスがいつも再起動するのでしょうか"])
 def test_prompts_in_scripts_without_spaces_are_long_enough(memory: Memory, tmp_path: Path, prompt: str) -> None:
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert [(row.kind, row.text) for row in stored(memory)] == [("request", prompt)]
+    assert [(row.kind, row.text) for row in stored_kinds(memory)] == [("request", prompt)]
 
 
 @pytest.mark.parametrize("prompt", ["继续", "続けて", "weiter"])
 def test_a_single_word_is_not_stored_in_any_script(memory: Memory, tmp_path: Path, prompt: str) -> None:
     run_hook(memory, tmp_path, "UserPromptSubmit", prompt=prompt)
-    assert stored(memory) == []
+    assert stored_kinds(memory) == []
 
 
 def test_words_are_counted_in_scripts_without_spaces() -> None:
@@ -193,7 +193,7 @@ def test_words_are_counted_in_scripts_without_spaces() -> None:
 def test_hostile_texts_are_classified_in_linear_time(unit: str) -> None:
     start = time.process_time()
     judge(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - start < 20  # a quadratic reader would need minutes
+    assert time.process_time() - start < 20  # a quadratic classifier would need minutes
 
 
 def test_a_quotation_stays_in_the_stored_sentence() -> None:
@@ -204,7 +204,9 @@ def test_a_quotation_stays_in_the_stored_sentence() -> None:
 def test_an_answer_is_split_into_sentences_like_the_classifier_does(memory: Memory, tmp_path: Path) -> None:
     answer = "I read the handler. The fix: e.g. `close()` was missing because of an early return.\n```\nbecause x\n```\nDone!"
     run_hook(memory, tmp_path, "Stop", last_assistant_message=answer)
-    assert [row.text for row in stored(memory)] == ["The fix: e.g. `close()` was missing because of an early return."]
+    assert [row.text for row in stored_kinds(memory)] == [
+        "The fix: e.g. `close()` was missing because of an early return."
+    ]
 
 
 def test_the_weights_are_precise_on_the_development_set() -> None:

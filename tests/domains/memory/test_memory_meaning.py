@@ -41,7 +41,7 @@ def notes(memory: Memory) -> Notes:
     return notes
 
 
-def vectors(memory: Memory) -> list[tuple[str, int]]:
+def stored_vectors(memory: Memory) -> list[tuple[str, int]]:
     """Return model and size of each stored vector."""
     with closing(sqlite3.connect(memory_file(memory))) as connection:
         return connection.execute("SELECT model, length(data) FROM observation_vector").fetchall()
@@ -108,17 +108,17 @@ def test_an_unrelated_query_finds_nothing(notes: Notes) -> None:
     assert notes.ask("xylophone zebra") == []
 
 
-def test_an_unknown_word_finds_nothing_unrelated(notes: Notes) -> None:
+def test_an_unknown_word_does_not_find_unrelated_observations(notes: Notes) -> None:
     for name in ("redis", "elasticsearch", "kubernetes"):
         assert notes.ask(name) == []
 
 
 def test_a_forgotten_observation_loses_its_vector_until_it_is_restored(memory: Memory, notes: Notes) -> None:
     before = notes.ask("authentication")
-    assert len(vectors(memory)) == 3
+    assert len(stored_vectors(memory)) == 3
     ids = [row.id for row in memory.store.all() if row.text == LOGIN]
     memory.forget(ids)
-    assert len(vectors(memory)) == 2
+    assert len(stored_vectors(memory)) == 2
     assert LOGIN not in notes.ask("authentication")
     memory.forget(ids, restore=True)
     assert notes.ask("authentication") == before
@@ -147,18 +147,18 @@ def test_vectors_of_another_model_are_replaced(memory: Memory, notes: Notes) -> 
         connection.execute("UPDATE observation_vector SET model = 'older', data = x'00'")
         connection.commit()
     assert notes.ask("authentication")[0] == LOGIN
-    assert vectors(memory) == [(memory_embedder().identity, 512)] * 3
+    assert stored_vectors(memory) == [(memory_embedder().identity, 512)] * 3
 
 
 def test_a_changed_text_is_embedded_again(memory: Memory, notes: Notes) -> None:
     notes.ask("authentication")
     notes.keep(f"{INVOICES}, and the mail that carries them is sent by Sendgrid")
-    assert vectors(memory).count(("", 0)) == 1
+    assert stored_vectors(memory).count(("", 0)) == 1
     notes.ask("authentication")
-    assert ("", 0) not in vectors(memory)
+    assert ("", 0) not in stored_vectors(memory)
 
 
-def test_the_cause_is_found_by_the_complaint_that_it_answers(memory: Memory) -> None:
+def test_an_explained_cause_is_found_by_the_complaint_that_it_answers(memory: Memory) -> None:
     notes = Notes(memory)
     for text in ("Fonts are served from our own host", "Mail goes out in batches of eighty", "Buttons are 48 px high"):
         notes.keep(text, session="before")

@@ -9,7 +9,7 @@ from deltos.domains.memory.capture.events import ToolOutcome
 from deltos.domains.memory.capture.outcome import outcome_of
 from deltos.domains.memory.capture.tool_use import status_in
 
-# Last lines of real outputs of failed commands.
+# Last lines of the output of real failed commands.
 FAILURES = {
     "bash dump.sh": "upload failed: dump/a.gz to s3://archive/a.gz An error occurred (AccessDenied) when calling PutObject",
     "./sync.sh": "Copying 3 files\nDeployment of web failed: quota exceeded",
@@ -84,7 +84,7 @@ def test_successful_output_that_mentions_errors_is_a_success(command: str) -> No
     assert outcome_of(command, SUCCESSES[command], None) is ToolOutcome.SUCCEEDED
 
 
-def test_an_unhidden_exit_status_is_trusted() -> None:
+def test_a_visible_exit_status_is_trusted() -> None:
     assert outcome_of("make", "error: in a log line", 0) is ToolOutcome.SUCCEEDED
     assert outcome_of("make", "all well", 2) is ToolOutcome.FAILED
 
@@ -104,7 +104,7 @@ def test_a_failed_commit_is_a_failure(command: str, output: str) -> None:
     assert outcome_of(command, output, None) is ToolOutcome.FAILED
 
 
-def test_an_unconfirmed_commit_is_unclear() -> None:
+def test_an_unconfirmed_commit_has_an_unclear_outcome() -> None:
     assert outcome_of("git commit -qm x", "", None) is ToolOutcome.UNCLEAR
     assert outcome_of("git commit -m x || true", "hint: something", 0) is ToolOutcome.UNCLEAR
     assert outcome_of("git commit -qm x", "", 0) is ToolOutcome.SUCCEEDED
@@ -163,7 +163,7 @@ def test_programs_are_found_behind_wrappers() -> None:
         ("fly deploy", Effect.CHANGES),
     ],
 )
-def test_effects_of_forge_and_cloud_commands(command: str, effect: Effect) -> None:
+def test_effects_of_code_hosting_and_cloud_commands_are_classified(command: str, effect: Effect) -> None:
     assert effect_of(command) is effect
 
 

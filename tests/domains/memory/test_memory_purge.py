@@ -31,11 +31,11 @@ def remember_and_forget(memory: Memory, root: Path) -> None:
     memory.forget(ids)
 
 
-def traces(home: Path) -> list[str]:
+def find_traces(home: Path) -> list[str]:
     """Return the unique words that any file of the data folder still contains."""
     raw = b"\n".join(path.read_bytes().lower() for path in home.rglob("*") if path.is_file())
     pieces = [word.encode() for word in (*WORDS, "numbatlike")]
-    # The word index stores stems, and only their differences from the previous word.
+    # The word index stores only stems, and encodes each as the difference from the previous one.
     return [piece.decode() for piece in pieces if piece in raw or piece[1:8] in raw]
 
 
@@ -44,10 +44,10 @@ def test_no_trace_of_a_purged_observation_is_left_in_any_file(memory: Memory, tm
     (tmp_path / WORDS[2]).write_text(f"def {WORDS[3]}():\n    pass\n")
     remember_and_forget(memory, tmp_path)
     home = memory_file(memory).parent
-    assert len(traces(home)) == len(WORDS) + 1
+    assert len(find_traces(home)) == len(WORDS) + 1
     done = memory.purge()
     assert done == (1, True, ())
-    assert traces(home) == []
+    assert find_traces(home) == []
     assert [row.text for row in memory.store.all()] == ["Kept for good: the parser is fast"]
     assert len(memory.search("parser", "p", limit=5).hits) == 1
 
@@ -59,7 +59,7 @@ def test_purging_removes_all_traces_while_another_process_has_the_file_open(memo
         assert other.execute("SELECT count(*) FROM observation").fetchone() == (2,)
         other.commit()
         assert memory.purge().is_traceless
-        assert traces(path.parent) == []
+        assert find_traces(path.parent) == []
 
 
 def test_copies_with_purged_observations_are_named(memory: Memory, notes: Notes) -> None:

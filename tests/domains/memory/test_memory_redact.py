@@ -9,39 +9,39 @@ from hypothesis import strategies as st
 from deltos.redaction.redact import redact, redacted_kinds
 from deltos.redaction.secret_files import is_secret_file
 
-HEX = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
-MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"
+HEX_TOKEN = "0a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d4e5f67890a1b2c3d"
+MIXED_CASE_TOKEN = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kM7nP9rS1uV3xY5zA7cD9fG1iL3oR5tU7wX9aB3dE5gH7jK9mN1pQ3sT5v"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY-----"
 
 SECRETS = [
     ("private-key", PEM),
     ("age-secret-key", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2),
-    ("jwt", f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{MIXED[:43]}"),
+    ("jwt", f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{MIXED_CASE_TOKEN[:43]}"),
     ("aws-access-key", "AKIAIOSFODNN7EXAMPLE"),
-    ("github-pat", "ghp_" + MIXED[:36]),
-    ("github-fine-grained-pat", "github_pat_" + MIXED[:82]),
-    ("gitlab-pat", "glpat-" + MIXED[:20]),
-    ("slack-bot-token", "xoxb-123456789012-123456789012-" + MIXED[:24]),
-    ("slack-webhook", "hooks.slack.com/services/T00000000/B00000000/" + MIXED[:24]),
-    ("discord-webhook", "discord.com/api/webhooks/123456789/" + MIXED[:60]),
-    ("anthropic-api-key", "sk-ant-api03-" + MIXED[:90]),
-    ("openai-key", "sk-proj-" + MIXED[:60]),
-    ("openai-key", "sk-" + MIXED[:48]),
-    ("gcp-api-key", "AIza" + MIXED[:35]),
-    ("google-oauth", "GOCSPX-" + MIXED[:28]),
-    ("stripe-key", "sk_live_" + MIXED[:24]),
-    ("npm-access-token", "npm_" + MIXED[:36]),
-    ("pypi-upload-token", "pypi-AgEIcHlwaS5vcmc" + MIXED[:80]),
-    ("huggingface-token", "hf_" + MIXED[:34]),
-    ("sendgrid-key", f"SG.{MIXED[:22]}.{MIXED[:43]}"),
-    ("twilio-key", "SK" + HEX[:32]),
-    ("mailchimp-key", HEX[:32] + "-us12"),
-    ("telegram-token", "1234567890:A" + MIXED[:34]),
-    ("discord-token", f"M{MIXED[:23]}.{MIXED[:6]}.{MIXED[:27]}"),
-    ("digitalocean-pat", "dop_v1_" + HEX[:64]),
-    ("databricks-api-token", "dapi" + HEX[:32]),
-    ("shopify-access-token", "shpat_" + HEX[:32]),
-    ("vault-token", "hvs." + MIXED[:90]),
+    ("github-pat", "ghp_" + MIXED_CASE_TOKEN[:36]),
+    ("github-fine-grained-pat", "github_pat_" + MIXED_CASE_TOKEN[:82]),
+    ("gitlab-pat", "glpat-" + MIXED_CASE_TOKEN[:20]),
+    ("slack-bot-token", "xoxb-123456789012-123456789012-" + MIXED_CASE_TOKEN[:24]),
+    ("slack-webhook", "hooks.slack.com/services/T00000000/B00000000/" + MIXED_CASE_TOKEN[:24]),
+    ("discord-webhook", "discord.com/api/webhooks/123456789/" + MIXED_CASE_TOKEN[:60]),
+    ("anthropic-api-key", "sk-ant-api03-" + MIXED_CASE_TOKEN[:90]),
+    ("openai-key", "sk-proj-" + MIXED_CASE_TOKEN[:60]),
+    ("openai-key", "sk-" + MIXED_CASE_TOKEN[:48]),
+    ("gcp-api-key", "AIza" + MIXED_CASE_TOKEN[:35]),
+    ("google-oauth", "GOCSPX-" + MIXED_CASE_TOKEN[:28]),
+    ("stripe-key", "sk_live_" + MIXED_CASE_TOKEN[:24]),
+    ("npm-access-token", "npm_" + MIXED_CASE_TOKEN[:36]),
+    ("pypi-upload-token", "pypi-AgEIcHlwaS5vcmc" + MIXED_CASE_TOKEN[:80]),
+    ("huggingface-token", "hf_" + MIXED_CASE_TOKEN[:34]),
+    ("sendgrid-key", f"SG.{MIXED_CASE_TOKEN[:22]}.{MIXED_CASE_TOKEN[:43]}"),
+    ("twilio-key", "SK" + HEX_TOKEN[:32]),
+    ("mailchimp-key", HEX_TOKEN[:32] + "-us12"),
+    ("telegram-token", "1234567890:A" + MIXED_CASE_TOKEN[:34]),
+    ("discord-token", f"M{MIXED_CASE_TOKEN[:23]}.{MIXED_CASE_TOKEN[:6]}.{MIXED_CASE_TOKEN[:27]}"),
+    ("digitalocean-pat", "dop_v1_" + HEX_TOKEN[:64]),
+    ("databricks-api-token", "dapi" + HEX_TOKEN[:32]),
+    ("shopify-access-token", "shpat_" + HEX_TOKEN[:32]),
+    ("vault-token", "hvs." + MIXED_CASE_TOKEN[:90]),
 ]
 
 
@@ -74,9 +74,9 @@ def test_a_secret_is_replaced_by_its_kind_in_any_position(kind: str, secret: str
             '{"auths": {"r": {"auth": "dXNlcjpwYXNzd29yZA=="}}}',
             '{"auths": {"r": {"auth": "[redacted:docker-auth]"}}}',
         ),
-        (f"Authorization: Bearer {MIXED[:40]}", "Authorization: Bearer [redacted:authorization]"),
-        (f"the token is {MIXED[:32]} now", "the token is [redacted:secret] now"),
-        (f"aws_secret_access_key = {MIXED[:40]}", "aws_secret_access_key = [redacted:secret]"),
+        (f"Authorization: Bearer {MIXED_CASE_TOKEN[:40]}", "Authorization: Bearer [redacted:authorization]"),
+        (f"the token is {MIXED_CASE_TOKEN[:32]} now", "the token is [redacted:secret] now"),
+        (f"aws_secret_access_key = {MIXED_CASE_TOKEN[:40]}", "aws_secret_access_key = [redacted:secret]"),
         ("pass: MinzeF54Fz", "pass: [redacted:password]"),
         ("pass: hunter2", "pass: [redacted:password]"),
         ('{"pass": "MinzeF54Fz"}', '{"pass": "[redacted:password]"}'),
@@ -161,7 +161,7 @@ def test_unclosed_private_passages_are_removed() -> None:
     assert redact("a <PRIVATE>b</private> c <private> d").text == "a  c "
 
 
-def test_each_kind_is_listed_once() -> None:
+def test_each_kind_of_redacted_secret_is_listed_once() -> None:
     done = redact("AKIAIOSFODNN7EXAMPLE and AKIAIOSFODNN7EXAMPLF and DB_PASSWORD=hunter2")
     assert done.kinds == ("aws-access-key", "password")
 
@@ -199,11 +199,11 @@ def test_secret_files_are_recognised(path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["src/env.py", ".env.example", "monkey.py", "docs/secrets.md", "keys.py", "environment.yml"]
 )
-def test_other_files_are_not_secret(path: str) -> None:
+def test_ordinary_files_are_not_secret_files(path: str) -> None:
     assert not is_secret_file(path)
 
 
-def test_kinds_are_read_from_redaction_marks_only() -> None:
+def test_kinds_are_read_only_from_redaction_markers() -> None:
     kept = redact(
         f"the key is {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}, again {'ghp_' + 'a1B2c3D4e5' * 3 + 'f6G7h8'}"
     ).text

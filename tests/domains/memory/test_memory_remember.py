@@ -1,4 +1,4 @@
-"""Remembering: storing, merging, rejecting, forgetting, purging, and anchors to code."""
+"""Storing, merging, rejecting, forgetting and purging of observations, and their anchors to code."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_fuller_text_replaces_its_duplicate(notes: Notes) -> None:
     assert notes.texts() == [f"{text} today"]
 
 
-def test_a_shorter_repetition_leaves_the_fuller_text(notes: Notes) -> None:
+def test_a_shorter_repetition_does_not_replace_the_fuller_text(notes: Notes) -> None:
     text = "The nightly build fails on Windows because the path of the compiler cache is too long there"
     first = notes.keep(f"{text} today")
     assert notes.keep(text) == first
@@ -123,7 +123,7 @@ def test_nothing_can_be_stored_in_all_projects(notes: Notes) -> None:
         notes.keep("everywhere", project="all")
 
 
-def test_merging_joins_the_files(memory: Memory, notes: Notes) -> None:
+def test_merging_observations_combines_their_files(memory: Memory, notes: Notes) -> None:
     place = ObservationOrigin("p")
     memory.remember(Draft("Retries are capped at five", files=("a.py",)), place)
     memory.remember(Draft("Retries are capped at five", files=("b.py",)), place)
@@ -150,7 +150,7 @@ def test_a_forgotten_observation_is_hidden_until_it_is_restored(notes: Notes, me
     assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
 
 
-def test_forgetting_twice_keeps_the_first_time(notes: Notes, clock: Clock, memory: Memory) -> None:
+def test_forgetting_twice_keeps_the_time_of_the_first_call(notes: Notes, clock: Clock, memory: Memory) -> None:
     kept = notes.keep("a passing thought")
     memory.forget([kept])
     [before] = memory.store.all()
@@ -159,7 +159,7 @@ def test_forgetting_twice_keeps_the_first_time(notes: Notes, clock: Clock, memor
     assert list(memory.store.all()) == [before]
 
 
-def test_unknown_ids_are_reported_with_the_found_ones(notes: Notes, memory: Memory) -> None:
+def test_unknown_ids_are_reported_together_with_known_ones(notes: Notes, memory: Memory) -> None:
     kept = notes.keep("known")
     lookup = memory.look_up(["obs:nope", f"obs:{kept}", kept])
     assert [row.id for row in lookup.found] == [kept]
@@ -224,7 +224,7 @@ def test_titles_are_the_first_line_truncated_between_words() -> None:
 
 
 class TestAnchors:
-    """Observations that name code detect its changes."""
+    """Changes to code that an observation names are detected."""
 
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
@@ -240,18 +240,18 @@ class TestAnchors:
     def keep(self, memory: Memory, root: Path, text: str, *files: str) -> None:
         memory.remember(Draft(text, files=files), ObservationOrigin("p", root))
 
-    def test_a_change_of_a_named_file_is_detected(self, memory: Memory, root: Path) -> None:
+    def test_a_change_to_a_named_file_is_detected(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")
         assert not self.changed(memory, root)
         (root / "src" / "lexer.py").write_text("pass\n")
         assert self.changed(memory, root)
 
-    def test_a_file_named_in_the_text_counts(self, memory: Memory, root: Path) -> None:
+    def test_a_file_named_in_the_text_is_an_anchor(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "All tokens come from src/lexer.py in one pass")
         [row] = memory.store.all()
         assert row.files == ("src/lexer.py",)
 
-    def test_with_a_symbol_only_its_own_lines_count(self, memory: Memory, root: Path) -> None:
+    def test_an_anchor_with_a_symbol_covers_only_the_lines_of_the_symbol(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "`first` of src/lexer.py must stay cheap")
         path = root / "src" / "lexer.py"
         path.write_text(path.read_text().replace("return 2", "return 3"))
@@ -266,12 +266,12 @@ class TestAnchors:
         path.write_text(path.read_text().replace(old, new))
         assert self.changed(memory, root)
 
-    def test_a_deleted_file_has_changed(self, memory: Memory, root: Path) -> None:
+    def test_a_deleted_file_counts_as_changed(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "The lexer is slow", "src/lexer.py")
         (root / "src" / "lexer.py").unlink()
         assert self.changed(memory, root)
 
-    def test_absolute_paths_are_kept_relative(self, memory: Memory, root: Path) -> None:
+    def test_absolute_paths_are_stored_as_relative_paths(self, memory: Memory, root: Path) -> None:
         self.keep(memory, root, "Slow", str(root / "src" / "lexer.py"), "./web.ts", "/elsewhere/x.py")
         [row] = memory.store.all()
         assert row.files == ("src/lexer.py", "web.ts", "/elsewhere/x.py")

@@ -1,4 +1,4 @@
-"""Search: words in any order, neighbours, names, dates, and project limits."""
+"""Memory search: words in any order, adjacent observations, names, dates, and project limits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_more_and_rarer_words_rank_higher(notes: Notes) -> None:
     assert notes.ask("build on arm")[0] == "The build broke on the arm runner"
 
 
-def test_a_word_of_a_neighbour_counts_for_an_observation(notes: Notes) -> None:
+def test_a_word_of_an_adjacent_observation_raises_the_score(notes: Notes) -> None:
     notes.keep("Kept for a year, says the law", session="t")
     notes.keep("How long do backups stay?", session="s")
     notes.keep("Kept thirty days, then they are removed", session="s")
@@ -69,7 +69,7 @@ def test_a_word_of_a_neighbour_counts_for_an_observation(notes: Notes) -> None:
     ]
 
 
-def test_a_neighbour_of_a_match_is_not_a_match(notes: Notes) -> None:
+def test_an_observation_adjacent_to_a_match_is_not_a_match(notes: Notes) -> None:
     notes.keep("The header is blue now", session="s")
     notes.keep("The queue lives in redis", session="s")
     notes.keep("Two tests were renamed", session="s")
@@ -88,7 +88,7 @@ def test_a_neighbour_of_a_match_is_not_a_match(notes: Notes) -> None:
         ("تخزين الجلسات في قاعدة البيانات", "تخزين"),
     ],
 )
-def test_texts_of_other_scripts_are_found(notes: Notes, kept: str, asked: str) -> None:
+def test_texts_in_non_latin_scripts_are_found(notes: Notes, kept: str, asked: str) -> None:
     notes.keep("The frontend uses Vite")
     notes.keep(kept)
     assert notes.ask(asked) == [kept]

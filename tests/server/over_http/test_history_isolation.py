@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.server.access import Level
-from tests.domains.history.repositories import begin, commit
+from tests.domains.history.repositories import commit, create_repository
 from tests.server.over_http.served import Served
 from tests.server.over_http.test_access import bearer, create
 
@@ -22,7 +22,7 @@ class Shop:
     """A server of a repository with two folders, a token for one of them and a token for all."""
 
     def __init__(self, tmp_path: Path) -> None:
-        self.root = begin(tmp_path / "shop")
+        self.root = create_repository(tmp_path / "shop")
         self.both = commit(
             self.root,
             "Begin with plans",

@@ -1,4 +1,4 @@
-"""Incremental updates of declared languages: names are looked up again when their definitions are added, changed or
+"""Incremental updates of declared languages: names are resolved again when their definitions are added, changed or
 removed."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.domains.graph.small_project import SmallProject, places
-from tests.domains.graph.test_incremental import state
+from tests.domains.graph.test_incremental import graph_contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +43,14 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-def test_the_graph_after_an_edit_equals_one_built_from_nothing(
+def test_the_graph_after_an_edit_equals_a_newly_built_graph(
     edit: dict[str, str], tmp_path: Path, workers: ProcessPool
 ) -> None:
     edited, fresh = SmallProject(tmp_path / "edited", workers), SmallProject(tmp_path / "fresh", workers)
     edited.write(FILES).index()
-    after = state(edited.write(edit).index())
+    after = graph_contents(edited.write(edit).index())
     fresh.write({path: text for path, text in {**FILES, **edit}.items() if text})
-    rebuilt = state(fresh.index())
+    rebuilt = graph_contents(fresh.index())
     edited.close()
     fresh.close()
     assert after == rebuilt
@@ -65,7 +65,7 @@ def test_a_new_method_in_another_file_of_its_package_is_found(project: SmallProj
     assert places(graph.references(opened)) == {"server/run.go:6"}
 
 
-def test_imports_of_files_follow_the_rules_of_each_language(project: SmallProject) -> None:
+def test_file_imports_follow_the_rules_of_each_language(project: SmallProject) -> None:
     imports = {(row.path, row.target) for row in project.write(FILES).graph().reader.imports()}
     assert imports == {
         ("server/run.go", "store/db.go"),

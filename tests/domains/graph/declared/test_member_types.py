@@ -273,7 +273,7 @@ fn use_it(n: &nfa::Nfa, more: nfa::More) -> Result<Nfa, BuildError> { // -> Nfa,
     )
 
 
-def test_rust_builder_chains_tuple_fields_and_nested_functions() -> None:
+def test_rust_builder_chains_tuple_fields_and_nested_functions_are_resolved() -> None:
     check_files(
         {
             "src/lib.rs": """pub struct Config;
@@ -417,7 +417,7 @@ def test_very_deeply_nested_source_is_visited_once() -> None:
     assert set(resolved) == {"A.java", "a.go", "src/lib.rs"}
 
 
-def test_cpp_macros_after_declarators_pure_virtual_methods_fixtures_and_qualified_names() -> None:
+def test_cpp_macros_after_declarators_pure_virtual_methods_and_qualified_names_are_parsed() -> None:
     resolved = check_files(
         {
             "include/shop/slice.h": "namespace shop {\nclass EXPORT_API Slice;\nclass EXPORT_API Slice {\n"
@@ -487,7 +487,7 @@ int count_of(int x) { return x; }
     assert [(symbol.key, symbol.line, symbol.end_line) for symbol in facts.symbols] == [("point", 1, 3)]
 
 
-def test_methods_of_anonymous_java_classes_see_their_base_and_override_its_methods() -> None:
+def test_anonymous_java_class_methods_access_and_override_methods_of_their_base() -> None:
     check_files(
         {
             "T.java": """package a;
@@ -605,7 +605,7 @@ function f(Ord $o) {} // -> Order
     assert [edge.origin for edge in resolved["B.php"].edges] == ["scope", "alias"]
 
 
-def test_go_types_of_new_constants_named_lists_and_anonymous_structs() -> None:
+def test_go_types_of_new_constants_named_lists_and_anonymous_structs_are_inferred() -> None:
     check_files(
         {
             "a.go": """package a
@@ -659,7 +659,7 @@ func use(items Items, names ByName, same Same) { // -> Items, ByName, Same
     )
 
 
-def test_c_functions_behind_a_macro_and_names_shared_with_a_tag() -> None:
+def test_c_functions_behind_a_macro_and_names_shared_with_a_tag_are_resolved() -> None:
     check_files(
         {
             "a.h": """typedef long number;
@@ -907,7 +907,7 @@ TEST_F(Fix, Set) { // -> Fix
     )
 
 
-def test_calling_a_go_function_value_gives_the_result_of_its_type() -> None:
+def test_calling_a_go_function_value_has_the_result_type_of_its_signature() -> None:
     check_files(
         {
             "a.go": """package a
@@ -930,7 +930,7 @@ func use(fac any, make func() Matcher) { // -> Matcher
     )
 
 
-def test_calling_a_rust_tuple_field_leaves_the_file_resolved() -> None:
+def test_a_call_of_a_rust_tuple_field_does_not_prevent_resolution_of_the_file() -> None:
     check_files(
         {
             "src/lib.rs": """pub struct Store;

@@ -104,7 +104,7 @@ public class App extends Base implements Runner { // -> Base, Runner
     )
 
 
-def test_kotlin_and_java_see_each_other() -> None:
+def test_kotlin_and_java_files_can_refer_to_each_other() -> None:
     check_files(
         {
             "j/Strings.java": (

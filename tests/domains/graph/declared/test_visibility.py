@@ -66,7 +66,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_references_are_exactly_those_of_the_language(project: SmallProject, case: Case) -> None:
+def test_references_follow_the_visibility_rules_of_the_language(project: SmallProject, case: Case) -> None:
     graph = project.write(case.files).graph()
     (target,) = graph.targets(case.symbol)
     found = graph.references(target)

@@ -199,7 +199,7 @@ class Sub(Base):  # -> Base
     )
 
 
-def test_depth_is_limited_but_long_chains_are_followed() -> None:
+def test_long_call_chains_are_followed() -> None:
     chain = "".join(f"def f{n}(): return f{n + 1}()  # -> f{n + 1}\n" for n in range(6))
     check(a_py=f"class C:\n    def m(self): ...\n{chain}def f6(): return C()  # -> C\nf0().m()  # -> f0, C.m\n")
 

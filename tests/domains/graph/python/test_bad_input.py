@@ -6,8 +6,8 @@ import pytest
 
 from tests.domains.graph.marked import Sources, check
 
-FUNCTIONS = 2_500
-LINES_EACH = 20
+FUNCTION_COUNT = 2_500
+LINES_PER_FUNCTION = 20
 
 
 def test_code_after_a_syntax_error_is_still_resolved() -> None:
@@ -67,11 +67,11 @@ def test_names_in_very_deep_nesting_are_still_resolved() -> None:
 
 
 def test_a_generated_file_of_fifty_thousand_lines_is_resolved() -> None:
-    filler = "    x = 1\n" * (LINES_EACH - 2)
-    text = "".join(f"def f{n}(x):\n{filler}    return f{max(0, n - 1)}(x)\n" for n in range(FUNCTIONS))
-    assert text.count("\n") == FUNCTIONS * LINES_EACH == 50_000
+    filler = "    x = 1\n" * (LINES_PER_FUNCTION - 2)
+    text = "".join(f"def f{n}(x):\n{filler}    return f{max(0, n - 1)}(x)\n" for n in range(FUNCTION_COUNT))
+    assert text.count("\n") == FUNCTION_COUNT * LINES_PER_FUNCTION == 50_000
     resolved = Sources({"a.py": text}).resolve()
-    assert len([edge for edge in resolved["a.py"].edges if edge.kind == "call"]) == FUNCTIONS
+    assert len([edge for edge in resolved["a.py"].edges if edge.kind == "call"]) == FUNCTION_COUNT
 
 
 def test_non_ascii_names_are_resolved() -> None:

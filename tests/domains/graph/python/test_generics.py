@@ -1,4 +1,4 @@
-"""Generic types, and callables that change the type of a call."""
+"""Generic types, and callables that affect the result type of a call."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ B()  # -> B  # !-> A.__init__
     )
 
 
-def test_metaclasses_enums_and_nested_classes() -> None:
+def test_members_of_metaclasses_enums_and_nested_classes_are_resolved() -> None:
     check(
         a_py="""
 from enum import Enum

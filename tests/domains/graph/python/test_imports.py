@@ -64,7 +64,7 @@ _private()  # !-> _private
     )
 
 
-def test_all_can_be_extended() -> None:
+def test_names_appended_to_all_are_exported() -> None:
     check(
         lib_py="__all__ = ['f']\n__all__ += ['_g']\ndef f(): ...\ndef _g(): ...\ndef h(): ...\n",
         a_py="""\
@@ -135,7 +135,7 @@ helper.f()  # -> tools/helper.py:, f
     )
 
 
-def test_a_module_of_a_package_does_not_hide_a_standard_one() -> None:
+def test_a_module_in_a_package_does_not_hide_a_standard_library_module() -> None:
     check_files(
         {
             "p/__init__.py": "",
@@ -185,7 +185,7 @@ f()  # -> f
     assert resolved["a.py"].unresolved_imports == 2
 
 
-def test_imports_have_a_mode() -> None:
+def test_imports_are_classified_as_runtime_type_or_deferred() -> None:
     files = {
         "a.py": (
             "from typing import TYPE_CHECKING\nimport b\nif TYPE_CHECKING:\n    import c\ndef f():\n    import d\n"

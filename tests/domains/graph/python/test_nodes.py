@@ -17,7 +17,7 @@ from deltos.workspace.indexer import ParsedFile
 if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import FileFacts
 
-EVERYTHING = """
+SAMPLE_SOURCE = """
 import os.path as p, sys
 from ..pkg import a as b, c
 from d import *
@@ -50,7 +50,7 @@ type Alias[U] = list[U]
 """
 
 
-def extracted(text: str) -> FileFacts:
+def extract_facts(text: str) -> FileFacts:
     """Return the facts of a Python source."""
     data = text.encode()
     language = detect("a.py")
@@ -59,13 +59,13 @@ def extracted(text: str) -> FileFacts:
 
 
 def test_decoded_facts_equal_the_encoded_ones() -> None:
-    facts, codec = extracted(EVERYTHING), PythonResolver.codec
+    facts, codec = extract_facts(SAMPLE_SOURCE), PythonResolver.codec
     assert codec.interface(codec.encode(facts.interface)) == facts.interface
     assert codec.body(codec.encode(facts.body)) == facts.body
 
 
 def test_the_sample_source_has_statements_of_every_kind() -> None:
-    pending, seen = [extracted(EVERYTHING).body], set()
+    pending, seen = [extract_facts(SAMPLE_SOURCE).body], set()
     while pending:
         part = pending.pop()
         seen.add(type(part))
@@ -87,7 +87,7 @@ def test_no_two_nodes_share_a_tag() -> None:
 
 
 def test_moving_lines_does_not_change_the_interface() -> None:
-    before, after = (encode("python", extracted(text)) for text in (EVERYTHING, "\n\n# moved\n" + EVERYTHING))
+    before, after = (encode("python", extract_facts(text)) for text in (SAMPLE_SOURCE, "\n\n# moved\n" + SAMPLE_SOURCE))
     assert before.interface_hash == after.interface_hash
     assert before.parts == after.parts
     assert before.body != after.body

@@ -135,7 +135,7 @@ LIMIT += 1  # -> LIMIT
     assert {(1, "LIMIT"), (5, "C.own"), (8, "LIMIT")} <= writes
 
 
-def test_edges_have_the_definition_around_them_as_source() -> None:
+def test_the_source_of_an_edge_is_the_enclosing_definition() -> None:
     resolved = check(
         a_py=(
             """\

@@ -277,7 +277,7 @@ class Sub(P):  # -> P
     )
 
 
-def test_with_binds_the_type_that_enter_returns() -> None:
+def test_a_with_target_has_the_type_returned_by_enter() -> None:
     check(
         a_py="from contextlib import contextmanager, asynccontextmanager\n"
         + C
@@ -298,7 +298,7 @@ a.m()  # -> a, C.m
     )
 
 
-def test_class_tests_narrow_types() -> None:
+def test_class_checks_narrow_types() -> None:
     check(
         a_py=C
         + D

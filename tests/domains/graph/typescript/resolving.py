@@ -30,7 +30,7 @@ def extract(path: str, text: str) -> FileFacts:
 
 
 class Files:
-    """`ProjectFacts` of facts in memory."""
+    """Implementation of `ProjectFacts` for facts in memory."""
 
     def __init__(self, facts: dict[str, FileFacts]) -> None:
         self._facts = facts
@@ -75,12 +75,12 @@ class Resolved:
         )
 
     def references(self, target: str) -> list[str]:
-        """Return the places of certain references to `path#key`, without other declarations of it."""
+        """Return the locations of certain references to `path#key`, except its other declarations."""
         found = [edge for edge in self.edges(target) if edge[3] not in SAME_SYMBOL]
         return sorted({f"{path}:{line}" for path, line, _, _ in found})
 
     def possible(self, target: str) -> list[str]:
-        """Return the places of possible references to `path#key`."""
+        """Return the locations of possible references to `path#key`."""
         return sorted({f"{path}:{line}" for path, line, _, _ in self.edges(target, certain=False)})
 
     def related(self, target: str) -> list[str]:

@@ -100,7 +100,7 @@ def test_mutually_recursive_inferred_functions_are_resolved_in_time() -> None:
     assert "f39" in graph.kinds("a.ts")
 
 
-def test_variance_and_bare_call_signatures_are_understood() -> None:
+def test_variance_annotations_and_bare_call_signatures_are_parsed() -> None:
     graph = resolve(
         {
             "a.ts": (

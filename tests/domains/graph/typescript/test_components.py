@@ -23,7 +23,7 @@ def test_components_are_distinguished_from_functions() -> None:
     assert kinds["helper"] == "function"
 
 
-def test_elements_use_their_component() -> None:
+def test_jsx_elements_refer_to_their_component() -> None:
     graph = resolve({"app.tsx": APP})
     assert graph.edges("app.tsx#Button") == [("app.tsx", 5, "call", "scope")]
     assert graph.references("app.tsx#Card") == ["app.tsx:6"]
@@ -31,14 +31,14 @@ def test_elements_use_their_component() -> None:
     assert graph.references("app.tsx#f") == ["app.tsx:6"]
 
 
-def test_attributes_are_members_of_the_properties() -> None:
+def test_jsx_attributes_refer_to_members_of_the_properties_type() -> None:
     graph = resolve({"app.tsx": APP})
     assert graph.references("app.tsx#Props.title") == ["app.tsx:4", "app.tsx:5", "app.tsx:6"]
     assert graph.references("app.tsx#Props.onPick") == ["app.tsx:5", "app.tsx:6"]
     assert graph.references("app.tsx#Id.value") == ["app.tsx:5"]
 
 
-def test_jsx_in_javascript_files() -> None:
+def test_jsx_is_parsed_in_javascript_files() -> None:
     graph = resolve(
         {"a.jsx": ("export const A = (p) => <B {...p} x={p.y}>text {p.z}</B>\nfunction B() { return <a b:c='d'/> }\n")}
     )

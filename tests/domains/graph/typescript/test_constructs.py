@@ -4,7 +4,7 @@ import pytest
 
 from tests.domains.graph.typescript.resolving import resolve
 
-PLACES = [
+VALUE_USES = [
     "for (let i = x; i < x; i += x) { x }",
     "for (const k in x) { k }",
     "for (q of x) {}",
@@ -56,7 +56,7 @@ PLACES = [
     "const fn = function named() { named(); x }",
     "() => ({ x })",
 ]
-TYPED = [
+TYPESCRIPT_VALUE_USES = [
     "let a: typeof x",
     "x<string>",
     "(<any>x)",
@@ -73,20 +73,20 @@ TYPED = [
 ]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", VALUE_USES)
 @pytest.mark.parametrize("path", ["a.ts", "a.js"])
 def test_a_use_of_a_value_is_found_in_every_construct(path: str, place: str) -> None:
     graph = resolve({path: f"let x;\n{place}\n"})
     assert graph.references(f"{path}#x") == [f"{path}:2"]
 
 
-@pytest.mark.parametrize("place", TYPED)
+@pytest.mark.parametrize("place", TYPESCRIPT_VALUE_USES)
 def test_a_use_of_a_value_is_found_in_typescript_constructs(place: str) -> None:
     graph = resolve({"a.ts": f"let x;\n{place}\n"})
     assert graph.references("a.ts#x") == ["a.ts:2"]
 
 
-TYPE_PLACES = [
+TYPE_USES = [
     "let a: T[]",
     "let a: [T, b?: T, ...T[]]",
     "let a: T | T & T",
@@ -124,7 +124,7 @@ TYPE_PLACES = [
 ]
 
 
-@pytest.mark.parametrize("place", TYPE_PLACES)
+@pytest.mark.parametrize("place", TYPE_USES)
 def test_a_use_of_a_type_is_found_in_every_construct(place: str) -> None:
     graph = resolve({"a.ts": f"interface T {{}}\n{place}\n"})
     assert graph.references("a.ts#T") == ["a.ts:2"]
@@ -170,7 +170,7 @@ def test_exports_of_every_declaration_can_be_imported() -> None:
         assert {"b.ts:1", "b.ts:2"} <= set(graph.references(f"a.ts#{key}")), key
 
 
-def test_objects_with_accessors_spreads_and_shorthands() -> None:
+def test_uses_in_object_accessors_spreads_and_shorthands_are_found() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -187,13 +187,13 @@ def test_objects_with_accessors_spreads_and_shorthands() -> None:
     assert graph.references("a.ts#base.made") == ["a.ts:6"]
 
 
-def test_a_table_of_very_many_members_has_no_symbol_for_each() -> None:
+def test_members_of_a_very_large_object_table_are_not_symbols() -> None:
     entries = ", ".join(f"k{number}: {number}" for number in range(1_000))
     graph = resolve({"a.ts": f"const table = {{ {entries} }}\ntable.k1\n"})
     assert graph.kinds("a.ts") == {"table": "variable"}
 
 
-def test_this_in_functions_and_parameters() -> None:
+def test_this_in_functions_and_parameters_is_resolved() -> None:
     graph = resolve(
         {
             "a.ts": (

@@ -5,14 +5,14 @@ from tests.domains.graph.typescript.resolving import resolve
 BASE = "class A { a() {} }\nclass B { b() {} }\ndeclare const as: A[]\n"
 
 
-def lines(text: str, key: str = "A.a") -> list[int]:
+def referring_lines(text: str, key: str = "A.a") -> list[int]:
     """Return the lines of the text (counted from 1) that refer to a member."""
     graph = resolve({"a.ts": BASE + text})
     return sorted(int(ref.partition(":")[2]) - 3 for ref in graph.references(f"a.ts#{key}"))
 
 
 def test_type_parameters_are_inferred_from_arguments() -> None:
-    assert lines(
+    assert referring_lines(
         "function id<T>(x: T): T { return x }\nid(new A()).a()\nid<A>(null!).a()\n"
         "function first<T>(xs: T[], ...more: T[]): T { return xs[0] }\nfirst(as).a()\n"
         "first([], new A()).a()\n"
@@ -32,7 +32,7 @@ def test_type_parameters_are_inferred_from_arguments() -> None:
 
 
 def test_classes_carry_their_type_arguments() -> None:
-    assert lines(
+    assert referring_lines(
         "class Box<T> { constructor(public value: T) {}\n  get(): T { return this.value }\n"
         "  map<U>(f: (v: T) => U): Box<U> { return null! } }\n"
         "new Box(new A()).value.a()\nnew Box<A>(null!).get().a()\ndeclare const b: Box<A>\n"
@@ -45,7 +45,7 @@ def test_classes_carry_their_type_arguments() -> None:
 
 
 def test_bounds_replace_unknown_type_parameters() -> None:
-    assert lines(
+    assert referring_lines(
         "function f<T extends A>(x: T, xs: T[]) { x.a(); xs[0].a() }\n"
         "class C<T extends A> { t!: T; m() { this.t.a() } }\n"
     ) == [1, 2]
@@ -59,12 +59,12 @@ def test_utility_types_keep_members() -> None:
         "p.x!.a()\nq.x.a()\nr.x.a()\no.x.a()\nn.x.a()\n"
         "declare const rec: Record<string, A>\nrec.any.a()\nrec['k'].a()\nrec[n.y].a()\n"
     )
-    assert lines(text) == [3, 4, 5, 6, 7, 9, 10, 11]
-    assert lines(text, "O.x") == [3, 4, 5, 6, 7]
+    assert referring_lines(text) == [3, 4, 5, 6, 7, 9, 10, 11]
+    assert referring_lines(text, "O.x") == [3, 4, 5, 6, 7]
 
 
-def test_types_computed_from_values_and_types() -> None:
-    assert lines(
+def test_types_computed_from_values_and_types_are_resolved() -> None:
+    assert referring_lines(
         "const make = () => new A()\ndeclare const x: ReturnType<typeof make>\nx.a()\n"
         "declare const y: InstanceType<typeof A>, z: Awaited<Promise<A>>\nz.a()\n"
         "interface O { k: A }\ndeclare const v: O['k']\nv.a()\n"
@@ -79,7 +79,7 @@ def test_types_computed_from_values_and_types() -> None:
 
 
 def test_contextual_types_flow_through_generic_calls() -> None:
-    assert lines(
+    assert referring_lines(
         "function on<T>(xs: T[], f: (x: T) => void) {}\non(as, x => x.a())\n"
         "declare const p: Promise<A>\np.then(x => x.a()).catch(() => 0)\n"
         "async function g() { (await p).a(); for await (const x of as) x.a() }\n"
@@ -91,14 +91,14 @@ def test_contextual_types_flow_through_generic_calls() -> None:
 
 
 def test_iterators_of_the_project_are_iterable() -> None:
-    assert lines(
+    assert referring_lines(
         "class Bag { [Symbol.iterator](): Iterator<A> { return null! } }\nfor (const x of new Bag()) x.a()\n"
         "class L extends Array<A> {}\nfor (const x of new L()) x.a()\nconst [y] = new Bag()\ny.a()\n"
     ) == [2, 4, 6]
 
 
 def test_recursive_inference_terminates() -> None:
-    assert lines(
+    assert referring_lines(
         "function f(n: number) { return n ? f(n - 1) : new A() }\nf(1).a()\n"
         "function p(n: number) { return n ? q(n) : new A() }\n"
         "function q(n: number) { return n ? p(n) : new B() }\n"

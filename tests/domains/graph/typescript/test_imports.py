@@ -1,4 +1,4 @@
-"""Names through imports, exports and re-exports."""
+"""Resolution of names through imports, exports and re-exports."""
 
 import pytest
 

@@ -70,7 +70,7 @@ edits = st.lists(
 )
 
 
-def apply(sources: dict[str, str], edit: Edit) -> str:
+def apply_edit(sources: dict[str, str], edit: Edit) -> str:
     """Apply an edit to the sources and return the changed path."""
     operation, path, detail = edit
     if operation == "change" and path in sources:
@@ -89,7 +89,7 @@ def apply(sources: dict[str, str], edit: Edit) -> str:
 
 
 def covers_path(dependency: str, path: str) -> bool:
-    """Whether a dependency covers a file that is added or removed."""
+    """Return whether a dependency covers a file that is added or removed."""
     name = path.rpartition("/")[2]
     if dependency.startswith("*."):
         return name.endswith(dependency[1:])
@@ -97,7 +97,7 @@ def covers_path(dependency: str, path: str) -> bool:
 
 
 class Incremental:
-    """Facts and resolutions that are updated after each edit."""
+    """Facts and resolutions of a project, updated after each edit."""
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
@@ -110,7 +110,7 @@ class Incremental:
 
     def edit(self, edit: Edit) -> None:
         """Apply one edit and resolve the dependent files again."""
-        path = apply(self.sources, edit)
+        path = apply_edit(self.sources, edit)
         before = self.facts.pop(path, None)
         if path in self.sources:
             self.facts[path] = extract(path, self.sources[path])

@@ -1,9 +1,9 @@
-"""JavaScript: CommonJS, prototypes, and types in comments."""
+"""JavaScript: CommonJS modules, prototypes, and types in comments."""
 
 from tests.domains.graph.typescript.resolving import resolve
 
 
-def test_required_modules_are_aliases_of_their_exported_value() -> None:
+def test_a_required_module_is_an_alias_of_its_exported_value() -> None:
     graph = resolve(
         {
             "pool.js": "class Pool { drain() {} }\nmodule.exports = Pool\n",
@@ -77,7 +77,7 @@ def test_chained_exports_are_only_possible_aliases() -> None:
     assert graph.imports("use.js") == [("app.js", "runtime"), ("app.js", "deferred")]
 
 
-def test_exported_classes_and_functions_without_a_name_elsewhere() -> None:
+def test_anonymous_exported_classes_and_functions_are_found_by_importers() -> None:
     graph = resolve(
         {
             "a.js": "module.exports = class Application { start() { this.start() } }\n",
@@ -90,7 +90,7 @@ def test_exported_classes_and_functions_without_a_name_elsewhere() -> None:
     assert graph.possible("b.js#module.exports") == ["c.js:3"]
 
 
-def test_constructor_functions_make_objects() -> None:
+def test_constructor_functions_create_typed_objects() -> None:
     graph = resolve(
         {
             "a.js": (

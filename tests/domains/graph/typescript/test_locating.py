@@ -1,4 +1,4 @@
-"""Location of the files that import specifiers name."""
+"""Mapping of import specifiers to files."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.domains.graph.typescript.resolving import resolve
 TARGET = "export const x = 1\n"
 
 
-def imported(files: dict[str, str], importer: str) -> list[str]:
+def imported_files(files: dict[str, str], importer: str) -> list[str]:
     return [path for path, _ in resolve(files).imports(importer)]
 
 
@@ -29,12 +29,12 @@ def imported(files: dict[str, str], importer: str) -> list[str]:
     ],
 )
 def test_relative_specifiers_find_their_file(specifier: str, file: str) -> None:
-    assert imported({file: TARGET, "main.ts": f"import '{specifier}'\n"}, "main.ts") == [file]
+    assert imported_files({file: TARGET, "main.ts": f"import '{specifier}'\n"}, "main.ts") == [file]
 
 
 def test_typescript_source_is_preferred_to_its_output() -> None:
     files = {"a.ts": TARGET, "a.js": TARGET, "main.ts": "import './a.js'\n"}
-    assert imported(files, "main.ts") == ["a.ts"]
+    assert imported_files(files, "main.ts") == ["a.ts"]
 
 
 def test_paths_and_base_url_of_tsconfig_map_specifiers() -> None:
@@ -63,7 +63,7 @@ def test_the_longest_matching_pattern_wins() -> None:
         "other/lib/a.ts": TARGET,
         "main.ts": "import 'lib/a'\n",
     }
-    assert imported(files, "main.ts") == ["src/a.ts"]
+    assert imported_files(files, "main.ts") == ["src/a.ts"]
 
 
 def test_mappings_are_inherited_through_extends() -> None:
@@ -73,7 +73,7 @@ def test_mappings_are_inherited_through_extends() -> None:
         "app/main.ts": "import '~/a'\n",
         "src/a.ts": TARGET,
     }
-    assert imported(files, "app/main.ts") == ["src/a.ts"]
+    assert imported_files(files, "app/main.ts") == ["src/a.ts"]
 
 
 def test_mappings_of_referenced_projects_are_used_when_the_root_has_none() -> None:
@@ -83,7 +83,7 @@ def test_mappings_of_referenced_projects_are_used_when_the_root_has_none() -> No
         "src/a.ts": TARGET,
         "src/main.ts": "import '@/a'\n",
     }
-    assert imported(files, "src/main.ts") == ["src/a.ts"]
+    assert imported_files(files, "src/main.ts") == ["src/a.ts"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_mappings_of_referenced_projects_are_used_when_the_root_has_none() -> No
 )
 def test_relative_imports_work_with_an_invalid_or_circular_tsconfig(config: str) -> None:
     files = {"tsconfig.json": config, "a.ts": TARGET, "main.ts": "import './a'\nimport 'a'\n"}
-    assert imported(files, "main.ts") == ["a.ts"]
+    assert imported_files(files, "main.ts") == ["a.ts"]
 
 
 def test_workspace_packages_are_found_by_name() -> None:
@@ -133,7 +133,7 @@ def test_workspace_packages_are_found_by_name() -> None:
     assert {"*/package", "packages/core/package.json"} <= graph.resolutions["app.ts"].dependencies
 
 
-def test_subpath_imports_of_the_own_package() -> None:
+def test_subpath_imports_of_the_same_package_are_resolved() -> None:
     files = {
         "package.json": '{"imports": {"#util": "./src/util.js", "#lib/*": "./src/lib/*.js", "#x": "react"}}',
         "src/util.ts": TARGET,
@@ -147,7 +147,7 @@ def test_subpath_imports_of_the_own_package() -> None:
 @pytest.mark.parametrize("package", ["{ broken", "[]", '{"name": 3, "exports": 4, "imports": []}'])
 def test_an_invalid_package_json_is_ignored(package: str) -> None:
     files = {"package.json": package, "a.ts": TARGET, "main.ts": "import './a'\nimport 'pkg'\nimport '#x'\n"}
-    assert imported(files, "main.ts") == ["a.ts"]
+    assert imported_files(files, "main.ts") == ["a.ts"]
 
 
 def test_other_json_files_have_no_facts() -> None:

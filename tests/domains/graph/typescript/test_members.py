@@ -28,7 +28,7 @@ export const table = { circle: new Circle('c'), make() { return this.circle }, n
 """
 
 
-def use(text: str) -> dict[str, list[str]]:
+def lines_using_members(text: str) -> dict[str, list[str]]:
     """Return the lines of the text that refer to each symbol of the shapes."""
     graph = resolve({"shapes.ts": SHAPES, "use.ts": "import * as s from './shapes'\n" + text})
     found = {}
@@ -72,12 +72,12 @@ def test_every_kind_of_member_is_a_symbol() -> None:
     }
 
 
-def test_members_through_new_this_and_super() -> None:
+def test_members_used_through_new_this_and_super_are_resolved() -> None:
     graph = resolve({"shapes.ts": SHAPES})
     assert graph.references("shapes.ts#Shape.area") == ["shapes.ts:7"]
     assert graph.references("shapes.ts#Shape.describe") == ["shapes.ts:14"]
     assert graph.references("shapes.ts#Circle.#radius") == ["shapes.ts:13"]
-    assert use("new s.Circle('a').area()\n")["Circle.area"] == ["2"]
+    assert lines_using_members("new s.Circle('a').area()\n")["Circle.area"] == ["2"]
 
 
 def test_an_override_is_linked_to_the_overridden_member() -> None:
@@ -86,42 +86,44 @@ def test_an_override_is_linked_to_the_overridden_member() -> None:
     assert graph.related("shapes.ts#Shape.describe") == ["shapes.ts:14 override"]
 
 
-def test_both_halves_of_an_accessor_are_one_symbol() -> None:
+def test_getter_and_setter_of_an_accessor_are_one_symbol() -> None:
     assert resolve({"shapes.ts": SHAPES}).related("shapes.ts#Shape.big") == ["shapes.ts:9 merge"]
-    assert use("declare const c: s.Circle\nc.big = c.big\n")["Shape.big"] == ["3"]
+    assert lines_using_members("declare const c: s.Circle\nc.big = c.big\n")["Shape.big"] == ["3"]
 
 
 def test_inherited_and_static_members_are_found() -> None:
-    found = use("const c = new s.Circle('x')\nc.name\nc.label\ns.Circle.of().area()\ns.Shape.count++\n")
+    found = lines_using_members("const c = new s.Circle('x')\nc.name\nc.label\ns.Circle.of().area()\ns.Shape.count++\n")
     assert (found["Shape.name"], found["Shape.label"], found["Shape.of"]) == (["3"], ["4"], ["5"])
     assert (found["Shape.area"], found["Shape.count"]) == (["5"], ["6"])
 
 
-def test_annotations_type_parameters_and_variables() -> None:
-    found = use("function f(p: s.Pair, n?: s.Named | null) { p.left.area(); n?.rename('x').name; p!.right }\n")
+def test_members_are_found_through_annotations_type_parameters_and_variables() -> None:
+    found = lines_using_members(
+        "function f(p: s.Pair, n?: s.Named | null) { p.left.area(); n?.rename('x').name; p!.right }\n"
+    )
     assert found["Pair.left"] == found["Circle.area"] == found["Named.rename"] == found["Named.name"] == ["2"]
 
 
-def test_object_members_through_this_and_chains() -> None:
-    found = use("s.table.make().area()\ns.table.nested.deep\ns.table['circle'].describe()\n")
+def test_object_members_are_found_through_this_and_member_chains() -> None:
+    found = lines_using_members("s.table.make().area()\ns.table.nested.deep\ns.table['circle'].describe()\n")
     assert (found["table.make"], found["Circle.area"]) == (["2"], ["2"])
     assert found["table.nested.deep"] == ["3"]
     assert (found["table.circle"], found["Circle.describe"]) == (["4"], ["4"])
 
 
-def test_enum_members_as_values_and_types() -> None:
-    found = use("s.Color.Red\nlet c: s.Color.Green\nlet d: s.Color\n")
+def test_enum_members_are_found_as_values_and_types() -> None:
+    found = lines_using_members("s.Color.Red\nlet c: s.Color.Green\nlet d: s.Color\n")
     assert found == {"Color": ["2", "3", "4"], "Color.Red": ["2"], "Color.Green": ["3"]}
 
 
 def test_destructured_names_get_the_types_of_members() -> None:
-    found = use("declare const p: s.Pair\nconst { left, right: { rename } } = p\nleft.area()\n")
+    found = lines_using_members("declare const p: s.Pair\nconst { left, right: { rename } } = p\nleft.area()\n")
     assert (found["Pair.left"], found["Pair.right"], found["Named.rename"]) == (["3"], ["3"], ["3"])
     assert found["Circle.area"] == ["4"]
 
 
 def test_inferred_results_of_functions_are_followed() -> None:
-    found = use(
+    found = lines_using_members(
         "function make() { const c = new s.Circle('x'); return c }\nmake().area()\n"
         "const later = async () => make()\nasync function g() { (await later()).describe() }\n"
         "const pick = (b: boolean) => b ? make() : make()\npick(true).name\n"
@@ -130,7 +132,7 @@ def test_inferred_results_of_functions_are_followed() -> None:
 
 
 def test_collections_carry_their_element_types() -> None:
-    found = use(
+    found = lines_using_members(
         "declare const all: s.Circle[], map: Map<string, s.Circle>, set: Set<s.Circle>\n"
         "all[0].area()\nall.map(c => c.area())\nfor (const c of all) c.area()\nmap.get('x')!.area()\n"
         "for (const [k, v] of map) v.area()\nset.forEach(c => c.area())\n"
@@ -143,12 +145,12 @@ def test_collections_carry_their_element_types() -> None:
 
 
 def test_members_of_unions_refer_to_every_option() -> None:
-    found = use("declare const u: s.Named | s.Circle | string\nif (typeof u !== 'string') u.name\n")
+    found = lines_using_members("declare const u: s.Named | s.Circle | string\nif (typeof u !== 'string') u.name\n")
     assert (found["Named.name"], found["Shape.name"]) == (["3"], ["3"])
 
 
 def test_keys_of_object_literals_refer_to_members_of_the_expected_type() -> None:
-    found = use(
+    found = lines_using_members(
         "const n: s.Named = { name: 'x', rename: (to) => n }\nfunction f(p: s.Pair) {}\n"
         "f({ left: new s.Circle('x'), right: n })\n"
         "function g(): s.Named { return { name: '', rename() { return n } } }\n"
@@ -158,7 +160,7 @@ def test_keys_of_object_literals_refer_to_members_of_the_expected_type() -> None
 
 
 def test_parameters_of_callbacks_get_types_from_the_signature() -> None:
-    found = use(
+    found = lines_using_members(
         "function each(cb: (c: s.Circle, ...rest: s.Named[]) => void) {}\n"
         "each((c, n) => { c.area(); n.name })\n"
         "each(function (c) { c.describe() })\n"
@@ -169,12 +171,14 @@ def test_parameters_of_callbacks_get_types_from_the_signature() -> None:
 
 
 def test_variables_get_the_type_of_assigned_values() -> None:
-    found = use("let c\nc = new s.Circle('x')\nc.area()\nfunction f() { let d = null; d = c; d.describe() }\n")
+    found = lines_using_members(
+        "let c\nc = new s.Circle('x')\nc.area()\nfunction f() { let d = null; d = c; d.describe() }\n"
+    )
     assert (found["Circle.area"], found["Circle.describe"]) == (["4"], ["5"])
 
 
-def test_casts_and_satisfies_give_the_type() -> None:
-    found = use(
+def test_cast_expressions_have_the_target_type() -> None:
+    found = lines_using_members(
         "declare const x: any\n(x as s.Circle).area()\n;(<s.Circle>x).area()\n;(x satisfies s.Circle)\n"
         "const o = { c: new s.Circle('') } as const\no.c.area()\n"
     )
@@ -214,7 +218,7 @@ def test_a_class_expression_and_a_mixin_keep_their_members() -> None:
     assert graph.references("a.ts#mix.Inner.z") == ["a.ts:3", "a.ts:5", "a.ts:6"]
 
 
-def test_overloads_are_one_symbol_and_choose_their_result() -> None:
+def test_overloads_are_one_symbol_and_arguments_select_the_result_type() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -306,5 +310,5 @@ lazy().wake();  // -> lazy, lazy.wake
         ("const s = { a: inner({ load() {} }) };", ["s.a.load"]),
     ],
 )
-def test_a_function_in_a_literal_has_a_qualified_name_or_none(source: str, functions: list[str]) -> None:
+def test_a_function_in_a_literal_has_either_a_qualified_name_or_no_name(source: str, functions: list[str]) -> None:
     assert [symbol.key for symbol in extract("a.ts", source).symbols if symbol.kind == "method"] == functions

@@ -44,7 +44,7 @@ def test_functions_and_classes_can_be_used_before_they_are_declared() -> None:
     assert graph.references("a.ts#C") == ["a.ts:2"]
 
 
-def test_inner_functions_are_symbols_of_their_own() -> None:
+def test_inner_functions_are_separate_symbols() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -64,7 +64,7 @@ def test_inner_functions_are_symbols_of_their_own() -> None:
     assert graph.references("a.ts#outer.K") == ["a.ts:6"]
 
 
-def test_the_source_of_an_edge_is_the_symbol_around_it() -> None:
+def test_the_source_of_an_edge_is_the_enclosing_symbol() -> None:
     graph = resolve({"a.ts": "const x = 1\nclass C {\n  m() { return x }\n}\n"})
     sources = {edge.source_key for edge in graph.resolutions["a.ts"].edges if edge.target_key == "x"}
     assert sources == {"C.m"}
@@ -117,7 +117,7 @@ def test_switch_cases_share_one_scope() -> None:
     assert graph.references("a.ts#x") == ["a.ts:2", "a.ts:3"]
 
 
-def test_decorators_are_noted_as_such() -> None:
+def test_uses_as_decorators_have_the_kind_decorator() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -130,7 +130,7 @@ def test_decorators_are_noted_as_such() -> None:
     assert kinds == {(2, "decorate"), (3, "decorate"), (5, "decorate"), (6, "decorate")}
 
 
-def test_namespaces_hold_names_of_their_own() -> None:
+def test_namespaces_have_separate_names() -> None:
     graph = resolve(
         {
             "a.ts": (
@@ -148,7 +148,7 @@ def test_namespaces_hold_names_of_their_own() -> None:
     assert graph.related("a.ts#util") == ["a.ts:5 merge"]
 
 
-def test_names_in_other_scripts_keep_their_spelling() -> None:
+def test_names_in_non_latin_scripts_keep_their_spelling() -> None:
     graph = resolve({"a.ts": "const größe = 1 // ü\nconst o = { größe: größe }\no.größe\n"})
     assert graph.references("a.ts#größe") == ["a.ts:2"]
     assert graph.references("a.ts#o.größe") == ["a.ts:3"]

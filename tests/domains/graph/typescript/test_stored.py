@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.domains.graph.small_project import SmallProject
-from tests.domains.graph.test_incremental import state
+from tests.domains.graph.test_incremental import graph_contents
 from tests.domains.graph.typescript.test_incremental import FRAGMENTS, PROJECT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ EDITS: list[dict[str, str]] = [
 ]
 
 
-def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Path, workers: ProcessPool) -> None:
+def test_the_stored_graph_after_edits_equals_a_newly_built_graph(tmp_path: Path, workers: ProcessPool) -> None:
     files = dict(PROJECT)
     project = SmallProject(tmp_path / "edited", workers).write(files)
     project.index()
@@ -36,7 +36,7 @@ def test_the_stored_graph_after_edits_equals_one_built_from_nothing(tmp_path: Pa
         project.write(edit)
         files = {path: text for path, text in {**files, **edit}.items() if text}
         fresh = SmallProject(tmp_path / f"fresh{number}", workers).write(files)
-        assert state(project.index()) == state(fresh.index()), edit
+        assert graph_contents(project.index()) == graph_contents(fresh.index()), edit
         fresh.close()
     project.close()
 

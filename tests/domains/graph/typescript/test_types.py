@@ -1,18 +1,18 @@
-"""Composed types: unions, intersections, static members, values used as types."""
+"""Resolution of composed types: unions, intersections, static members, and values used as types."""
 
 from tests.domains.graph.typescript.resolving import resolve
 
 BASE = "class A { a() {}; same() {} }\nclass B { b() {}; same() {} }\n"
 
 
-def lines(text: str, key: str = "A.a") -> list[int]:
+def referring_lines(text: str, key: str = "A.a") -> list[int]:
     """Return the lines of the text (counted from 1) that refer to a member."""
     graph = resolve({"a.ts": BASE + text})
     return sorted(int(ref.partition(":")[2]) - 2 for ref in graph.references(f"a.ts#{key}"))
 
 
-def test_calls_and_elements_of_unions() -> None:
-    assert lines(
+def test_calls_and_elements_of_unions_are_resolved() -> None:
+    assert referring_lines(
         "declare const f: (() => A) | (() => B)\nf().a()\n"
         "declare const K: typeof A | typeof B\nnew K().a()\n"
         "declare const xs: A[] | B[]\nxs[0].a()\nfor (const x of xs) x.a()\nconst [y] = xs\ny.a()\n"
@@ -21,8 +21,8 @@ def test_calls_and_elements_of_unions() -> None:
     ) == [2, 4, 6, 7, 9, 11, 12]
 
 
-def test_functions_that_also_have_members() -> None:
-    assert lines(
+def test_members_of_functions_are_resolved() -> None:
+    assert referring_lines(
         "function f() { return new A() }\nnamespace f { export const other = new A() }\nf().a()\n"
         "f.other.a()\n"
         "declare const both: (() => A) & { extra: A }\nboth().a()\nboth.extra.a()\n"
@@ -32,16 +32,16 @@ def test_functions_that_also_have_members() -> None:
     ) == [3, 4, 6, 7, 11, 12]
 
 
-def test_rest_parameters_take_the_remaining_arguments() -> None:
-    assert lines(
+def test_rest_parameters_have_the_types_of_the_remaining_arguments() -> None:
+    assert referring_lines(
         "function last<T>(first: string, ...rest: T[]): T { return rest[0] }\n"
         "last('x', new A(), new A()).a()\n"
         "function each(...fs: ((x: A) => void)[]) {}\neach(x => x.a(), x => x.a())\n"
     ) == [2, 4]
 
 
-def test_index_signatures_of_interfaces_and_mapped_types() -> None:
-    assert lines(
+def test_index_signatures_of_interfaces_and_mapped_types_are_resolved() -> None:
+    assert referring_lines(
         "interface Table { [key: string]: A }\ninterface More extends Table {}\n"
         "declare const t: More, key: string\nt[key].a()\n"
         "type M = { [K in 'x' | 'y']: A }\ndeclare const m: M\nm.x.a()\nm[key].a()\n"
@@ -65,11 +65,13 @@ def test_members_are_linked_to_those_of_implemented_interfaces() -> None:
 
 
 def test_intersections_of_classes_can_be_constructed() -> None:
-    assert lines("declare const M: typeof A & typeof B\nnew M().a()\nclass C extends M {}\nnew C().a()\n") == [2, 4]
+    assert referring_lines(
+        "declare const M: typeof A & typeof B\nnew M().a()\nclass C extends M {}\nnew C().a()\n"
+    ) == [2, 4]
 
 
-def test_type_guards_with_unusual_forms() -> None:
-    assert lines(
+def test_type_guards_in_unusual_forms_narrow_types() -> None:
+    assert referring_lines(
         "declare const u: A | string | undefined | (() => void)\nif (typeof u === 'function') u()\n"
         "else if (typeof u !== 'string') u.a()\ndeclare const v: A | { kind: 'x' }\n"
         "if (!('kind' in v)) v.a()\n"
@@ -79,7 +81,7 @@ def test_type_guards_with_unusual_forms() -> None:
 
 
 def test_generics_that_cannot_be_inferred_are_unknown() -> None:
-    assert lines(
+    assert referring_lines(
         "function f<T>(x: Missing<T>, y: (z: T) => void): T { return null! }\nf(1, z => z).a()\n"
         "type C<T> = T extends Missing ? A : B\ndeclare const c: C<A>\nc.a()\n"
         "function g<T>(): T { return null! }\ng().a()\ndeclare const k: keyof A\nk.a\n"
@@ -112,7 +114,7 @@ def test_module_namespaces_can_be_reexported() -> None:
     assert graph.references("m.ts#E.One") == ["use.ts:5"]
 
 
-def test_commonjs_values_as_types_and_members() -> None:
+def test_commonjs_values_are_resolved_as_types_and_members() -> None:
     graph = resolve(
         {
             "a.js": ("class A { m() {} }\nmodule.exports = { A, make: () => new A(), nested: { deep() {} } }\n"),
@@ -134,7 +136,7 @@ def test_commonjs_values_as_types_and_members() -> None:
     assert graph.references("c.js#exports.obj.f") == ["d.ts:4"]
 
 
-def test_jsdoc_types_of_all_shapes() -> None:
+def test_jsdoc_types_of_every_form_are_resolved() -> None:
     graph = resolve(
         {
             "a.js": (
