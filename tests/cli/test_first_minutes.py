@@ -208,9 +208,9 @@ def test_an_interrupted_first_index_is_listed_and_can_be_removed(
     monkeypatch.chdir(project)
     with open_app() as app, pytest.raises(Cancelled):
         app.domains.projects.at(project).index(progress=Interrupted())
-    assert "\n  not finished; `deltos index` continues\n" in run_command(["status"], capsys)[1]
+    assert "\n  not finished; `deltos index` continues it\n" in run_command(["status"], capsys)[1]
     assert json.loads(run_command(["status", "--json"], capsys)[1])["finished"] is False
-    assert "index project: sound; not finished; `deltos index` continues" in run_command(["doctor"], capsys)[1]
+    assert "index project: sound; not finished; `deltos index` continues it" in run_command(["doctor"], capsys)[1]
     assert run_command(["forget-project", word, "--yes"], capsys)[0] == 0
     assert list((home / "projects").glob("*.db")) == []
 

@@ -179,7 +179,7 @@ def test_two_data_folders_exchange_changes_through_a_folder(
     [added] = shell.json("add", "We deploy on Tuesdays", "--kind", "decision")
     [one] = shell.json("export", str(shared / "a1.jsonl"), "--since", "last")
     assert one["lines"] == 3  # one change each for the project, the session and the observation
-    assert shell.run("export", str(shared / "a2.jsonl"), "--since", "last") == "Nothing changed since.\n"
+    assert shell.run("export", str(shared / "a2.jsonl"), "--since", "last") == "Nothing has changed since then.\n"
     assert not (shared / "a2.jsonl").exists()
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "other"))
     assert shell.json("import", str(shared / "a1.jsonl"))[0]["added"] == 1
@@ -274,7 +274,10 @@ def test_timeline_lists_observations_around_a_date(shell: Shell) -> None:
         "the timeline must list observations since the start of that day"
     )
     assert shell.json("timeline", "2001-01-01", "--after", "0", code=1) == []
-    assert shell.run("timeline", "--project", "personal", code=1) == "No observations there.\n"
+    assert (
+        shell.run("timeline", "--project", "personal", code=1)
+        == "There are no observations in this part of the timeline.\n"
+    )
     with pytest.raises(NotFound, match="Give an id, a day such as today, or a time"):
         shell.run("timeline", "nope")
 
@@ -356,7 +359,10 @@ def test_projects_are_named_by_their_folders_and_shown_by_name(shell: Shell, mon
     for word in ("app", str(here)):
         assert "Prices are in cents" in shell.run("search", "cents", "--project", word)
     switched = shell.run("off", "--project", str(here))
-    assert switched == "Memory is off for app. Hooks record and show nothing there. Existing observations stay.\n"
+    assert (
+        switched
+        == "Memory is off for app. Hooks no longer record or show anything there. Existing observations are kept.\n"
+    )
     assert str(here) in (shell.home / "memory-off").read_text().splitlines()
     assert shell.run("on", "--project", "app").startswith("Memory is on for app.")
     assert (shell.home / "memory-off").read_text() == ""

@@ -33,7 +33,7 @@ def test_projects_are_added_to_and_removed_from_a_workspace(folder: Path, capsys
     assert main(["workspace", "list"]) == 0
     assert capsys.readouterr().out == "shop  2 projects: api, lib\n"
     assert main(["workspace", "remove", "shop", "api"]) == 0
-    assert capsys.readouterr().out == "shop: 1 project removed, 1 left; indexes stay\n"
+    assert capsys.readouterr().out == "shop: 1 project removed, 1 left; indexes are kept\n"
     assert main(["workspace", "remove", "shop"]) == 0
     assert main(["workspace", "show", "shop"]) == 1
 
@@ -73,7 +73,7 @@ def test_an_ambiguous_workspace_name_is_rejected(name: str) -> None:
 def test_the_name_of_a_project_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "api"]) == 0
     assert main(["workspace", "add", "api", "lib"]) == 2
-    assert f"A project has the name 'api' already: {folder.resolve() / 'api'}" in capsys.readouterr().err
+    assert f"A project is already called 'api': {folder.resolve() / 'api'}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,1 +1,1 @@
-"""The command line: parses arguments, calls the application and prints results."""
+"""Command-line interface: parses arguments, calls the application and prints results."""

@@ -43,31 +43,31 @@ if TYPE_CHECKING:
     from deltos.store.apis import UnitRow
 
 
-MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
+MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
 MAX_RESULTS = 50
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `api` and its verbs."""
+    """Add the `api` command and its verbs."""
     verbs = add_group(
         subparsers, "api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers, Postman"
     )
-    add = _verb(verbs, "add", _add, "index an API description")
+    add = _add_verb_with_apis(verbs, "add", _add, "index an API description")
     add.add_argument("location", help="file, folder, URL or GraphQL endpoint")
-    add.add_argument("--name", default="", help="name of the API; default: its title")
+    add.add_argument("--name", default="", help="name for the API; default: its title")
     add.add_argument(
-        "--root", default="", help="folder that $ref references may not leave; default: that of the location"
+        "--root", default="", help="folder outside which $ref is not resolved; default: the folder of the location"
     )
-    add.add_argument("--shared", action="store_true", help="let all projects see it")
+    add.add_argument("--shared", action="store_true", help="make it available to all projects")
     add_project(add)
-    add_project(_verb(verbs, "list", _list, "list the indexed APIs"), takes_all=True)
-    show = _verb(verbs, "show", _show, "show an API's operations")
+    add_project(_add_verb_with_apis(verbs, "list", _list, "list the indexed APIs"), takes_all=True)
+    show = _add_verb_with_apis(verbs, "show", _show, "show an API's operations")
     show.add_argument("name", help="name of the API")
     show.add_argument("--tag", default="", help="only operations with this tag")
     show.add_argument("--path", default="", help="only operations whose path contains this text")
     show.add_argument("--method", default="", help="only operations with this HTTP method")
     show.add_argument("--page", type=integer_range(1), default=1, help="page number; default: 1")
-    search = _verb(verbs, "search", _search, "find operations and schemas")
+    search = _add_verb_with_apis(verbs, "search", _search, "find operations and schemas")
     add_query(search)
     search.add_argument("--api", default="", help="search only this API")
     add_project(search, takes_all=True)
@@ -85,10 +85,12 @@ def add_commands(subparsers: Subparsers) -> None:
     )
     refresh = add_verb(verbs, "refresh", _refresh, "index an API again and list its changes")
     refresh.add_argument("name", help="name of the API")
-    _verb(verbs, "remove", _remove, "remove an API from the index").add_argument("name", help="name of the API")
+    _add_verb_with_apis(verbs, "remove", _remove, "remove an API from the index").add_argument(
+        "name", help="name of the API"
+    )
 
 
-def _verb(
+def _add_verb_with_apis(
     verbs: Subparsers,
     name: str,
     run: Callable[[Apis, argparse.Namespace], int],
@@ -165,7 +167,7 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
             print_json({"id": question_id, "results": [_hit_json(hit) for hit in search(query)]})
         return 0
     if not args.query:
-        raise BadArgument("There is no query", hint="Try: deltos api search 'create a refund' --api stripe")
+        raise BadArgument("No query is given", hint="Try: deltos api search 'create a refund' --api stripe")
     _update_index(apis, args, args.api)
     found = search(args.query)
     if found and found[0].confidence < MIN_API_CONFIDENCE and not args.json:

@@ -1,4 +1,4 @@
-"""`deltos code search` and `deltos explore`: search code, and answer a question with code."""
+"""`deltos code search` and `deltos explore`: search code, and answer questions with code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.store.code import FileScope
 
 MAX_RESULTS = 50
-DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens of an answer of `explore`
+DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens of an `explore` answer
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -62,7 +62,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _search(arguments: argparse.Namespace) -> int:
     if not arguments.query and not arguments.batch:
-        raise BadArgument("There is no query", hint='Try: deltos code search "where is the cache cleared"')
+        raise BadArgument("No query is given", hint='Try: deltos code search "where is the cache cleared"')
     from deltos.domains.code.multi_project_search import open_search, scope_for_projects  # not needed for `--help`
     from deltos.workspace.project_selection import answer_on_fresh, select
 
@@ -76,7 +76,7 @@ def _search(arguments: argparse.Namespace) -> int:
         print_notes(fresh.notes_about("code"), with_json=arguments.json or arguments.batch)
         if arguments.batch:
             return _answer_batch(search, scope, arguments.batch, arguments.limit)
-        return _answer_one(search, scope, arguments)
+        return _print_answer(search, scope, arguments)
 
 
 def _explore(arguments: argparse.Namespace) -> int:
@@ -84,7 +84,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     from deltos.workspace.project_selection import select
 
     if not arguments.query:
-        raise BadArgument("There is no question", hint='Try: deltos explore "how is the cache invalidated"')
+        raise BadArgument("No question is given", hint='Try: deltos explore "how is the cache invalidated"')
     bar = ProgressBar()
     with open_app() as app:
         selection = select(app.domains.projects, arguments.project, [Path.cwd()], folders_first=True)
@@ -111,7 +111,7 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
     return 0
 
 
-def _answer_one(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
+def _print_answer(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
     from deltos.domains.code.render import render_text  # deferred: not needed for `--help`
 
     answer = search.search(arguments.query, scope, limit=arguments.limit)

@@ -1,4 +1,4 @@
-"""Shared functions of all commands: parsing arguments, opening the application, printing results."""
+"""Functions that all commands share: parse arguments, open the application, print results."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 Run = Callable[[argparse.Namespace], int]
 EXIT_USAGE = 2
 _MAX_QUOTED_CHARACTERS = 60
-_MIN_OPTION_SIMILARITY = 0.8  # accepts --limt and --projct, but not --reload
+_MIN_OPTION_SIMILARITY = 0.8  # recognises --limt and --projct as misspelled, but not --reload
 
 
 class CommandParser(argparse.ArgumentParser):
     """Argument parser whose error messages are one sentence with a suggestion."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does; in a search all words that are neither options nor their values form the query."""
+        """Parse as argparse does, but join all words of a search that are not options or their values to one query."""
         if args is not None and any(isinstance(action, _Query) for action in self._actions):
-            args = self._join_query(args)
+            args = self._join_query_words(args)
         return super().parse_known_args(args, namespace)
 
-    def _join_query(self, words: Sequence[str]) -> list[str]:
-        """Move the options to the front and join the other words after `--`, because argparse accepts only one word
-        without hyphen."""
+    def _join_query_words(self, words: Sequence[str]) -> list[str]:
+        """Move the options to the front and join the other words after `--`, because argparse accepts only one word as
+        the query."""
         options: list[str] = []
         query: list[str] = []
         unknown_options: list[str] = []
@@ -46,12 +46,12 @@ class CommandParser(argparse.ArgumentParser):
         for word in rest:
             if word == "--":
                 query += rest
-            elif (action := self._option(word)) is None:
+            elif (action := self._match_option(word)) is None:
                 query.append(word)
                 unknown_options += [word] if self._looks_like_option(word) else []
             elif "=" in word or action.nargs == 0:
                 options.append(word)
-            elif (value := next(rest, None)) is None or value == "--" or self._option(value):
+            elif (value := next(rest, None)) is None or value == "--" or self._match_option(value):
                 self.error(f"Argument {word}: expected one argument")
             else:
                 options.append(f"{word}={value}")
@@ -59,8 +59,8 @@ class CommandParser(argparse.ArgumentParser):
             self._check_unknown_options(unknown_options)
         return [*options, "--", " ".join(query)] if query else options
 
-    def _option(self, word: str) -> argparse.Action | None:
-        """Return the option that a word names in full or by an unambiguous prefix."""
+    def _match_option(self, word: str) -> argparse.Action | None:
+        """Return the option that a word names in full or by an unambiguous prefix, or an empty string."""
         known, name = self._option_string_actions, word.partition("=")[0]
         if name in known or not name.startswith("--"):
             return known.get(name)
@@ -72,7 +72,7 @@ class CommandParser(argparse.ArgumentParser):
         return word.startswith("-") and word[1:2] not in ("", ">") and " " not in word
 
     def _check_unknown_options(self, words: Sequence[str]) -> None:
-        """Refuse a word that is similar to an option, and warn that other unknown options are part of the query."""
+        """Refuse a word that resembles an option, and print a note that other unknown options are part of the query."""
         import difflib  # deferred: only needed for errors
 
         known = [option for option in self._option_string_actions if option.startswith("--")]
@@ -91,14 +91,14 @@ class CommandParser(argparse.ArgumentParser):
         print(text, file=sys.stderr)
 
     def error(self, message: str) -> NoReturn:
-        """Print the error with a hint about the command's help, and exit."""
+        """Print the error and how to show the command's help, then exit."""
         words = self.prog.split()[1:]
         sentence = message[:1].upper() + message[1:]
         stop = "" if sentence.endswith((".", "?")) else "."
         self.exit(EXIT_USAGE, f"Error: {sentence}{stop} See `{' '.join(['deltos help', *words])}`.\n")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        if message:  # argparse would ignore write errors
+        if message:  # unlike this, argparse ignores write errors
             (file or sys.stderr).write(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -116,14 +116,16 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class _Query(argparse.Action):
-    """Marks the query argument, whose words `CommandParser` joins before argparse sees them."""
+    """Argparse action that marks the query argument, whose words `CommandParser` joins before argparse sees them."""
 
-    def __call__(self, _parser: object, namespace: argparse.Namespace, values: object, _option: object = None) -> None:
+    def __call__(
+        self, _parser: object, namespace: argparse.Namespace, values: object, _match_option: object = None
+    ) -> None:
         """Store the query."""
         setattr(namespace, self.dest, values)
 
 
-# Verbs that users of the MCP tools or of other programs may expect.
+# Other names of verbs that users of the MCP tools or of similar programs may expect.
 _COMMAND_SYNONYMS = {
     "remember": ("add",),
     "save": ("add",),
@@ -152,7 +154,7 @@ _COMMAND_SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class BatchQuery:
-    """One line of a batch file."""
+    """A query in a batch file."""
 
     id: str
     query: str
@@ -167,7 +169,7 @@ def add_verb(subparsers: Subparsers, name: str, run: Run, summary: str) -> argpa
 
 
 def add_group(subparsers: Subparsers, name: str, summary: str) -> Subparsers:
-    """Add a command that only has subcommands; without one it prints its help."""
+    """Add a command that has only subcommands; called without one, it prints its help."""
     group = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
 
     def show_help(_arguments: argparse.Namespace) -> int:
@@ -200,7 +202,7 @@ def add_limit(verb: argparse.ArgumentParser, *, maximum: int, default: int = 10)
 
 
 def integer_range(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
-    """Return an argument type that accepts integers from `minimum` to `maximum`."""
+    """Return an argparse type that accepts integers from `minimum` to `maximum`."""
 
     def read(text: str) -> int:
         try:
@@ -225,13 +227,13 @@ def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, t
 
 
 def project_roots(project: str) -> tuple[Path, ...]:
-    """Return the folder that `--project` names; none for `*`, which selects all projects."""
+    """Return the folder that `--project` names, or an empty list for `*`, which selects all projects."""
     return () if project == "*" else (Path(project).absolute(),)
 
 
 @contextmanager
 def open_app(config: Config | None = None) -> Iterator[App]:
-    """Open the application for one command and close it afterwards. The default configuration comes from the
+    """Open the application for one command and close it afterwards; by default, read the configuration from the
     environment."""
     from deltos.app import App  # deferred: commands that need no index start faster
 
@@ -248,13 +250,13 @@ def print_json(value: Any) -> None:
 
 
 def print_notes(notes: Iterable[str], *, with_json: bool = False) -> None:
-    """Print notes, one per line; with JSON output on standard error, so that standard output stays valid JSON."""
+    """Print notes, one per line; with JSON output, print them on stderr, so that stdout contains only JSON."""
     for note in notes:
         print(note, file=sys.stderr if with_json else sys.stdout)
 
 
 def batch_queries(source: str) -> Iterable[BatchQuery]:
-    """Yield the `{"id", "query"}` lines of a file, or of standard input for `-`."""
+    """Yield the queries in the JSON lines of a file, or of standard input for `-`."""
     text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

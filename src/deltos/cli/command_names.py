@@ -1,10 +1,10 @@
-"""Replaces names of MCP tools in hints and notes by shell commands."""
+"""Replace the names of MCP tools in hints and notes with shell commands."""
 
 from __future__ import annotations
 
 import re
 
-# Phrases of messages in `src/` that need more than the replacement of a tool name.
+# Phrases in messages of `src/` for which replacing the tool name is not enough.
 PHRASES = {
     "forget(ids, restore=true) restores": "`deltos memory restore ID` restores",
     "forget with restore=true": "`deltos memory restore`",
@@ -39,7 +39,7 @@ PHRASES = {
     "Call index_repository first": "Run `deltos index` first",
     "list_apis without filter": "See `deltos api list`",
 }
-_COMMANDS = {
+_TOOL_COMMANDS = {
     "add_source": "deltos docs add",
     "list_sources": "deltos docs list",
     "remove_source": "deltos docs remove",
@@ -61,7 +61,7 @@ _COMMANDS = {
 }
 
 
-# Beginnings of lines that are notes. All other lines may quote code, pages or memories and must stay unchanged.
+# Prefixes of lines that are notes. All other lines may quote code, pages or memories and must not be changed.
 _NOTE_PREFIXES = (
     "Next: ",
     "Note: ",
@@ -76,27 +76,27 @@ _NOTE_PREFIXES = (
     "No API descriptions ",
 )
 _NOTE_PHRASES = ("shortened to fit (search_docs with types=['schema'] shows a schema in full)", "its process died ")
-# Beginnings of hints that list the user's own names.
+# Prefixes of hints that list names chosen by the user.
 _NAME_LIST_PREFIXES = ("Did you mean", "Nearest: ", "Known", "Such as ")
 
 
 def replace_tool_names(text: str) -> str:
-    """Replace tool names in a hint by shell commands, unless it lists names of the user."""
+    """Replace tool names in a hint with shell commands, unless the hint lists names chosen by the user."""
     if text.startswith(_NAME_LIST_PREFIXES) or " defines " in text:
         return text
     text = replace_tool_names_in_note(text)
-    return re.sub(rf"\b(?:{'|'.join(_COMMANDS)})\b", lambda found: f"`{_COMMANDS[found[0]]}`", text)
+    return re.sub(rf"\b(?:{'|'.join(_TOOL_COMMANDS)})\b", lambda found: f"`{_TOOL_COMMANDS[found[0]]}`", text)
 
 
 def replace_tool_names_in_note(note: str) -> str:
-    """Replace tool names in a note that quotes nothing."""
+    """Replace tool names in a note that contains no quoted content."""
     for phrase, replacement in PHRASES.items():
         note = note.replace(phrase, replacement)
     return note
 
 
 def replace_tool_names_in_answer(answer: str) -> str:
-    """Replace tool names in the notes of an answer; its other lines stay unchanged."""
+    """Replace tool names in the notes of an answer, and leave its other lines unchanged."""
     return "\n".join(replace_tool_names_in_note(line) if _is_note(line) else line for line in answer.split("\n"))
 
 

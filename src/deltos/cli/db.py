@@ -1,4 +1,4 @@
-"""`deltos db`: manages the PostgreSQL database of DELTOS_DATABASE and copies data to it."""
+"""`deltos db`: manage the PostgreSQL database named by DELTOS_DATABASE and copy data to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deltos.cli.command import Subparsers
 
-_ROLE_PASSWORD = "DELTOS_ROLE_PASSWORD"  # noqa: S105 - a variable name
+_PASSWORD_VARIABLE = "DELTOS_ROLE_PASSWORD"  # noqa: S105 - a variable name
 _MEMORY_NOT_COPIED = (
     "Memory was not copied because the target already has one."
     " Merge them with `deltos memory export` here and `deltos memory import` there."
@@ -26,17 +26,17 @@ _MEMORY_NOT_COPIED = (
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `db init`, `db migrate`, `db check` and `db move`."""
+    """Add the command `db` with the verbs `init`, `migrate`, `check` and `move`."""
     verbs = add_group(subparsers, "db", "manage the PostgreSQL database of DELTOS_DATABASE")
-    init = add_verb(verbs, "init", _init, "create the tables in the database; existing data stays")
+    init = add_verb(verbs, "init", _init, "create the tables in the database; existing data is kept")
     init.add_argument(
         "--role",
         default="",
         metavar="NAME",
-        help=f"let this role use them, under row-level security; its password: {_ROLE_PASSWORD}",
+        help=f"role that may use the tables under row-level security; its password is read from {_PASSWORD_VARIABLE}",
     )
     add_verb(verbs, "migrate", _migrate, "migrate the tables to this version; every command does so automatically")
-    add_verb(verbs, "check", _check, "connect, count the stored data and report risky server settings")
+    add_verb(verbs, "check", _check, "test the connection, count the stored data and report risky server settings")
     move = add_verb(verbs, "move", _move, "copy the data folder into the database, except code indexes")
     move.add_argument("--back", action="store_true", help="copy from the database into the data folder")
 
@@ -44,14 +44,16 @@ def add_commands(subparsers: Subparsers) -> None:
 def _init(arguments: argparse.Namespace) -> int:
     if not arguments.role:
         return _migrate(arguments)
-    config, password = database_config(), os.environ.get(_ROLE_PASSWORD, "")
+    config, password = database_config(), os.environ.get(_PASSWORD_VARIABLE, "")
     description, is_new = describe_database(config.database), admit_role(config.database, arguments.role, password)
     if arguments.json:
         print_json({"database": description, "status": "ready", "role": arguments.role, "is_new": is_new})
         return 0
     print(f"{description}: ready for the role {arguments.role}" + (", which was created" if is_new else ""))
     if is_new and not password:
-        print(f"The role has no password yet. Set {_ROLE_PASSWORD} and run this again, or use another authentication.")
+        print(
+            f"The role has no password yet. Set {_PASSWORD_VARIABLE} and run this again, or use another authentication."
+        )
     print("Use this role in DELTOS_DATABASE of servers. Migrations and `deltos memory purge` need the owner's role.")
     return 0
 
@@ -87,7 +89,7 @@ def _move(arguments: argparse.Namespace) -> int:
     from deltos.move_stores import move  # deferred: both engines are imported
 
     config = database_config()
-    describe_database(config.database)  # raises an error before anything is read if the database is not usable
+    describe_database(config.database)  # raises an error before any data is copied if the database is not usable
     moved = move(config.home, config.database, back=arguments.back, say=lambda line: print(line, file=sys.stderr))
     if arguments.json:
         print_json(moved._asdict())

@@ -1,4 +1,4 @@
-"""`deltos docs …`: adds, lists, searches, crawls and removes documentation sources."""
+"""`deltos docs …`: add, list, search, crawl and remove documentation sources."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ if TYPE_CHECKING:
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage, SourceStatus
 
-MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
+MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
 MAX_RESULTS = 50
 _FAILED_STATES = ("FAILED",)
 _POLL_SECONDS = 0.5
 _LOG_SECONDS = 10.0
-# A crawl that waits longer than this for its process has none.
+# If the process of a crawl has not started after this time, the crawl has no process.
 _START_TIMEOUT_SECONDS = 20.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `docs` and its verbs."""
+    """Add the `docs` command and its verbs."""
     verbs = add_group(subparsers, "docs", "manage documentation of websites, folders and installed packages")
     _add_add_command(verbs)
-    add_project(add_verb(verbs, "list", _with_app(_list), "list the documentation sources"), takes_all=True)
-    search = add_verb(verbs, "search", _with_app(_search), "search the documentation")
+    add_project(add_verb(verbs, "list", _run_with_app(_list), "list the documentation sources"), takes_all=True)
+    search = add_verb(verbs, "search", _run_with_app(_search), "search the documentation")
     add_query(search)
     search.add_argument("--source", default="", help="search only this source (name or id)")
     search.add_argument("--version", default="", help="search only sources of this version")
@@ -77,41 +77,45 @@ def add_commands(subparsers: Subparsers) -> None:
         "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
     )
     add_project(search, takes_all=True)
-    status = add_verb(verbs, "status", _with_app(_status), "show the progress of crawls")
+    status = add_verb(verbs, "status", _run_with_app(_status), "show the progress of crawls")
     status.add_argument("source", nargs="?", default="", help="name or id of a source; default: all sources")
     _add_version(status)
     status.add_argument("--follow", action="store_true", help="wait until the crawl is done")
     crawl = add_verb(
-        verbs, "crawl", _with_app(_crawl_command), "resume a crawl that stopped, and wait until it is done"
+        verbs, "crawl", _run_with_app(_crawl_command), "resume a crawl that stopped, and wait until it is done"
     )
     crawl.add_argument("source", help="name or id of the source")
     _add_version(crawl)
     _add_private(crawl)
-    recrawl = add_verb(verbs, "recrawl", _with_app(_recrawl), "update a source")
+    recrawl = add_verb(verbs, "recrawl", _run_with_app(_recrawl), "update a source")
     recrawl.add_argument("source", help="name or id of the source")
     _add_version(recrawl)
-    recrawl.add_argument("--full", action="store_true", help="fetch unchanged pages again too")
+    recrawl.add_argument("--full", action="store_true", help="fetch unchanged pages again")
     _add_wait_options(recrawl)
-    exported = add_verb(verbs, "export", _with_app(_export), "write an indexed source to a file for others to import")
+    exported = add_verb(
+        verbs, "export", _run_with_app(_export), "write an indexed source to a file for others to import"
+    )
     exported.add_argument("source", help="name or id of the source")
     exported.add_argument("file", type=Path, help="file to write, for example guide.deltos-docs")
     _add_version(exported)
-    imported = add_verb(verbs, "import", _with_app(_import), "add a source from an exported file, without crawling it")
+    imported = add_verb(
+        verbs, "import", _run_with_app(_import), "add a source from an exported file, without crawling it"
+    )
     imported.add_argument("file", type=Path, help="file written by deltos docs export")
     imported.add_argument("--name", default="", help="name of the source; default: its name in the file")
-    imported.add_argument("--shared", action="store_true", help="let all projects see it")
+    imported.add_argument("--shared", action="store_true", help="make it available to all projects")
     add_project(imported)
     for name, run, what in (
-        ("cancel", _cancel, "stop the crawl of a source; indexed pages stay"),
+        ("cancel", _cancel, "stop the crawl of a source; indexed pages are kept"),
         ("remove", _remove, "remove a source and its index"),
     ):
-        verb = add_verb(verbs, name, _with_app(run), what)
+        verb = add_verb(verbs, name, _run_with_app(run), what)
         verb.add_argument("source", help="name or id of the source")
         _add_version(verb)
 
 
 def _add_add_command(verbs: Subparsers) -> None:
-    add = add_verb(verbs, "add", _with_app(_add), "add a source and index it in the background")
+    add = add_verb(verbs, "add", _run_with_app(_add), "add a source and index it in the background")
     add.add_argument(
         "url", help="URL, git repository, path, pypi:NAME, npm:NAME, or deps: for all dependencies of the project"
     )
@@ -132,14 +136,16 @@ def _add_add_command(verbs: Subparsers) -> None:
         help="maximum number of links from the start page; 0: unlimited",
     )
     add.add_argument("--auth", default="", metavar="NAME", help="DELTOS_AUTH_… variable with the login, or netrc")
-    add.add_argument("--shared", action="store_true", help="let all projects see it, also if it is a source already")
-    add.add_argument("--browser", action="store_true", help="render pages in a browser of this machine")
+    add.add_argument(
+        "--shared", action="store_true", help="make it available to all projects, even if it is already indexed for one"
+    )
+    add.add_argument("--browser", action="store_true", help="render pages in a browser on this machine")
     add_project(add)
     _add_wait_options(add)
 
 
 def _add_version(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--version", default="", help="version of the source; also: latest, all")
+    verb.add_argument("--version", default="", help="version of the source, or latest, or all")
 
 
 def _add_wait_options(verb: argparse.ArgumentParser) -> None:
@@ -156,7 +162,7 @@ def _add_private(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _with_app(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def _run_with_app(run: Callable[[App, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     def run_with_app(arguments: argparse.Namespace) -> int:
         config = Config.from_environment()
         if named := getattr(arguments, "allow_private_hosts", ""):
@@ -205,51 +211,51 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _find_local_path(text: str) -> Path | None:
-    """Return the file or folder `text` if it exists."""
+    """Return the path of the file or folder that `text` names, or None if it does not exist."""
     try:
         path = given_path(text)
         return path if path.exists() else None
-    except (OSError, BadArgument):  # for example a URL
+    except (OSError, BadArgument):  # `text` is not a path, for example a URL
         return None
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
-    """Crawl in this process if the user waits, else in a detached process, or queue the crawl for workers."""
+    """Crawl in this process if the user waits, otherwise in a detached process; or queue the crawl for workers."""
     if app.config.leaves_indexing_to_workers:
         notes = [app.domains.docs.library.crawls.start(source_id) for source_id in source_ids]
         print("\n".join(notes), file=sys.stderr)
         if not arguments.wait:
             return 0
-        return _exit_code([_watch(app.domains.docs, source_id).state for source_id in source_ids])
+        return _exit_code([_watch_crawl(app.domains.docs, source_id).state for source_id in source_ids])
     if not arguments.wait:
         for source_id in source_ids:
             _crawl_detached(app.config.home, source_id, allow_private_hosts=arguments.allow_private_hosts)
         return 0
-    return _exit_code([_crawl_here(app.domains.docs, source_id).state for source_id in source_ids])
+    return _exit_code([_crawl_in_foreground(app.domains.docs, source_id).state for source_id in source_ids])
 
 
 def _crawl_detached(home: Path, source_id: str, *, allow_private_hosts: str) -> None:
     words = ["docs", "crawl", source_id, "--json"]
     if allow_private_hosts:
         words.append(f"--allow-private-hosts={allow_private_hosts}")
-    # The process runs in another folder, so a relative DELTOS_HOME must be made absolute.
+    # The detached process runs in another folder, so a relative DELTOS_HOME must be made absolute.
     start_detached("deltos.cli.main", *words, variables={"DELTOS_HOME": str(home)})
 
 
 def _crawl_command(app: App, arguments: argparse.Namespace) -> int:
     docs = app.domains.docs
     sources = docs.library.matching_sources(arguments.source, arguments.version)
-    return _show((_crawl_here(docs, source.id) for source in sources), arguments)
+    return _print_statuses((_crawl_in_foreground(docs, source.id) for source in sources), arguments)
 
 
-def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
-    """Crawl a source in this process, or wait for the process that crawls it; show progress."""
+def _crawl_in_foreground(docs: Docs, source_id: str) -> SourceStatus:
+    """Crawl a source in this process, or wait for the process that is crawling it, and show the progress."""
     if docs.library.crawls.jobs is not None:
         print(docs.library.crawls.start(source_id), file=sys.stderr)
-        return _watch(docs, source_id)
+        return _watch_crawl(docs, source_id)
     line = _ProgressLine()
     try:
-        with _terminable():
+        with _stop_on_sigterm():
             while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
                 if not docs.library.crawls.run(source_id, lambda: line.show(docs.library.status(source_id))):
                     line.show(status)
@@ -263,8 +269,8 @@ def _crawl_here(docs: Docs, source_id: str) -> SourceStatus:
     return status
 
 
-def _watch(docs: Docs, source_id: str) -> SourceStatus:
-    """Show the progress of a crawl until it is done or has no process."""
+def _watch_crawl(docs: Docs, source_id: str) -> SourceStatus:
+    """Show the progress of a crawl until it is done or its process has ended."""
     line = _ProgressLine()
     seen_running = time.monotonic()
     while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
@@ -281,8 +287,8 @@ def _watch(docs: Docs, source_id: str) -> SourceStatus:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """End a crawl cleanly on SIGTERM, as on Ctrl-C; otherwise a system shutdown would look like a crash."""
+def _stop_on_sigterm() -> Iterator[None]:
+    """Stop a crawl cleanly on SIGTERM, as on Ctrl-C, because a system shutdown would otherwise look like a crash."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -295,7 +301,7 @@ def _terminable() -> Iterator[None]:
 
 
 class _ProgressLine:
-    """A progress line on an interactive terminal; elsewhere, a line on standard error every ten seconds."""
+    """Progress line on an interactive terminal; otherwise, a line on stderr every ten seconds."""
 
     def __init__(self) -> None:
         self._is_terminal = is_interactive(sys.stderr)
@@ -346,7 +352,7 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
-        raise BadArgument("There is no query", hint="Try: deltos docs search 'how to set a timeout'")
+        raise BadArgument("No query is given", hint="Try: deltos docs search 'how to set a timeout'")
     question = _question(arguments, source, arguments.query)
     found = app.domains.docs.search.search(question)
     if found.passages and not arguments.json:
@@ -378,18 +384,18 @@ def _status(app: App, arguments: argparse.Namespace) -> int:
         nothing = render_sources((), (), project_root=Path.cwd(), token_budget=MAX_TOKENS).text
         print(replace_tool_names_in_answer(nothing))
     if not arguments.follow:
-        return _show(map(library.status, ids), arguments)
-    return _show(
-        (_watch(app.domains.docs, source_id) for source_id in ids),
+        return _print_statuses(map(library.status, ids), arguments)
+    return _print_statuses(
+        (_watch_crawl(app.domains.docs, source_id) for source_id in ids),
         arguments,
         failed_states=(*_FAILED_STATES, "WAITING"),
     )
 
 
-def _show(
+def _print_statuses(
     statuses: Iterable[SourceStatus], arguments: argparse.Namespace, *, failed_states: tuple[str, ...] = _FAILED_STATES
 ) -> int:
-    """Print each status as soon as it is known, and return the exit code."""
+    """Print each status as soon as it is available, and return the exit code."""
     states = []
     for status in statuses:
         states.append(status.state)
@@ -440,7 +446,7 @@ def _import(app: App, arguments: argparse.Namespace) -> int:
     file = str(arguments.file.absolute())
     request = NewSource(file, arguments.name, root, (Path(root.anchor),), shared=arguments.shared)
     source = library.import_file(request)
-    return _show([library.status(source.id)], arguments)
+    return _print_statuses([library.status(source.id)], arguments)
 
 
 def _remove(app: App, arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`deltos doctor`: checks the installation, the data folder, the indexes and the configured clients."""
+"""`deltos doctor`: check the installation, the data folder, the indexes and the configured clients."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from deltos.clients.table import Client, Launch, Machine
     from deltos.store.project import KnownIndex
 
-MIN_FREE_BYTES = 500_000_000  # for the index of a large repository and SQLite's copies during writes
-_REBUILT = "It is set aside and rebuilt at the next use."
-_ADVICE = {
+MIN_FREE_BYTES = 500_000_000  # enough for the index of a large repository and SQLite's temporary copies during writes
+_REBUILD_ADVICE = "It is set aside and rebuilt at the next use."
+_DAMAGE_ADVICE = {
     "library.db": "It is set aside at the next use; add the sources again afterwards.",
     "memory.db": "Run `deltos memory check`, which recovers all readable observations.",
 }
@@ -34,7 +34,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `repair` does what `fix` describes; None if there is no automatic repair."""
+    """The result of one check. `repair` performs the fix described by `fix`; None if there is no automatic repair."""
 
     what: str
     ok: bool
@@ -74,7 +74,7 @@ def _print(finding: Finding) -> None:
 
 
 def _repair(findings: list[Finding], arguments: argparse.Namespace) -> bool:
-    """Repair the findings if the user agrees; return whether that was done."""
+    """Repair the findings if the user agrees; return whether they were repaired."""
     if not findings:
         print("There is nothing to repair.", file=sys.stderr)
         return False
@@ -93,33 +93,33 @@ def _repair(findings: list[Finding], arguments: argparse.Namespace) -> bool:
 
 
 def examine(home: Path, database: str = "") -> Iterator[Finding]:
-    """Yield the findings of all checks."""
+    """Run all checks and yield their findings."""
     python = f"Python {platform.python_version()} on {sys.platform}"
-    yield Finding("deltos", ok=True, detail=f"{_version('deltos')}, {python}")
-    yield _sqlite()
-    yield Finding("mcp", ok=_version("mcp") != "", detail=_version("mcp") or "not installed")
-    yield _data_folder(home)
-    yield _grammars()
-    yield _disk(home)
-    yield from _indexes(home)
+    yield Finding("deltos", ok=True, detail=f"{_package_version('deltos')}, {python}")
+    yield _check_sqlite()
+    yield Finding("mcp", ok=_package_version("mcp") != "", detail=_package_version("mcp") or "not installed")
+    yield _check_data_folder(home)
+    yield _check_grammars()
+    yield _check_free_space(home)
+    yield from _check_indexes(home)
     usable = True
     if database:
-        found = _database(database)
+        found = _check_database(database)
         usable = found.ok
         yield found
     if usable:
-        yield from _unneeded(home, database)
-    yield from _clients()
+        yield from _find_unneeded_indexes(home, database)
+    yield from _check_clients()
 
 
-def _version(package: str) -> str:
+def _package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return ""
 
 
-def _sqlite() -> Finding:
+def _check_sqlite() -> Finding:
     from deltos.store.sqlite.database import describe_engine
 
     version, has_fts5 = describe_engine()
@@ -127,7 +127,7 @@ def _sqlite() -> Finding:
     return Finding("sqlite", ok=has_fts5, detail=detail)
 
 
-def _data_folder(home: Path) -> Finding:
+def _check_data_folder(home: Path) -> Finding:
     probe = home / ".writable"
     try:
         make_private_folder(home)
@@ -141,8 +141,8 @@ def _data_folder(home: Path) -> Finding:
     return Finding("data folder", ok=True, detail=str(home))
 
 
-def _grammars() -> Finding:
-    from deltos.languages.grammar import missing_grammars, self_test  # deferred: loads every grammar
+def _check_grammars() -> Finding:
+    from deltos.languages.grammar import missing_grammars, self_test  # deferred: the import loads every grammar
     from deltos.languages.table import LANGUAGES
 
     problems, missing = self_test(), missing_grammars()
@@ -169,7 +169,7 @@ def _incomplete_parts(path: Path, project: KnownIndex | None) -> list[str]:
     return [*unfinished, *summaries(project.failures), *history]
 
 
-def _indexes(home: Path) -> Iterator[Finding]:
+def _check_indexes(home: Path) -> Iterator[Finding]:
     from deltos.errors import DeltosError
     from deltos.open_stores import open_projects
     from deltos.store.sqlite.database import check_file
@@ -177,8 +177,8 @@ def _indexes(home: Path) -> Iterator[Finding]:
 
     projects = {index.place: index for index in open_projects(home).known(with_unfinished=True)}
     names = shortest_names(index.root for index in projects.values())
-    files = [(path, _REBUILT) for path in sorted((home / "projects").glob("*.db"))]
-    files += [(home / name, advice) for name, advice in _ADVICE.items() if (home / name).exists()]
+    files = [(path, _REBUILD_ADVICE) for path in sorted((home / "projects").glob("*.db"))]
+    files += [(home / name, advice) for name, advice in _DAMAGE_ADVICE.items() if (home / name).exists()]
     for path, advice in files:
         try:
             problems = check_file(path)
@@ -191,7 +191,7 @@ def _indexes(home: Path) -> Iterator[Finding]:
         )
         if problems and path.parent.name == "projects":
             fix = f"set {path.name} aside, to be rebuilt at the next use"
-            yield Finding(f"index {name}", ok=False, detail=detail, fix=fix, repair=_mover(path))
+            yield Finding(f"index {name}", ok=False, detail=detail, fix=fix, repair=_file_mover(path))
         else:
             yield Finding(f"index {name}", ok=not problems, detail=detail)
     for path in sorted(home.glob("*.corrupt-*")):
@@ -201,7 +201,7 @@ def _indexes(home: Path) -> Iterator[Finding]:
             )
 
 
-def _mover(path: Path) -> Callable[[], None]:
+def _file_mover(path: Path) -> Callable[[], None]:
     from deltos.store.sqlite.database import move_aside
 
     def move() -> None:
@@ -210,12 +210,12 @@ def _mover(path: Path) -> Callable[[], None]:
     return move
 
 
-def _rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
+def _entry_rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
     from deltos.clients.install import install, write
     from deltos.clients.server_check import trouble_starting
 
     def rewrite() -> None:
-        # Keep the user's options unless the server does not start with them.
+        # Keep the user's options if the server starts with them.
         is_well = not launch.options or not trouble_starting((launch.program, *launch.server_arguments), {})
         chosen = launch if is_well else replace(launch, options=())
         write(install(client, machine, chosen, with_hooks=found.has_hooks, suggests=found.suggests))
@@ -223,8 +223,8 @@ def _rewriter(client: Client, machine: Machine, found: Presence, launch: Launch)
     return rewrite
 
 
-def _database(url: str) -> Finding:
-    """Check the connection to the database; the password in its URL is not printed."""
+def _check_database(url: str) -> Finding:
+    """Check the connection to the database without printing the password in its URL."""
     from deltos.errors import DeltosError
     from deltos.open_stores import describe_database
 
@@ -234,7 +234,7 @@ def _database(url: str) -> Finding:
         return Finding("database", ok=False, detail=str(exc))
 
 
-def _unneeded(home: Path, database: str) -> Iterator[Finding]:
+def _find_unneeded_indexes(home: Path, database: str) -> Iterator[Finding]:
     from deltos.cli.forget_project import unneeded_indexes
     from deltos.open_stores import open_projects
 
@@ -250,7 +250,7 @@ def _unneeded(home: Path, database: str) -> Iterator[Finding]:
         )
 
 
-def _disk(home: Path) -> Finding:
+def _check_free_space(home: Path) -> Finding:
     folder = next(parent for parent in (home, *home.parents) if parent.exists())
     free_bytes = shutil.disk_usage(folder).free
     text = f"{free_bytes / 1e9:.1f} GB free in {folder}"
@@ -259,8 +259,8 @@ def _disk(home: Path) -> Finding:
     return Finding("disk", ok=False, detail=f"{text}; free some space, or set DELTOS_HOME to another disk")
 
 
-def _clients() -> Iterator[Finding]:
-    """Check for each client with Deltos whether its configured command starts a working server."""
+def _check_clients() -> Iterator[Finding]:
+    """Check for each client that has Deltos whether its configured command starts a working server."""
     from deltos.cli.install import find_launch, is_client_present, this_machine
     from deltos.clients.install import configured, presence
     from deltos.clients.server_check import trouble_starting
@@ -288,7 +288,7 @@ def _clients() -> Iterator[Finding]:
                 ok=False,
                 detail=f"{' '.join(entry.words)}: {trouble}",
                 fix=f"write the command of this Deltos into {client.path(machine)}",
-                repair=_rewriter(client, machine, found, replace(launch, options=entry.options)),
+                repair=_entry_rewriter(client, machine, found, replace(launch, options=entry.options)),
             )
     if without:
         yield Finding("clients", ok=True, detail=f"without Deltos: {', '.join(without)}; `deltos install` adds it")

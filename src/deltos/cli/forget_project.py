@@ -1,4 +1,4 @@
-"""`deltos forget-project` and `deltos gc`: remove indexes of projects. Sources, documentation and memory stay."""
+"""`deltos forget-project` and `deltos gc`: remove project indexes, but not source code, documentation or memory."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _YES_ANSWERS = ("y", "yes")
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `forget-project` and `gc`."""
+    """Add the commands `forget-project` and `gc`."""
     forget = add_verb(
-        subparsers, "forget-project", _forget, "remove the index of a project; source code and memory stay"
+        subparsers, "forget-project", _forget, "remove the index of a project; source code and memory are kept"
     )
-    forget.add_argument("projects", nargs="*", metavar="PROJECT", help="name from `deltos status`, or folder")
+    forget.add_argument("projects", nargs="*", metavar="PROJECT", help="name listed by `deltos status`, or folder")
     gc = add_verb(subparsers, "gc", _gc, "remove damaged indexes and indexes of deleted folders")
     for verb in (forget, gc):
         verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -39,9 +39,9 @@ def add_commands(subparsers: Subparsers) -> None:
 def _forget(arguments: argparse.Namespace) -> int:
     if not all(
         word.strip() for word in arguments.projects or [""]
-    ):  # an empty shell variable must not select this folder
+    ):  # an empty shell variable must not select the current folder
         raise BadArgument("No project is given", hint="`deltos status` lists them.")
-    stores = _stores()
+    stores = _open_stores()
     indexes = stores.known(with_unfinished=True)
     chosen: dict[str, KnownIndex] = {}
     for word in arguments.projects:
@@ -55,23 +55,23 @@ def _forget(arguments: argparse.Namespace) -> int:
             several = ", ".join(names[index.root] for index in matches[:MAX_LISTED_NAMES])
             raise BadArgument(f"{len(matches)} indexes are called {word[:100]}", hint=f"Choose one of: {several}.")
         chosen |= {index.place: index for index in matches}
-    return _remove([_removal(stores, index, indexes) for index in chosen.values()], arguments)
+    return _remove_if_confirmed([_removal(stores, index, indexes) for index in chosen.values()], arguments)
 
 
 def _gc(arguments: argparse.Namespace) -> int:
-    stores = _stores()
+    stores = _open_stores()
     stores.sweep()
-    return _remove(unneeded_indexes(stores), arguments)
+    return _remove_if_confirmed(unneeded_indexes(stores), arguments)
 
 
-def _stores() -> ProjectStores:
+def _open_stores() -> ProjectStores:
     config = Config.from_environment()
     return open_projects(config.home, config.database)
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Something that can be removed: its description, its size, and the function that removes it."""
+    """An item that can be removed: its description, its size, and the function that removes it."""
 
     what: str
     size_bytes: int
@@ -81,7 +81,7 @@ class Removal:
 def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
     """Return the damaged indexes and the indexes of deleted folders.
 
-    A project whose contents are in the database is kept, because its folder may be on another machine.
+    A project whose contents are stored in the database is kept, because its folder may be on another machine.
     """
     indexes = stores.known(with_unfinished=True)
     gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir() and not index.has_contents]
@@ -89,14 +89,14 @@ def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
         Removal(
             f"{Path(damaged_index.place).name} (damaged, set aside)",
             damaged_index.size_bytes,
-            _remover(stores, damaged_index.place),
+            _index_remover(stores, damaged_index.place),
         )
         for damaged_index in stores.set_aside()
     ]
     return [*gone, *damaged]
 
 
-def _remover(stores: ProjectStores, place: str) -> Callable[[], None]:
+def _index_remover(stores: ProjectStores, place: str) -> Callable[[], None]:
     return lambda: stores.remove_set_aside(place)
 
 
@@ -106,9 +106,9 @@ def _removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIn
     return Removal(f"index of {name} ({index.root}{gone})", index.size_bytes, lambda: stores.remove(index.root))
 
 
-def _remove(removals: Sequence[Removal], arguments: argparse.Namespace) -> int:
+def _remove_if_confirmed(removals: Sequence[Removal], arguments: argparse.Namespace) -> int:
     size_bytes = sum(removal.size_bytes for removal in removals)
-    if removals and not (arguments.yes or _confirm(removals, size_bytes)):
+    if removals and not (arguments.yes or _confirm_removals(removals, size_bytes)):
         print("Nothing was removed. Use --yes to remove without confirmation.", file=sys.stderr)
         return 1
     for removal in removals:
@@ -124,7 +124,7 @@ def _remove(removals: Sequence[Removal], arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _confirm(removals: Sequence[Removal], size_bytes: int) -> bool:
+def _confirm_removals(removals: Sequence[Removal], size_bytes: int) -> bool:
     """List the removals and return whether the user agrees."""
     for removal in removals:
         print(f"{removal.what}, {removal.size_bytes / 1_000_000:.1f} MB", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`deltos graph`: queries the code graph."""
+"""`deltos graph`: query the code graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_RESULTS = 500
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `graph` and its verbs."""
+    """Add the `graph` command and its verbs."""
     verbs = add_group(subparsers, "graph", "query the code graph: definitions, references, impact, cycles")
     find = add_verb(verbs, "find", _find, "find the definitions of a symbol")
     find.add_argument("symbol", help="name, dotted name or regular expression")
@@ -40,10 +40,10 @@ def add_commands(subparsers: Subparsers) -> None:
         "--at",
         default="",
         metavar="FILE:LINE",
-        help="definition on this line; - reads one per line from standard input",
+        help="the definition at this line; - reads FILE:LINE values from standard input",
     )
     add_limit(refs, maximum=MAX_RESULTS, default=30)
-    impact = add_verb(verbs, "impact", _impact, "list the symbols and tests that a change of a symbol affects")
+    impact = add_verb(verbs, "impact", _impact, "list the symbols and tests that a change to a symbol affects")
     impact.add_argument("symbol", help="name or dotted name")
     add_limit(impact, maximum=MAX_RESULTS, default=50)
     cycles = add_verb(verbs, "cycles", _cycles, "list circular imports")
@@ -53,20 +53,20 @@ def add_commands(subparsers: Subparsers) -> None:
     draw.add_argument("symbol", help="name, dotted name or FILE:LINE")
     draw.add_argument("-o", "--output", default="-", metavar="FILE", help="output file; default: standard output")
     draw.add_argument("--impact", action="store_true", help="draw the symbols that a change affects, by distance")
-    stats = add_verb(verbs, "stats", _stats, "show the size of the graph and how many references are resolved")
+    stats = add_verb(verbs, "stats", _stats, "show the size of the graph and the number of resolved references")
     for verb in (find, refs, impact, cycles, context, stats):
         add_project(verb, takes_several=True)
     add_project(draw)
 
 
-def _answering(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namespace], Answer]) -> Run:
-    """Return a command that prints a text answer, or the objects of a function of `graph_json`."""
+def _make_command(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namespace], Answer]) -> Run:
+    """Return a command that prints the text from `text_of` or, with `--json`, the objects from `graph_json.json_of`."""
 
     def run(arguments: argparse.Namespace) -> int:
-        from deltos.cli import graph_json  # deferred, as all domain imports here: not needed for `--help`
+        from deltos.cli import graph_json  # deferred, like all domain imports here: not needed for `--help`
 
         if not getattr(arguments, "at", "-") and not arguments.symbol:
-            raise BadArgument("There is no symbol", hint="Give a name, or --at FILE:LINE.")
+            raise BadArgument("No symbol is given", hint="Give a name, or --at FILE:LINE.")
         with _open_graphs(arguments) as answers:
 
             def answer(request: argparse.Namespace) -> None:
@@ -85,9 +85,9 @@ def _answering(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namespace
 
 
 def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.Namespace], None]) -> int:
-    """Call `answer` for the symbol or for each FILE:LINE of standard input; return the exit code.
+    """Call `answer` for the given symbol, or for each FILE:LINE on standard input; return the exit code.
 
-    A line without a definition is reported and does not stop the others.
+    If nothing is defined at a line, an error is reported and the next line is processed.
     """
     from deltos.cli.graph_json import undefined_json
 
@@ -120,12 +120,14 @@ def _refs_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
     )
 
 
-_find = _answering("definitions_json", _find_text)
-_refs = _answering("references_json", _refs_text)
-_impact = _answering("impacts_json", lambda answers, request: answers.get_impact(request.symbol, limit=request.limit))
-_cycles = _answering("cycles_json", lambda answers, _: answers.detect_circular())
-_context = _answering("contexts_json", lambda answers, request: answers.get_context(request.symbol))
-_stats = _answering("statistics_json", lambda answers, _: answers.get_stats())
+_find = _make_command("definitions_json", _find_text)
+_refs = _make_command("references_json", _refs_text)
+_impact = _make_command(
+    "impacts_json", lambda answers, request: answers.get_impact(request.symbol, limit=request.limit)
+)
+_cycles = _make_command("cycles_json", lambda answers, _: answers.detect_circular())
+_context = _make_command("contexts_json", lambda answers, request: answers.get_context(request.symbol))
+_stats = _make_command("statistics_json", lambda answers, _: answers.get_stats())
 
 
 def _draw(arguments: argparse.Namespace) -> int:

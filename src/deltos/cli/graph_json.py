@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _MAP_TOKENS = 5_000
 
-# --- one answer
+# --- JSON of single answers
 
 
 def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
-    """Return a file with its definitions, or a folder with its files; `map` is the text output."""
+    """Return the JSON of a file with its definitions or a folder with its files; `map` contains the text output."""
     if scope.is_file:
         rows = search.reader.symbols_in(scope.path)
         return {"file": scope.path, "symbols": [symbol_json(row) for row in rows], "map": text}
@@ -42,16 +42,16 @@ def scope_json(search: GraphSearch, scope: Scope, text: str) -> JsonObject:
 
 
 def symbol_json(row: Symbol, generated: Collection[str] = ()) -> JsonObject:
-    """Return a definition and its location."""
+    """Return the JSON of a definition and its location."""
     text: JsonObject = {"symbol": row.label, "file": row.path, "line": row.line, "kind": row.kind}
     return {**text, "generated": True} if row.path in generated else text
 
 
-def _references(references: FoundReferences, source: SourceLines) -> JsonObject:
-    """Return the references to a symbol.
+def _references_json(references: FoundReferences, source: SourceLines) -> JsonObject:
+    """Return the JSON of the references to a symbol.
 
-    `certain` is true for references by name or alias, false for references through another definition and for possible
-    ones. `via` is how the reference reaches the symbol.
+    `certain` is true for references by name or alias, and false for possible references and references through another
+    definition. `via` is how the reference reaches the symbol.
     """
     rows = [(row, True, references.link_kind(row)) for row in (*references.certain, *references.aliased)]
     through = [row for row in references.through if row.target_id not in references.wrapper_ids]
@@ -79,24 +79,24 @@ def _references(references: FoundReferences, source: SourceLines) -> JsonObject:
 
 
 def undefined_json(place: str, problem: NotFound) -> JsonObject:
-    """Return the error for a FILE:LINE at which nothing is defined."""
+    """Return the JSON of the error for a FILE:LINE at which nothing is defined."""
     file, _, line = place.rpartition(":")
     return {"symbol": None, "file": file, "line": int(line), "references": [], "error": str(problem)}
 
 
-def _impact(impact: Impact) -> JsonObject:
-    """Return the symbols and tests that a change affects, by distance."""
+def _impact_json(impact: Impact) -> JsonObject:
+    """Return the JSON of the symbols and tests that a change affects, grouped by distance."""
     levels = [[symbol_json(row) for row in level] for level in impact.levels]
     return {**symbol_json(impact.target.first), "levels": levels, "tests": [symbol_json(row) for row in impact.tests]}
 
 
-def _component(component: Component) -> JsonObject:
-    """Return files that import each other."""
+def _component_json(component: Component) -> JsonObject:
+    """Return the JSON of an import cycle with all files of its component."""
     return {"mode": component.mode, "files": component.files, "cycle": component.cycle}
 
 
-def _context(context: Context) -> JsonObject:
-    """Return a definition with its callers, callees, bases, subclasses and members."""
+def _context_json(context: Context) -> JsonObject:
+    """Return the JSON of a definition with its callers, callees, bases, subclasses and members."""
     return {
         **symbol_json(context.target.first),
         "callers": [{"file": use.path, "line": use.line} for group in context.callers for use in group.uses],
@@ -107,22 +107,27 @@ def _context(context: Context) -> JsonObject:
     }
 
 
-# --- commands: an object names its project if there are several
+# --- JSON of commands: an object names its project if several projects are queried
 
 
 def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield each definition."""
+    """Yield the JSON of each definition that the request selects."""
     rows = answers.graphs.definitions(request.symbol, path=request.path, kinds=kinds_of(request.kind))
     for opened, row in rows[: request.limit]:
-        yield {**_project(opened), **symbol_json(row, opened.search.source.generated)}
+        yield {**_project_field(opened), **symbol_json(row, opened.search.source.generated)}
 
 
 def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the references to each definition in its project, and those in importing projects as `elsewhere`."""
     for of in answers.graphs.targets(request.symbol, is_place=bool(request.at)).rows:
         search = of.project.search
-        found = _references(search.references(of.target), search.source)
-        yield {**_project(of.project), **found, **_used_elsewhere(answers.graphs, of), **_not_asked(answers.graphs, of)}
+        found = _references_json(search.references(of.target), search.source)
+        yield {
+            **_project_field(of.project),
+            **found,
+            **_elsewhere_field(answers.graphs, of),
+            **_not_asked_field(answers.graphs, of),
+        }
 
 
 def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
@@ -132,18 +137,18 @@ def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator
         impact = of.project.search.impact(of.target)
         affected = list(map(_affected_json, graphs.impact_in_importers(of, impact)))
         elsewhere = {"elsewhere": affected} if graphs.is_several else {}
-        yield {**_project(of.project), **_impact(impact), **elsewhere, **_not_asked(graphs, of)}
+        yield {**_project_field(of.project), **_impact_json(impact), **elsewhere, **_not_asked_field(graphs, of)}
 
 
 def cycles_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the import cycles of each project."""
     for opened, components in answers.graphs.cycles():
         for component in components:
-            yield {**_project(opened), **_component(component)}
+            yield {**_project_field(opened), **_component_json(component)}
 
 
 def contexts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield each definition with its context and its references elsewhere, or the map of a file or folder."""
+    """Yield each definition with its context and its references in other projects, or the map of a file or folder."""
     graphs = answers.graphs
     if scopes := graphs.scopes(request.symbol):
         text = "" if graphs.is_several else answers.get_context(request.symbol).text
@@ -157,29 +162,29 @@ def contexts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterato
                     else render_map(opened.search, scope.path, page=page)
                 ).text
             )
-            yield {**_project(opened), **scope_json(opened.search, scope, shown)}
+            yield {**_project_field(opened), **scope_json(opened.search, scope, shown)}
         return
     for of in graphs.targets(request.symbol).rows:
-        context = _context(of.project.search.context(of.target))
-        yield {**_project(of.project), **context, **_used_elsewhere(graphs, of)}
+        context = _context_json(of.project.search.context(of.target))
+        yield {**_project_field(of.project), **context, **_elsewhere_field(graphs, of)}
 
 
 def statistics_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the sizes of each project's graph and its numbers of resolved references."""
+    """Yield the size of each project's graph and its number of resolved references."""
     for opened, counts in answers.graphs.for_each(lambda each: each.search.reader.counts()):
-        yield {**_project(opened), **asdict(counts)}
+        yield {**_project_field(opened), **asdict(counts)}
 
 
-def _project(opened: OpenedProject) -> JsonObject:
+def _project_field(opened: OpenedProject) -> JsonObject:
     return {"project": opened.name} if opened.name else {}
 
 
-def _used_elsewhere(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+def _elsewhere_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
     return {"elsewhere": list(map(_uses_json, graphs.uses_in_importers(of)))} if graphs.is_several else {}
 
 
-def _not_asked(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
-    """Return the projects that import the definition's project but were not searched, if there are any."""
+def _not_asked_field(graphs: GraphSelection, of: ProjectTarget) -> JsonObject:
+    """Return the names of projects that import the definition's project but were not searched, if there are any."""
     names = graphs.unsearched_importers(of.project, [of.target]).names
     return {"not_asked": names} if names else {}
 

@@ -1,6 +1,6 @@
-"""`deltos hook EVENT`: records an agent's hook event, which it reads as JSON from stdin.
+"""`deltos hook EVENT`: record an agent's hook event, which is read as JSON from stdin.
 
-Runs within every agent action, so it never fails, never blocks, and imports little.
+It runs during every agent action, so it never fails, never blocks, and imports few modules.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ usage: deltos hook EVENT
 
 Record an agent's hook event and answer it. Reads the event as JSON from standard input. Agents run this command:
 `deltos install` adds it to their configuration. `deltos memory off` disables it for a project."""
-MAX_REQUEST_BYTES = 1_000_000  # of a PreToolUse event; no search command is longer
+MAX_REQUEST_BYTES = 1_000_000  # limit for a PreToolUse event; no search command is longer
 MAX_MESSAGE_CHARACTERS = 2_000
-MAX_WAIT_SECONDS = 2.0  # for a lock of another writer, because the agent waits meanwhile
+MAX_WAIT_SECONDS = 2.0  # maximum wait for another writer's lock, because the agent is blocked meanwhile
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Handle one event and end the process without interpreter shutdown, which would take a tenth of the time."""
+    """Handle one event and exit without interpreter shutdown, which would take a tenth of the total time."""
     gc.disable()
     with sanitized_output():
         code = main(arguments)
-    with suppress(OSError):  # the reader has closed the pipe
+    with suppress(OSError):  # the agent has closed the pipe
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
@@ -51,7 +51,7 @@ def main(
     stderr: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> int:
-    """Handle one event. Always return 0, because a failing hook would interrupt the agent."""
+    """Handle one event and return 0 even on errors, because a failing hook would interrupt the agent."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(_USAGE, file=stdout or sys.stdout)
         return 0
@@ -65,7 +65,7 @@ def main(
 
 
 def _safe_message(exc: Exception) -> str:
-    """Return the message of an error without secrets, because agents store the output of hooks."""
+    """Return an error message with secrets redacted, because agents store the output of hooks."""
     try:
         from deltos.redaction.redact import redact_long
 
@@ -94,7 +94,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
     with ExitStack() as opened:
         return record_call(
             Journal(settings.home),
-            lambda: opened.enter_context(_memory(settings)),
+            lambda: opened.enter_context(_open_memory(settings)),
             event_name,
             raw,
             time.time_ns() // 1_000,
@@ -105,7 +105,7 @@ def _handle(event_name: str, stdin: BinaryIO, environ: Mapping[str, str]) -> str
 
 
 @contextmanager
-def _memory(settings: HookSettings) -> Iterator[Memory]:
+def _open_memory(settings: HookSettings) -> Iterator[Memory]:
     from deltos.domains.memory.core.memory import Memory
     from deltos.open_stores import open_observations
 

@@ -1,4 +1,4 @@
-"""`deltos index`: updates the index of a repository."""
+"""`deltos index`: update the index of a repository."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
     from deltos.workspace.sync import SyncReport
 
-_TOO_LARGE = "too large"
-_SHOWN_PATHS = 5
+_TOO_LARGE_REASON = "too large"
+_MAX_SHOWN_PATHS = 5
 
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `index`."""
     verb = add_verb(subparsers, "index", _index, "index a repository; only changed files are parsed")
     verb.add_argument("path", nargs="?", default=".", help="folder to index; default: the current folder")
-    verb.add_argument("--force", action="store_true", help="parse unchanged files again too")
+    verb.add_argument("--force", action="store_true", help="also parse unchanged files again")
 
 
 def _index(arguments: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def _index(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(_as_data(index, report, seconds))
         else:
-            _print(index, report, seconds)
+            _print_report(index, report, seconds)
             print("\n".join([*notes, f"history: {index.store.meta(HISTORY_SUMMARY) or 'none (not a git repository)'}"]))
     return 0
 
@@ -60,11 +60,11 @@ def _print_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
     return 1 if job.state == SET_ASIDE else 0
 
 
-def _too_large(index: ProjectIndex) -> str:
-    """Return a line that names the files that are too large to index; no other message names them."""
-    paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE)
-    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-    return f"too large to index: {', '.join(paths[:_SHOWN_PATHS])}{more}"
+def _too_large_note(index: ProjectIndex) -> str:
+    """Return a line that lists the files that are too large to index, which no other message lists."""
+    paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE_REASON)
+    more = f" and {len(paths) - _MAX_SHOWN_PATHS} more" if len(paths) > _MAX_SHOWN_PATHS else ""
+    return f"too large to index: {', '.join(paths[:_MAX_SHOWN_PATHS])}{more}"
 
 
 def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[str, object]:
@@ -78,7 +78,7 @@ def _as_data(index: ProjectIndex, report: SyncReport, seconds: float) -> dict[st
     }
 
 
-def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
+def _print_report(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     totals = index.store.totals()
     for note in report.notes:
         print(note)
@@ -86,7 +86,7 @@ def _print(index: ProjectIndex, report: SyncReport, seconds: float) -> None:
     print(f"index: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}")
     if report.skipped_by_reason:
         print("skipped: " + ", ".join(f"{why} {count}" for why, count in sorted(report.skipped_by_reason.items())))
-    if report.skipped_by_reason.get(_TOO_LARGE):
-        print(_too_large(index))
+    if report.skipped_by_reason.get(_TOO_LARGE_REASON):
+        print(_too_large_note(index))
     for error in report.errors:
         print(f"error: {error}")

@@ -1,4 +1,4 @@
-"""`deltos install` and `deltos uninstall`: add Deltos to coding agents and editors, or remove it."""
+"""`deltos install` and `deltos uninstall`: add Deltos to coding agents and editors, or remove it from them."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from deltos.clients.install import Edit, Presence
     from deltos.clients.table import Client, Launch, Machine
 
-_SUGGEST_CLIENT = "claude-code"
+_CLIENT_WITH_SUGGESTIONS = "claude-code"
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `install` and `uninstall`."""
+    """Add the commands `install` and `uninstall`."""
     verb = add_verb(
-        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which if none is named"
+        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which ones if none is named"
     )
     _add_options(verb)
-    verb.add_argument("--list", action="store_true", help="list the clients, their files and whether they have Deltos")
+    verb.add_argument(
+        "--list", action="store_true", help="list the clients, their configuration files and whether they have Deltos"
+    )
     verb.add_argument("--hooks", action="store_true", help="add the memory hooks (the default)")
     verb.add_argument("--no-hooks", action="store_true", help="add only the server, without the memory hooks")
     verb.add_argument("--suggest", action="store_true", help="Claude Code: suggest search_code once per session")
     verb.add_argument("--profile", default="", choices=PROFILES, help="lean: list seven tools instead of all")
     verb.add_argument(
-        "--command", default="", help='command that starts Deltos, such as "uvx deltos"; default: this one'
+        "--command", default="", help='command that starts Deltos, such as "uvx deltos"; default: the path of this one'
     )
     _add_options(add_verb(subparsers, "uninstall", _uninstall, "remove Deltos from the configuration of clients"))
 
@@ -47,7 +49,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _add_options(verb: argparse.ArgumentParser) -> None:
     names = verb.add_argument("clients", nargs="*", metavar="CLIENT", help="name from `deltos install --list`")
     names.offered = _client_names  # type: ignore[attr-defined]  # for `deltos completion`, which calls it when it generates the script
-    verb.add_argument("--all", action="store_true", help="all clients that are found on this machine")
+    verb.add_argument("--all", action="store_true", help="all clients found on this machine")
     verb.add_argument(
         "--project", action="store_true", help="edit the files in this folder instead of the user's files"
     )
@@ -69,21 +71,21 @@ def _install(arguments: argparse.Namespace) -> int:
     from deltos.clients.install import agents_paragraph, install
 
     if arguments.list:
-        return _list(this_machine(), as_json=arguments.json)
+        return _list_clients(this_machine(), as_json=arguments.json)
     if arguments.hooks and arguments.no_hooks:
         raise BadArgument("--hooks and --no-hooks exclude each other")
     machine = this_machine()
-    clients = _chosen(arguments, machine)
+    clients = _choose_clients(arguments, machine)
     _check_options(arguments, clients)
     if not clients and not arguments.agents_md:
-        return _nothing_changed()
+        return _report_nothing_changed()
     plans: list[tuple[Client | None, list[Edit]]] = []
     with_rules = arguments.rules or _wants_rules(clients, arguments)
     if clients:
         options = ("--profile", arguments.profile) if arguments.profile else ()
-        launch = replace(_launch(arguments, machine), options=options)
+        launch = replace(_choose_launch_command(arguments, machine), options=options)
         for client in clients:
-            suggests = arguments.suggest and client.name == _SUGGEST_CLIENT
+            suggests = arguments.suggest and client.name == _CLIENT_WITH_SUGGESTIONS
             edits = install(client, machine, launch, with_hooks=not arguments.no_hooks, suggests=suggests)
             plans.append(
                 (
@@ -91,7 +93,7 @@ def _install(arguments: argparse.Namespace) -> int:
                     [
                         *edits,
                         *(
-                            _rules(client, clients, machine, arguments)
+                            _rules_edits(client, clients, machine, arguments)
                             if with_rules and (arguments.rules or client.rules)
                             else ()
                         ),
@@ -104,7 +106,7 @@ def _install(arguments: argparse.Namespace) -> int:
 
 
 def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
-    """Ask whether to explain the tools to the model too, if the user was asked for the clients."""
+    """Return whether to explain the tools to the model; ask only if the user was also asked for the clients."""
     was_asked = not (arguments.clients or arguments.all or arguments.agents_md or arguments.project)
     explained = [client.title for client in clients if client.rules]
     if not was_asked or not explained:
@@ -112,13 +114,13 @@ def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
     question = (
         f"Also explain to the model when to use which tool, by a skill or rules file of {', '.join(explained)}? [Y/n] "
     )
-    answer = _ask(question, sys.stdout)  # empty at the end of input, which is no answer
+    answer = _ask(question, sys.stdout)  # empty at the end of input, which does not count as consent
     return bool(answer) and answer.strip().lower() not in ("n", "no")
 
 
-def _rules(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
-    """Return the edits of a client's rules file. Without such a file, print a note, or raise if no named client has
-    one."""
+def _rules_edits(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
+    """Return the edits to a client's rules file; if it has none, print a note, or raise BadArgument if no named
+    client has one."""
     from deltos.clients.install import rules
 
     if client.rules is None and (not arguments.clients or any(other.rules for other in chosen)):
@@ -128,20 +130,22 @@ def _rules(client: Client, chosen: list[Client], machine: Machine, arguments: ar
 
 
 def _check_options(arguments: argparse.Namespace, clients: list[Client]) -> None:
-    """Refuse options that no named client supports; with --all they apply only to clients that do."""
+    """Refuse options that no named client supports; with --all, options apply only to clients that support them."""
     if arguments.project:
         for option in ("hooks", "suggest", "rules"):
             if getattr(arguments, option):
                 hint = "Use --agents-md." if option == "rules" else f"Omit --project or --{option}."
                 raise BadArgument(f"--{option} edits the user's files, --project those of this folder", hint=hint)
-    if arguments.suggest and not any(client.name == _SUGGEST_CLIENT for client in clients):
-        raise BadArgument("--suggest works only with Claude Code", hint=f"Name {_SUGGEST_CLIENT}, or omit --suggest.")
+    if arguments.suggest and not any(client.name == _CLIENT_WITH_SUGGESTIONS for client in clients):
+        raise BadArgument(
+            "--suggest works only with Claude Code", hint=f"Name {_CLIENT_WITH_SUGGESTIONS}, or omit --suggest."
+        )
     for client in clients if arguments.hooks and arguments.clients else ():
         if client.hooks is None and client.plugin is None:
             raise BadArgument(f"{client.title} has no hooks", hint="Omit --hooks to add only the server.")
 
 
-def _nothing_changed() -> int:
+def _report_nothing_changed() -> int:
     print("Nothing was changed.", file=sys.stderr)
     return 1
 
@@ -150,13 +154,13 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     from deltos.clients.install import agents_paragraph, has_agents_paragraph, rules, uninstall
 
     machine = this_machine()
-    clients = _chosen(arguments, machine, only_installed=True)
+    clients = _choose_clients(arguments, machine, only_installed=True)
     has_paragraph = has_agents_paragraph(Path.cwd())
     takes_paragraph = arguments.agents_md or (arguments.all and has_paragraph)
     if not clients and not takes_paragraph:
-        if not arguments.all:  # the user was asked and chose none
-            return _nothing_changed()
-        print(f"No client {_where(arguments)}has Deltos.", file=sys.stderr)
+        if not arguments.all:  # the user was asked and chose no client
+            return _report_nothing_changed()
+        print(f"No client {_project_suffix(arguments)}has Deltos.", file=sys.stderr)
         return 0
     plans: list[tuple[Client | None, list[Edit]]] = [
         (client, [*uninstall(client, machine), *rules(client, machine, remove=True)]) for client in clients
@@ -170,22 +174,22 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     return _apply_all(plans, arguments, nothing="does not have Deltos")
 
 
-def _where(arguments: argparse.Namespace) -> str:
+def _project_suffix(arguments: argparse.Namespace) -> str:
     return "in this folder " if arguments.project else ""
 
 
 def _print_project_files(arguments: argparse.Namespace, clients: list[Client], machine: Machine) -> None:
-    """Print a note for each client whose configuration in this folder keeps Deltos."""
+    """Print a note for each client whose configuration in this folder still contains Deltos."""
     from deltos.clients.install import presence
     from deltos.clients.table import in_folder
 
     for client in clients if not arguments.project else ():
-        if client.in_project and presence(in_folder(client, Path.cwd()), machine).has_server:
-            text = f"{client.in_project} in this folder still has Deltos"
+        if client.project_path and presence(in_folder(client, Path.cwd()), machine).has_server:
+            text = f"{client.project_path} in this folder still has Deltos"
             print(f"{text}. `deltos uninstall {client.name} --project` removes it.", file=sys.stderr)
 
 
-def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_installed: bool = False) -> list[Client]:
+def _choose_clients(arguments: argparse.Namespace, machine: Machine, *, only_installed: bool = False) -> list[Client]:
     """Return the named clients, all clients found, or the clients that the user picks."""
     from deltos.clients.install import presence
     from deltos.clients.table import CLIENTS, client_named, in_folder
@@ -197,7 +201,7 @@ def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_installed: 
         return [placed(client_named(name)) for name in arguments.clients]
     if arguments.agents_md and not arguments.all:
         return []
-    known = [client for client in CLIENTS if client.in_project or not arguments.project]
+    known = [client for client in CLIENTS if client.project_path or not arguments.project]
     if only_installed:  # includes clients that were uninstalled but left their configuration
         found = [client for client in known if presence(placed(client), machine).has_anything]
     else:
@@ -206,18 +210,18 @@ def _chosen(arguments: argparse.Namespace, machine: Machine, *, only_installed: 
 
 
 def is_client_present(client: Client, machine: Machine) -> bool:
-    """Whether the client was ever used on this machine, or can be started."""
+    """Whether the client has been used on this machine or can be started."""
     paths = [client.path(machine), *([client.hooks.path(machine)] if client.hooks else [])]
-    folders = {path.parent for path in paths} - {machine.home}  # the home folder says nothing about a client
+    folders = {path.parent for path in paths} - {machine.home}  # the home folder exists even without the client
     return paths[0].exists() or any(map(Path.is_dir, folders)) or any(map(shutil.which, client.programs))
 
 
 def _ask_for_clients(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
-    """Ask the user for some of the clients; raise BadArgument if there is no terminal."""
+    """Ask the user to choose clients; raise BadArgument if there is no terminal."""
     names = ", ".join(client.name for client in found)
     if arguments.json or not sys.stdin.isatty():
         hint = f"Found here: {names}. Name some, or use --all." if found else "See `deltos install --list`."
-        raise BadArgument("No client is given", hint=hint)
+        raise BadArgument("No client is named", hint=hint)
     if not found:
         raise NotFound(
             "No client was found on this machine", hint="`deltos install --list` lists all supported clients."
@@ -241,7 +245,7 @@ def _parse_client_names(answer: str, found: list[Client]) -> list[Client]:
 
 
 def _ask(question: str, out: TextIO) -> str:
-    """Ask the user and return the answer line; empty at the end of input and after Ctrl-C."""
+    """Ask the user a question and return the answer, which is empty at the end of input and after Ctrl-C."""
     try:
         print(question, end="", flush=True, file=out)
         return sys.stdin.readline()
@@ -261,7 +265,7 @@ def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
     """Return the absolute command that starts Deltos, because editors started from a desktop do not have the shell's
     PATH.
 
-    None if Deltos runs only from uv's cache, which uv may delete.
+    Return None if Deltos runs only from uv's cache, which uv may delete.
     """
     from deltos.clients.table import Launch
     from deltos.clients.uv import installed_tool, is_in_cache
@@ -278,19 +282,19 @@ def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
 
 def _this_command() -> Launch:
     from deltos.clients.table import Launch
-    from deltos.clients.uv import started_as
+    from deltos.clients.uv import stable_path
 
     script = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
     if script.exists():
-        return Launch(str(started_as(script)))
+        return Launch(str(stable_path(script)))
     from deltos.isolated.launch import find_module_command  # deferred: rarely needed
 
     program, *words = find_module_command()
     return Launch(program, tuple(words))
 
 
-def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
-    """Return the command to write: `deltos` for project files, which others use too, else a lasting absolute path."""
+def _choose_launch_command(arguments: argparse.Namespace, machine: Machine) -> Launch:
+    """Return the command to write: `deltos` in shared project files, otherwise a permanent absolute path."""
     from deltos.clients.table import Launch
     from deltos.clients.uv import install_tool, own_origin, requirement
 
@@ -314,7 +318,7 @@ def _launch(arguments: argparse.Namespace, machine: Machine) -> Launch:
 
 
 def _confirm(question: str, out: TextIO) -> bool:
-    """Whether the user agrees; false without a terminal."""
+    """Ask a yes-or-no question and return whether the user agrees; false if there is no terminal."""
     if not sys.stdin.isatty():
         return False
     answer = _ask(question, out)
@@ -322,24 +326,26 @@ def _confirm(question: str, out: TextIO) -> bool:
 
 
 def _apply_all(plans: list[tuple[Client | None, list[Edit]]], arguments: argparse.Namespace, *, nothing: str) -> int:
-    """Write all edits, or none if a client's file cannot be edited or the user does not agree."""
+    """Write all edits, or no edit if one of the files cannot be edited or the user does not agree."""
     if not _may_write([edit for _, edits in plans for edit in edits if edit.is_change], arguments):
-        return _nothing_changed()
+        return _report_nothing_changed()
     for client, edits in plans:
         title = client.title if client else str(Path.cwd() / "AGENTS.md")
         after = _next_steps(client, arguments) if client and "already" in nothing else ""
-        _apply(client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}.")
+        _apply_edits(
+            client.name if client else "AGENTS.md", edits, arguments, after=after, nothing=f"{title} {nothing}."
+        )
     return 0
 
 
 def _next_steps(client: Client, arguments: argparse.Namespace) -> str:
-    """Return what the user has to do next; about hooks only if they were added."""
-    hook_steps = client.hooks.afterwards if client.hooks and not arguments.no_hooks else ""
-    return f"{client.afterwards} {hook_steps}".rstrip()
+    """Return the steps that remain for the user; hooks are mentioned only if they were added."""
+    hook_steps = client.hooks.next_step if client.hooks and not arguments.no_hooks else ""
+    return f"{client.next_step} {hook_steps}".rstrip()
 
 
 def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
-    """Show edits of files that instruct a model, and return whether the user agrees."""
+    """Show edits to files that instruct a model, and return whether the user agrees."""
     asked = arguments.rules or arguments.agents_md or getattr(arguments, "suggest", False)
     if not asked or not changing or arguments.json or arguments.dry_run:
         return True
@@ -348,7 +354,7 @@ def _may_write(changing: list[Edit], arguments: argparse.Namespace) -> bool:
     return arguments.yes or not sys.stdin.isatty() or _confirm("Write these changes? [Y/n] ", sys.stdout)
 
 
-def _apply(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
+def _apply_edits(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after: str, nothing: str) -> None:
     from deltos.clients.config_files import backups_of
     from deltos.clients.install import write
 
@@ -366,7 +372,7 @@ def _apply(name: str, edits: list[Edit], arguments: argparse.Namespace, *, after
         print(f"backup:  {backup}")
     for edit in changing if not arguments.dry_run else ():
         for backup in backups_of(edit.path) if edit.is_unchanged else ():
-            print(f"kept:    {backup} (an earlier version of the file with settings that were removed since)")
+            print(f"kept:    {backup} (an earlier version of the file, with settings that have since been removed)")
     if changing and after and not arguments.dry_run:
         print(after)
 
@@ -381,13 +387,13 @@ def _as_data(name: str, changing: list[Edit], backups: list[Path], *, dry_run: b
     }
 
 
-def _list(machine: Machine, *, as_json: bool) -> int:
+def _list_clients(machine: Machine, *, as_json: bool) -> int:
     from deltos.clients.install import presence
     from deltos.clients.table import CLIENTS
 
     rows = []
     for client in CLIENTS:
-        state, path = _state(client, presence(client, machine)), str(client.path(machine))
+        state, path = _installation_state(client, presence(client, machine)), str(client.path(machine))
         rows.append((client.name, state, path))
         if as_json:
             print_json({"client": client.name, "title": client.title, "path": path, "state": state})
@@ -397,7 +403,7 @@ def _list(machine: Machine, *, as_json: bool) -> int:
     return 0
 
 
-def _state(client: Client, found: Presence) -> str:
+def _installation_state(client: Client, found: Presence) -> str:
     if found.trouble:
         return "unreadable"
     if not found.has_file:

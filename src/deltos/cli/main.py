@@ -1,4 +1,4 @@
-"""The `deltos` command: dispatches fast commands first, parses the others, and converts errors to exit codes."""
+"""The `deltos` command: dispatch fast commands first, parse the others, and convert errors to exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 
-# Module of each command; only this module is imported.
+# The module of each command. Only the module of the given command is imported.
 _COMMANDS = {
     "index": "index",
     "search": "search",
@@ -41,7 +41,7 @@ _COMMANDS = {
     "completion": "completion",
 }
 
-# Commands that may index, for the message after Ctrl-C.
+# Commands that may index files; used for the message after Ctrl-C.
 _INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph"})
 
 _EPILOG = """\
@@ -59,19 +59,19 @@ Data is stored in your platform's data folder; set DELTOS_HOME to change it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 success, 1 failed or nothing found, 2 wrong usage."""
+    """Run one command and return its exit code: 0 for success, 1 for failure or no result, 2 for wrong usage."""
     if argv is None and sys.argv[1:2] == ["hook"]:
         from deltos.cli.hook import run
 
         run(sys.argv[2:])
-    # Must be set before numpy is imported. Matrices are small, and background embedding should use one core.
+    # This must be set before numpy is imported. Matrices are small, and background embedding should use one core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from deltos.cli.terminal import sanitized_output
 
         with sanitized_output():
             return _flush_output(_dispatch(list(sys.argv[1:] if argv is None else argv)))
-    except SystemExit as ending:  # argparse, after help or an error
+    except SystemExit as ending:  # argparse exits after help or an error
         raise SystemExit(_flush_output(ending.code)) from None
     except KeyboardInterrupt:
         return _report_interrupted(list(sys.argv[1:] if argv is None else argv))
@@ -80,24 +80,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     words = _normalize(words)
     if words[:1] == ["mcp"]:
-        from deltos.server.startup import main as serve  # deferred, as all imports here, for a fast start
+        from deltos.server.startup import main as serve  # deferred, like all imports here, for a fast start
 
         return serve(words[1:])
     if words[:1] == ["hook"]:
         from deltos.cli.hook import main as hook
 
         return hook(words[1:])
-    return _run(words)
+    return _parse_and_run(words)
 
 
 def _normalize(words: list[str]) -> list[str]:
-    """Convert `help X` and an empty command line to the form with `--help`."""
+    """Convert `help X` and an empty command line to arguments with `--help`."""
     if words[:1] == ["help"]:
         return [*(word for word in words if word != "help"), "--help"]
     return words or ["--help"]
 
 
-def _run(words: list[str]) -> int:
+def _parse_and_run(words: list[str]) -> int:
     import errno
 
     from deltos.errors import Cancelled, DeltosError
@@ -108,7 +108,7 @@ def _run(words: list[str]) -> int:
     except Cancelled:
         return _report_interrupted(words)
     except DeltosError as exc:
-        _print_error(_for_shell(exc))
+        _print_error(_message_for_shell(exc))
         return _exit_code_of(exc)
     except UnicodeError as exc:
         _print_error(f"An argument or input is not valid Unicode ({exc})")
@@ -120,14 +120,14 @@ def _run(words: list[str]) -> int:
             errno.EIO,
             errno.EFBIG,
         ):  # writing to stdout failed
-            return _report_unwritten(exc)
+            return _report_write_error(exc)
         _print_error(f"{exc.strerror or exc}{f': {exc.filename}' if exc.filename else ''}")
         return EXIT_FAILED
     return code
 
 
 def _exit_code_of(exc: DeltosError) -> int:
-    """Return the exit code of an error: 2 for invalid arguments, 1 for other errors, including something not found."""
+    """Return the exit code of an error: 2 for invalid arguments, 1 for other errors, including missing items."""
     from deltos.errors import BadRequest, NoSuchFolder, NotFound
 
     if isinstance(exc, NotFound) and not isinstance(exc, NoSuchFolder):
@@ -135,8 +135,8 @@ def _exit_code_of(exc: DeltosError) -> int:
     return EXIT_USAGE if isinstance(exc, BadRequest) else EXIT_FAILED
 
 
-def _for_shell(exc: DeltosError) -> str:
-    """Return the message of an error with shell commands instead of tool names in its hint."""
+def _message_for_shell(exc: DeltosError) -> str:
+    """Return an error message in whose hint tool names are replaced by shell commands."""
     from deltos.cli.command_names import replace_tool_names
     from deltos.errors import DeltosError
 
@@ -144,29 +144,29 @@ def _for_shell(exc: DeltosError) -> str:
 
 
 def _flush_output(code: int | str | None) -> int:
-    """Flush stdout and return the exit code, which is a failure if that is not possible."""
+    """Flush stdout and return `code`, or a failure code if the output cannot be written."""
     status = code if isinstance(code, int) else EXIT_FAILED if code else 0
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as exc:
-        return _report_unwritten(exc)
+        return _report_write_error(exc)
     return status
 
 
-def _report_unwritten(exc: OSError) -> int:
-    """Report an error of writing the output, except a closed pipe, as with `head`."""
+def _report_write_error(exc: OSError) -> int:
+    """Report that the output could not be written, unless its reader closed the pipe, as `head` does."""
     from deltos.cli.terminal import discard_output
 
     discard_output()
-    if isinstance(exc, BrokenPipeError):  # the reader closed the pipe, which is no failure
+    if isinstance(exc, BrokenPipeError):  # the reader closed the pipe, which is not a failure
         return 0
     _print_error(f"Cannot write the output ({exc.strerror or exc})")
     return EXIT_FAILED
 
 
 def _report_interrupted(words: list[str]) -> int:
-    """Report that Ctrl-C ended the command, and ignore further ones."""
+    """Report that Ctrl-C ended the command, and ignore further Ctrl-C."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -180,15 +180,15 @@ def _report_interrupted(words: list[str]) -> int:
 def _print_error(text: str, start: str = "Error: ") -> None:
     try:
         print(f"{start}{text}", file=sys.stderr, flush=True)
-    except OSError:  # standard error cannot be written either; only the exit code is left
+    except OSError:  # stderr cannot be written either; only the exit code can report the error
         sys.stderr = None
 
 
-_parsers: dict[str, CommandParser] = {}  # argparse looks up translations for every argument, so cache the parsers
+_parsers: dict[str, CommandParser] = {}  # cached, because argparse looks up translations for every argument
 
 
 def parser(command: str = "") -> CommandParser:
-    """Return the parser of `command`, or of all commands if there is no such command."""
+    """Return the parser of `command`, or the parser of all commands if `command` is unknown."""
     module = _COMMANDS.get(command, "")
     if module not in _parsers:
         _parsers[module] = _build_parser([module] if module else list(dict.fromkeys(_COMMANDS.values())))

@@ -1,4 +1,4 @@
-"""`deltos memory …`: adds, searches, shows, edits, exports, imports and checks observations."""
+"""`deltos memory …`: add, search, show, edit, export, import and check observations."""
 
 from __future__ import annotations
 
@@ -74,24 +74,24 @@ if TYPE_CHECKING:
 
 MAX_RESULTS = 20
 MAX_LISTED_OBSERVATIONS = 20
-_SINCE_LAST = "last"
-MAX_DAYS = 100_000  # 274 years, to stay within SQLite's integers
-MAX_TOKENS = 25_000  # the hard limit of an answer, because users of a terminal can scroll
+_SINCE_LAST_EXPORT = "last"
+MAX_DAYS = 100_000  # 274 years; keeps times within SQLite's integer range
+MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `memory` and its verbs."""
+    """Add the `memory` command and its verbs."""
     verbs = add_group(subparsers, "memory", "manage observations that are kept between sessions")
     _add_writing_verbs(verbs)
     _add_reading_verbs(verbs)
-    _add_keeping_verbs(verbs)
+    _add_maintenance_verbs(verbs)
 
 
 def _add_writing_verbs(verbs: Subparsers) -> None:
-    add = _verb(verbs, "add", _add, "add an observation")
+    add = _add_verb_with_project(verbs, "add", _add, "add an observation")
     add.add_argument("text", help="text of the observation; - reads standard input")
     add.add_argument(
-        "--kind", default="", choices=(*KINDS, *CAPTURED_KINDS), help="kind; default: classified by the text"
+        "--kind", default="", choices=(*KINDS, *CAPTURED_KINDS), help="kind; default: inferred from the text"
     )
     add.add_argument("--source", default="", help="origin of the observation")
     add.add_argument("--file", action="append", default=[], dest="files", help="related file; may be repeated")
@@ -102,21 +102,25 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
         ("pin", _pin, "show observations first when a session starts"),
         ("unpin", _unpin, "undo `pin`"),
     ):
-        _verb(verbs, name, run, what).add_argument("ids", nargs="+", metavar="ID", help="ids of observations")
-    forget = _verb(verbs, "forget", _forget, "hide observations by id, or all that match the options")
-    forget.add_argument("ids", nargs="*", metavar="ID", help="ids of observations; default: selected by the options")
+        _add_verb_with_project(verbs, name, run, what).add_argument(
+            "ids", nargs="+", metavar="ID", help="observation ids"
+        )
+    forget = _add_verb_with_project(verbs, "forget", _forget, "hide observations by id, or all that match the options")
+    forget.add_argument("ids", nargs="*", metavar="ID", help="observation ids; default: selected by the options")
     forget.add_argument("--query", default="", help="only results of a search for this text")
-    forget.add_argument("--session-id", default="", help="only observations of this session")
+    forget.add_argument("--session-id", default="", help="only observations from this session")
     forget.add_argument("--kind", default="", choices=("", *KINDS, *CAPTURED_KINDS), help="only this kind")
     forget.add_argument(
         "--since", default="", metavar="DATE", help="only those created at or after this ISO date or time"
     )
     forget.add_argument("--until", default="", metavar="DATE", help="only those created before this ISO date or time")
     forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    supersede = _verb(verbs, "supersede", _supersede, "replace an older observation by a newer one in answers")
+    supersede = _add_verb_with_project(
+        verbs, "supersede", _supersede, "replace an older observation with a newer one in answers"
+    )
     supersede.add_argument("older", metavar="OLDER_ID", help="id of the observation to replace")
     supersede.add_argument("newer", metavar="NEWER_ID", help="id of the observation that replaces it")
-    purge = _verb(verbs, "purge", _purge, "delete forgotten observations permanently", default="all")
+    purge = _add_verb_with_project(verbs, "purge", _purge, "delete forgotten observations permanently", default="all")
     purge.add_argument(
         "--older-than-days",
         type=integer_range(0, MAX_DAYS),
@@ -126,7 +130,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
 
 
 def _add_reading_verbs(verbs: Subparsers) -> None:
-    search = _verb(verbs, "search", _search, "search observations")
+    search = _add_verb_with_project(verbs, "search", _search, "search observations")
     add_query(search)
     add_limit(search, maximum=MAX_RESULTS)
     search.add_argument("--kind", default="", metavar="LIST", help="only observations of these kinds; comma-separated")
@@ -138,13 +142,15 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
     search.add_argument(
         "--batch", metavar="FILE", help='read {"id", "query"} JSON lines from FILE; - for standard input'
     )
-    show = _verb(verbs, "show", _show, "show observations in full")
-    show.add_argument("ids", nargs="+", metavar="ID", help="ids of observations")
-    timeline = _verb(verbs, "timeline", _timeline, "list observations before and after an observation or a time")
+    show = _add_verb_with_project(verbs, "show", _show, "show observations in full")
+    show.add_argument("ids", nargs="+", metavar="ID", help="observation ids")
+    timeline = _add_verb_with_project(
+        verbs, "timeline", _timeline, "list observations before and after an observation or a time"
+    )
     timeline.add_argument(
         "around", nargs="?", default="", help="id, day (today, yesterday, 2025-05-07) or ISO time; default: now"
     )
-    timeline.add_argument("--session-id", default="", help="list all observations of this session")
+    timeline.add_argument("--session-id", default="", help="list all observations from this session")
     timeline.add_argument(
         "--before", type=integer_range(0, 50), default=5, help="number of earlier observations, 0 to 50; default: 5"
     )
@@ -153,7 +159,7 @@ def _add_reading_verbs(verbs: Subparsers) -> None:
     )
 
 
-def _add_keeping_verbs(verbs: Subparsers) -> None:
+def _add_maintenance_verbs(verbs: Subparsers) -> None:
     out = add_verb(verbs, "export", _export, "export all or changed observations as JSON Lines")
     out.add_argument("file", nargs="?", default="-", help="output file; default: standard output")
     out.add_argument(
@@ -163,7 +169,9 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
         help="only observations created or changed since a date, since an observation, or since the last export with"
         " `--since last` to the same folder",
     )
-    _verb(verbs, "import", _import, "import JSON Lines, or the data of other memory tools").add_argument(
+    _add_verb_with_project(
+        verbs, "import", _import, "import JSON Lines, or the data of other memory tools"
+    ).add_argument(
         "files",
         nargs="+",
         metavar="FILE",
@@ -172,14 +180,14 @@ def _add_keeping_verbs(verbs: Subparsers) -> None:
     )
     add_verb(verbs, "stats", _stats, "show the number and size of observations")
     add_verb(verbs, "check", _check, "check the memory file and repair damage")
-    _verb(verbs, "off", _off, "disable the memory hooks in a project")
-    _verb(verbs, "on", _on, "enable the memory hooks in a project")
+    _add_verb_with_project(verbs, "off", _off, "disable the memory hooks in a project")
+    _add_verb_with_project(verbs, "on", _on, "enable the memory hooks in a project")
 
 
-def _verb(
+def _add_verb_with_project(
     verbs: Subparsers, name: str, run: Run, what: str, *, default: str = "this folder's"
 ) -> argparse.ArgumentParser:
-    """Add a verb with the option `--project`."""
+    """Add a verb that has the option `--project`."""
     verb = add_verb(verbs, name, run, what)
     verb.add_argument(
         "--project",
@@ -193,10 +201,10 @@ def _verb(
 
 
 def _add(args: argparse.Namespace) -> int:
-    project = _project()
+    project = _current_project()
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.text == "-" else args.text
     with _open_memory() as memory:
-        project_id = _named_project(args, memory, project) or project.project_id
+        project_id = _named_project_id(args, memory, project) or project.project_id
         root = project.root if project_id == project.project_id else None
         origin = ObservationOrigin(project_id, root, args.session_id, "cli")
         done = memory.remember(Draft(text, args.kind, args.source, tuple(args.files)), origin)
@@ -223,14 +231,14 @@ def _search(args: argparse.Namespace) -> int:
 def _answer_batch(ask: Callable[[str, str], MemoryResults], source: str, project_id: str) -> int:
     for item in batch_queries(source):
         hits = ask(item.query, project_id).hits if item.query.strip() else ()
-        print_json({"id": item.id, "results": [_result(hit, score) for hit, score in _with_scores(hits)]})
+        print_json({"id": item.id, "results": [_result_json(hit, score) for hit, score in _with_scores(hits)]})
     return 0
 
 
 def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> None:
     if as_json_lines:
         for hit, score in _with_scores(found.hits):
-            print_json(_result(hit, score))
+            print_json(_result_json(hit, score))
         return
     for hit, score in _with_scores(found.hits):
         print(
@@ -246,7 +254,7 @@ def _print_found(query: str, found: MemoryResults, *, as_json_lines: bool) -> No
 
 def _show(args: argparse.Namespace) -> int:
     with _open_memory() as memory:
-        project = memory.with_stored_identity(_project())
+        project = memory.with_stored_identity(_current_project())
         lookup = memory.look_up(args.ids, _project_id(args, memory))
         if not lookup.found:
             raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
@@ -261,7 +269,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _timeline(args: argparse.Namespace) -> int:
     with _open_memory() as memory:
-        project = memory.with_stored_identity(_project())
+        project = memory.with_stored_identity(_current_project())
         middle, timeline = _timeline_rows(memory, args, _project_id(args, memory))
         rows = timeline.rows
         changed = memory.changed_places(rows, {project.project_id: project.root})
@@ -275,7 +283,7 @@ def _timeline(args: argparse.Namespace) -> int:
             )
         )
     else:
-        print("No observations there.")
+        print("There are no observations in this part of the timeline.")
     return 0 if rows else 1
 
 
@@ -310,11 +318,11 @@ def _forget(args: argparse.Namespace) -> int:
             raise NotFound(
                 "No observation matches", hint="`deltos memory search` and `deltos memory timeline` list observations."
             )
-        if not (args.yes or _confirm(rows)):
+        if not (args.yes or _confirm_forgetting(rows)):
             print("Nothing was forgotten. Use --yes to forget without confirmation.", file=sys.stderr)
             return 1
         lookup = memory.forget([row.id for row in rows], project_id=project_id)
-    _report(args, _ids_json(lookup), replace_tool_names_in_note(forget_summary(lookup, restored=False)))
+    _print_result(args, _ids_json(lookup), replace_tool_names_in_note(forget_summary(lookup, restored=False)))
     return 0
 
 
@@ -326,8 +334,8 @@ def _parse_moment(text: str, option: str) -> int | None:
     return moment
 
 
-def _confirm(rows: Sequence[Observation]) -> bool:
-    """List the observations and return whether the user agrees."""
+def _confirm_forgetting(rows: Sequence[Observation]) -> bool:
+    """List the observations to forget and return whether the user agrees."""
     for row in rows[:MAX_LISTED_OBSERVATIONS]:
         print(
             f"{format_id(row.id)} {day(row.created_at)} {row.kind}: {title_of(row.text, characters=90)}",
@@ -346,7 +354,7 @@ def _restore(args: argparse.Namespace) -> int:
 def _forget_ids(args: argparse.Namespace, *, restore: bool) -> int:
     with _open_memory() as memory:
         lookup = _require_found(args, memory.forget(args.ids, restore=restore, project_id=_project_id(args, memory)))
-    _report(args, _ids_json(lookup), replace_tool_names_in_note(forget_summary(lookup, restored=restore)))
+    _print_result(args, _ids_json(lookup), replace_tool_names_in_note(forget_summary(lookup, restored=restore)))
     return 0
 
 
@@ -367,12 +375,12 @@ def _pin_ids(args: argparse.Namespace, *, unpin: bool) -> int:
             lookup = _require_found(args, memory.pin_visible(args.ids, project_id=project_id))
     done = ", ".join(format_id(row.id) for row in lookup.found)
     unknown = f". Unknown: {', '.join(lookup.unknown)}" if lookup.unknown else ""
-    _report(args, _ids_json(lookup), f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")
+    _print_result(args, _ids_json(lookup), f"{'Unpinned' if unpin else 'Pinned'} {done}{unknown}")
     return 0
 
 
 def _require_found(args: argparse.Namespace, lookup: ObservationLookup) -> ObservationLookup:
-    """Return `lookup`, or raise NotFound if none of the given ids exists."""
+    """Return `lookup` unchanged; raise NotFound if none of the given ids exists."""
     if not lookup.found:
         raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
     return lookup
@@ -387,14 +395,14 @@ def _project_id(args: argparse.Namespace, memory: Memory) -> str:
     return (
         memory.expect_project(args.project_id)
         if args.project_id
-        else memory.with_stored_identity(_project()).project_id
+        else memory.with_stored_identity(_current_project()).project_id
     )
 
 
-def _named_project(args: argparse.Namespace, memory: Memory, here: Project) -> str:
-    """Return the id of the named project, or an empty text if none was named.
+def _named_project_id(args: argparse.Namespace, memory: Memory, here: Project) -> str:
+    """Return the id of the project given with `--project`, or an empty string if none or the current one is given.
 
-    Only `--new-project` allows a project that has no memory yet.
+    A project that has no memory yet is accepted only with `--new-project`.
     """
     if not args.project_id or args.project_id == here.project_id:
         return ""
@@ -408,31 +416,35 @@ def _supersede(args: argparse.Namespace) -> int:
         project_id = _project_id(args, memory)
         older, newer = memory.supersede(args.older, args.newer, project_id=project_id)
     text = f"{format_id(newer.id)} supersedes {format_id(older.id)}, which stays in the timeline"
-    _report(args, {"older": older.id, "newer": newer.id}, text)
+    _print_result(args, {"older": older.id, "newer": newer.id}, text)
     return 0
 
 
 def _off(args: argparse.Namespace) -> int:
-    return _switch(args, off=True)
+    return _switch_memory(args, off=True)
 
 
 def _on(args: argparse.Namespace) -> int:
-    return _switch(args, off=False)
+    return _switch_memory(args, off=False)
 
 
-def _switch(args: argparse.Namespace, *, off: bool) -> int:
+def _switch_memory(args: argparse.Namespace, *, off: bool) -> int:
     home = data_folder(os.environ)
     project = _switched_project(args.project_id)
     make_private_folder(home)
     write_private(home / OFF_FILE, off_file_content(off_projects(home), [*project.ids, *project.folders], off=off))
-    text = "Hooks record and show nothing there. Existing observations stay." if off else "Hooks record and show again."
+    text = (
+        "Hooks no longer record or show anything there. Existing observations are kept."
+        if off
+        else "Hooks record and show observations again."
+    )
     text = f"Memory is {'off' if off else 'on'} for {project.name}. {text}"
-    _report(args, {"projects": list(project.ids), "off": off}, text)
+    _print_result(args, {"projects": list(project.ids), "off": off}, text)
     return 0
 
 
 class _SwitchedProject(NamedTuple):
-    """A project to switch memory off or on for: its name, and the ids and folders by which hooks may identify it."""
+    """A project whose memory is switched off or on, with its name, and the ids and folders that hooks may use."""
 
     name: str
     ids: tuple[str, ...]
@@ -440,14 +452,14 @@ class _SwitchedProject(NamedTuple):
 
 
 def _switched_project(word: str) -> _SwitchedProject:
-    """Return the project in the named or current folder, else the project that memory knows by that name."""
+    """Return the project in the given or current folder, or the project that has the given name in memory."""
     folder = given_path(word) if word else Path.cwd()
     if word and not folder.is_dir():
         with _open_memory() as memory:
             project_id = memory.expect_project(word)
             folders = (row.root for row in memory.store.projects() if row.project_id == project_id and row.root)
             return _SwitchedProject(memory.project_names().get(project_id, word), (project_id,), tuple(folders))
-    # Hooks do not run git, so they may identify the project by another id.
+    # Hooks do not run git, so they may identify the project by a different id.
     root = project_root(folder.resolve())
     found = [identify(each, may_start_git=git).project_id for each in (root, folder) for git in (True, False)]
     return _SwitchedProject(root.name, tuple(dict.fromkeys(found)), (str(root),))
@@ -461,7 +473,7 @@ def _purge(args: argparse.Namespace) -> int:
         if purged.removed and app.calls is not None and not app.calls.forget_arguments():
             purged = purged._replace(is_traceless=False)
     data = {"purged": purged.removed, "is_traceless": purged.is_traceless, "copies": list(purged.copies)}
-    _report(args, data, purged_text(purged))
+    _print_result(args, data, purged_text(purged))
     return 0
 
 
@@ -475,26 +487,28 @@ def _export(args: argparse.Namespace) -> int:
             count = -1
         else:
             count = _write_lines(Path(args.file), lines, keeps_empty=not args.since)
-        if args.since == _SINCE_LAST:
+        if args.since == _SINCE_LAST_EXPORT:
             with memory.store.writing() as writer:
                 writer.note_exported(_export_target(args.file), upto)
     if count >= 0:
         text = (
-            f"Wrote {counted(count, 'line')} to {args.file}." if count or not args.since else "Nothing changed since."
+            f"Wrote {counted(count, 'line')} to {args.file}."
+            if count or not args.since
+            else "Nothing has changed since then."
         )
-        _report(args, {"lines": count, "file": args.file}, text)
+        _print_result(args, {"lines": count, "file": args.file}, text)
     return 0
 
 
 def _exported_lines(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
-    """Return the lines that `--since` selects: since a date, an observation or the last export, or all."""
+    """Return the export lines selected by `--since`: since a date, an observation or the last export; default: all."""
     if not args.since:
         return export(memory)
-    if args.since == _SINCE_LAST:
+    if args.since == _SINCE_LAST_EXPORT:
         return export_changes(memory, after=memory.store.exported(_export_target(args.file)))
     if (moment := parse_iso(args.since)) is not None:
         return export_changes(memory, since=moment)
-    with memory.store.writing() as writer:  # also finds forgotten observations
+    with memory.store.writing() as writer:  # the writer also finds forgotten observations
         rows = [row for one in possible_ids(args.since) for row in writer.with_id(one)]
     if not rows:
         raise BadArgument(
@@ -504,13 +518,13 @@ def _exported_lines(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
 
 
 def _export_target(file: str) -> bytes:
-    """Return the key under which the last export is stored: a digest of its folder."""
+    """Return the key under which the last export to a folder is recorded: a digest of the folder."""
     folder = "-" if file == "-" else str(Path(file).absolute().parent)
     return sha256(os.fsencode(folder)).digest()[:16]
 
 
 def _write_lines(target: Path, lines: Iterator[str], *, keeps_empty: bool) -> int:
-    """Write lines atomically and return their number. An empty file is only written if `keeps_empty`."""
+    """Write lines atomically and return their number; write an empty file only if `keeps_empty` is set."""
     whole = (
         target.with_name(f".{target.name}.part-{os.getpid()}") if target.is_file() or not target.exists() else target
     )
@@ -534,15 +548,15 @@ def _import(args: argparse.Namespace) -> int:
     done = ImportReport()
     with _open_memory() as memory:
         named = args.project_id and (memory.find_project(args.project_id) or args.project_id)
-        project_id = named or _project().project_id
+        project_id = named or _current_project().project_id
         for file in args.files:
             if file == "-":
-                import_lines(memory, _lines(file), project_id=project_id, report=done)
+                import_lines(memory, _read_lines(file), project_id=project_id, report=done)
                 continue
             import_path(
                 memory,
                 given_path(file),
-                lines=_lines(file),
+                lines=_read_lines(file),
                 project_id=project_id,
                 overrides_project=bool(args.project_id),
                 open_tables=open_foreign_tables,
@@ -555,7 +569,9 @@ def _import(args: argparse.Namespace) -> int:
         **({"purged": done.purged} if done.purged else {}),
         "failed": done.failed,
     }
-    _report(args, {**counts, "problems": done.problems}, ", ".join(f"{count} {name}" for name, count in counts.items()))
+    _print_result(
+        args, {**counts, "problems": done.problems}, ", ".join(f"{count} {name}" for name, count in counts.items())
+    )
     if not args.json:
         for problem in done.problems:
             print(problem, file=sys.stderr)
@@ -580,7 +596,7 @@ def _stats(args: argparse.Namespace) -> int:
         "text_characters": counts.text_characters,
         "file_bytes": size_bytes,
     }
-    _report(args, facts, "\n".join(f"{name.replace('_', ' ')}: {value:,}" for name, value in facts.items()))
+    _print_result(args, facts, "\n".join(f"{name.replace('_', ' ')}: {value:,}" for name, value in facts.items()))
     return 0
 
 
@@ -595,19 +611,19 @@ def _check(args: argparse.Namespace) -> int:
         "set_aside": [copy.name for copy in done.set_aside],
         "unreadable": [copy.name for copy in done.unreadable],
     }
-    _report(args, facts, checked_text(done))
+    _print_result(args, facts, checked_text(done))
     return 1 if done.unreadable else 0
 
 
 def _with_scores(hits: Sequence[MemoryHit]) -> list[tuple[MemoryHit, float]]:
-    """Return hits with scores that never increase.
+    """Return hits with scores that never increase from one hit to the next.
 
-    The order also depends on neighbours and kinds, so a later hit can have a higher confidence; its score is lowered.
+    The order also depends on neighbours and kinds, so a later hit can have a higher confidence. Its score is lowered.
     """
     return list(zip(hits, accumulate((hit.confidence for hit in hits), min), strict=True))
 
 
-def _result(hit: MemoryHit, score: float) -> dict[str, Any]:
+def _result_json(hit: MemoryHit, score: float) -> dict[str, Any]:
     row = hit.observation
     return {
         "id": row.id,
@@ -619,15 +635,15 @@ def _result(hit: MemoryHit, score: float) -> dict[str, Any]:
     }
 
 
-def _report(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
+def _print_result(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
     if args.json:
         print_json(facts)
     else:
         print(text)
 
 
-def _lines(file: str) -> Iterator[str]:
-    """Yield the lines of a file, or of standard input for `-`; invalid UTF-8 is replaced."""
+def _read_lines(file: str) -> Iterator[str]:
+    """Yield the lines of a file, or of standard input for `-`, replacing invalid UTF-8."""
     try:
         with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
             for line in stream:
@@ -636,7 +652,7 @@ def _lines(file: str) -> Iterator[str]:
         raise SourceError(f"Cannot read {file} ({exc.strerror})", hint="Give the path of a readable file.") from exc
 
 
-def _project() -> Project:
+def _current_project() -> Project:
     return identify(Path.cwd())
 
 

@@ -1,4 +1,4 @@
-"""Progress bar with speed and remaining time, on standard error. Prints nothing if standard error is not a terminal."""
+"""Progress bar with speed and remaining time on stderr. Prints nothing if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _REDRAW_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Implements `progress.Progress` on standard error.
+    """Implementation of `progress.Progress` that draws on stderr.
 
-    Python loses a Ctrl-C during a destructor, so the bar remembers it and the work stops at its next step.
+    Python discards a Ctrl-C during a destructor, so the bar records it and the work stops at the next step.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Resolves project names on the command line."""
+"""Resolution of project names given on the command line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def find_indexes(word: str, indexes: Sequence[KnownIndex], here: Path) -> list[KnownIndex]:
-    """Return the indexes that `word` names: a name from `deltos status`, a folder, a folder name or an id."""
+    """Return the indexes selected by `word`: a name from `deltos status`, a folder, a folder name or an id."""
     names = shortest_names(index.root for index in indexes)
     try:
         folder = (here / word).resolve()
-    except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, or a NUL
+    except (OSError, RuntimeError, ValueError):  # the path is too long, or contains a symlink loop or a NUL byte
         folder = None
     meanings = (
         lambda index: names[index.root] == word,

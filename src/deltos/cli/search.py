@@ -33,11 +33,11 @@ MAX_RESULTS = 20
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `search` and `fetch`."""
+    """Add the commands `search` and `fetch`."""
     search = add_verb(subparsers, "search", _search, "search code, documentation, APIs, commits and memory at once")
     add_query(search, "question, name, or METHOD /path")
     add_limit(search, maximum=MAX_RESULTS)
-    search.add_argument("--scope", default="", metavar="LIST", help=f"search only some of {','.join(TOOLSETS)}")
+    search.add_argument("--scope", default="", metavar="LIST", help=f"toolsets to search, some of {','.join(TOOLSETS)}")
     search.add_argument(
         "--project-id", default="", metavar="NAME", help="name or id of another indexed project; for memory also 'all'"
     )
@@ -61,15 +61,15 @@ def add_commands(subparsers: Subparsers) -> None:
 def _search(arguments: argparse.Namespace) -> int:
     is_filtered = arguments.kind or arguments.since or arguments.until or arguments.tag
     if not arguments.query and not arguments.batch and not is_filtered:
-        raise BadArgument("There is no query", hint='Try: deltos search "how do I configure logging"')
+        raise BadArgument("No query is given", hint='Try: deltos search "how do I configure logging"')
     with open_app() as app:
         if arguments.batch:
             _answer_batch(app, arguments)
             return 0
-        return _answer_one(app, arguments)
+        return _print_answer(app, arguments)
 
 
-def _answer_one(app: App, arguments: argparse.Namespace) -> int:
+def _print_answer(app: App, arguments: argparse.Namespace) -> int:
     answer = _answer(app, arguments.query, arguments)
     results = answer[1]["results"]
     notes = _notes(answer[1])
@@ -103,19 +103,19 @@ def _answer_batch(app: App, arguments: argparse.Namespace) -> None:
 
 
 def _notes(answer: JsonObject) -> list[str]:
-    """Return the notes of an answer; an answer without results has only one."""
+    """Return the notes of an answer; an answer without results consists of one note."""
     only = answer["note"] if not answer["results"] and "note" in answer else None
     return [replace_tool_names_in_note(note) for note in ([only] if only else answer.get("notes", ()))]
 
 
 def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, JsonObject]:
-    from deltos.federation.filters import parse_filters  # deferred, as below: not needed for `--help`
+    from deltos.federation.filters import parse_filters  # deferred, like the imports below: not needed for `--help`
     from deltos.federation.model import SearchRequest
     from deltos.federation.render import search_answer
 
     bar = ProgressBar()
     folder = Path(arguments.project).absolute()
-    is_folder = folder.is_dir()  # otherwise --project contains names of projects or workspaces
+    is_folder = folder.is_dir()  # otherwise, --project contains names of projects or workspaces
     request = SearchRequest(
         query,
         folder if is_folder else Path.cwd(),

@@ -1,4 +1,4 @@
-"""`deltos status`: lists the indexed projects."""
+"""`deltos status`: list the indexed projects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.project import KnownIndex
 
-UNFINISHED = "not finished; `deltos index` continues"
+UNFINISHED = "not finished; `deltos index` continues it"
 _COLUMNS = (
     Column("project", HIGHLIGHT),
     Column("files", is_number=True),
@@ -110,4 +110,4 @@ def _format_time(index: KnownIndex) -> str:
 def _missing_note(index: KnownIndex) -> str:
     if index.root.is_dir():
         return ""
-    return "  (folder is not on this machine)" if index.has_contents else "  (folder is gone)"
+    return "  (folder is not on this machine)" if index.has_contents else "  (folder not found)"

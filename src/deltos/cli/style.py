@@ -1,4 +1,4 @@
-"""Colours, tables and the progress line on interactive terminals, drawn by rich; plain text everywhere else."""
+"""Colours, tables and progress lines, drawn by rich on interactive terminals and as plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Column(NamedTuple):
 
 
 def is_interactive(stream: TextIO | None) -> bool:
-    """Whether the stream is a terminal that can draw."""
+    """Whether the stream is a terminal that supports cursor movement and colours."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain: Iterable[str]) -> None:
-    """Print the rows as a table on a terminal, else the lines of `plain`."""
+    """Print the rows as a table on a terminal; otherwise, print the lines of `plain`."""
     if not is_interactive(sys.stdout):
         for line in plain:
             print(line)
         return
-    from rich.table import Table  # deferred, as all of rich: only needed on a terminal
+    from rich.table import Table  # deferred, like all of rich: only needed on a terminal
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
@@ -57,7 +57,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain:
 
 
 def print_styled(*pieces: Styled, to_stderr: bool = False) -> None:
-    """Print several pieces of text as one line."""
+    """Print several styled texts as one line."""
     stream = sys.stderr if to_stderr else sys.stdout
     if not is_interactive(stream):
         print("".join(piece.text for piece in pieces), file=stream)
@@ -67,7 +67,7 @@ def print_styled(*pieces: Styled, to_stderr: bool = False) -> None:
 
 
 def print_answer(text: str, heads: Iterable[str]) -> None:
-    """Print an answer; lines that begin with one of `heads` are highlighted."""
+    """Print an answer, highlighting lines that begin with one of `heads`."""
     marks = tuple(heads)
     if not marks or not is_interactive(sys.stdout):
         print(text)
@@ -100,9 +100,7 @@ def _text(*pieces: Styled) -> Text:
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    raw = (
-        stream.inner if isinstance(stream, SanitizedStream) else stream
-    )  # callers have already escaped control characters
+    raw = stream.inner if isinstance(stream, SanitizedStream) else stream  # callers have escaped control characters
     return Console(
         file=raw,
         color_system=None if os.environ.get("NO_COLOR") else "auto",

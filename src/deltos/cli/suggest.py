@@ -1,6 +1,6 @@
-"""Suggests `search_code` to an agent that is about to grep for a symbol, once per session.
+"""Suggest `search_code` once per session to an agent that is about to grep for a symbol.
 
-Runs in a hook, so it imports little.
+This module runs in a hook, so it imports few modules.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from deltos.hook_settings import HookSettings
 
-_FOLDER = "suggested"
+_FOLDER_NAME = "suggested"
 MAX_SESSIONS = 200
 MAX_SYMBOL_CHARACTERS = 100
 MAX_COMMAND_CHARACTERS = 2_000
 _CONTEXT_OPTIONS = "ABCmf"
-# Search programs and their short options that take a value.
-_GREPS = {
+# Search programs, and the short options of each that take a value.
+_GREP_VALUE_OPTIONS = {
     "grep": f"{_CONTEXT_OPTIONS}dD",
     "egrep": f"{_CONTEXT_OPTIONS}dD",
     "git grep": f"{_CONTEXT_OPTIONS}O",
@@ -32,7 +32,7 @@ _GREPS = {
     "ag": f"{_CONTEXT_OPTIONS}GW",
     "ack": _CONTEXT_OPTIONS,
 }
-_LONG_OPTIONS = frozenset(
+_LONG_OPTIONS_WITH_VALUE = frozenset(
     "--context --after-context --before-context --max-count --file --include --exclude --exclude-dir --glob --iglob "
     "--type --type-not --threads --max-columns --max-depth --depth --ignore --ignore-dir --encoding --replace".split()
 )
@@ -43,34 +43,34 @@ _FILE_ENDINGS = frozenset(
 _FILE_ENDINGS |= frozenset("ts tsx txt xml yaml yml".split())
 _SUGGESTION = (
     'deltos knows this project: search_code({{"query": "{symbol}"}}) finds the definition with its code, and '
-    "find_references every use, resolved through imports and types. grep is fine for text that is no symbol."
+    "find_references every use, resolved through imports and types. Use grep for text that is not a symbol."
 )
 
 
 def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
-    """Return the hook output for Claude Code, or an empty text for no suggestion. `folder` is the agent's working
-    folder."""
+    """Return the hook output for Claude Code, or an empty string if there is no suggestion. `folder` is the agent's
+    working folder."""
     try:
         event = json.loads(raw)
     except (ValueError, RecursionError):
         return ""
     if not isinstance(event, dict):
         return ""
-    symbol = _symbol(event.get("tool_name"), event.get("tool_input"))
+    symbol = _searched_symbol(event.get("tool_name"), event.get("tool_input"))
     session = event.get("session_id")
     if not symbol or not isinstance(session, str) or _is_off(event.get("cwd"), settings, folder):
         return ""
-    if not _is_first(session, settings.home):
+    if not _record_first_suggestion(session, settings.home):
         return ""
     output = {"hookEventName": "PreToolUse", "additionalContext": _SUGGESTION.format(symbol=symbol)}
     return json.dumps({"hookSpecificOutput": output})
 
 
 def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
-    """Whether memory is off for the project; `named` is the folder in the event."""
+    """Whether memory is off for the project; `named` is the folder named in the event."""
     if not off_projects(settings.home):
         return False
-    from pathlib import Path  # deferred, as the rest: rarely needed
+    from pathlib import Path  # deferred, like the imports below: rarely needed
 
     from deltos.domains.memory.capture.hooks import is_folder, project_root
     from deltos.workspace.identity import identify
@@ -81,7 +81,7 @@ def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
     return settings.is_off(identify(root, may_start_git=False).project_id, root)
 
 
-def _symbol(tool: Any, given: Any) -> str:
+def _searched_symbol(tool: Any, given: Any) -> str:
     """Return the searched name if it looks like a symbol: `make_plan`, `makePlan`, `MakePlan`, `plan.make`."""
     if not isinstance(given, dict):
         return ""
@@ -89,33 +89,32 @@ def _symbol(tool: Any, given: Any) -> str:
     if tool == "Grep":
         pattern = given.get("pattern")
     elif tool == "Bash" and isinstance(command := given.get("command"), str):
-        pattern = _pattern(command)
+        pattern = _search_pattern(command)
     return pattern if isinstance(pattern, str) and _is_symbol(pattern) else ""
 
 
-def _pattern(command: str) -> str:
-    """Return the pattern of a command line that begins with a search program; empty for other commands."""
-    if not command.lstrip().startswith((*_GREPS,)):
+def _search_pattern(command: str) -> str:
+    """Return the pattern of a command line that begins with a search program, or an empty string."""
+    if not command.lstrip().startswith((*_GREP_VALUE_OPTIONS,)):
         return ""
     import shlex  # deferred: most commands are not searches
 
     try:
         words = shlex.split(command[:MAX_COMMAND_CHARACTERS])
-    except ValueError:  # an unclosed quote
+    except ValueError:  # the command has an unclosed quote
         return ""
     program, rest = (" ".join(words[:2]), words[2:]) if words[:1] == ["git"] else (words[0], words[1:])
-    return next(_patterns(rest, _GREPS[program]), "") if program in _GREPS else ""
+    return next(_possible_patterns(rest, _GREP_VALUE_OPTIONS[program]), "") if program in _GREP_VALUE_OPTIONS else ""
 
 
-def _patterns(words: Sequence[str], with_value: str) -> Iterator[str]:
-    """Yield the words that can be the pattern, most probable first: the value of `-e`, or the first positional
-    argument."""
+def _possible_patterns(words: Sequence[str], with_value: str) -> Iterator[str]:
+    """Yield the words that may be the pattern, in order: values of `-e` and positional arguments."""
     is_pattern = is_value = False
     for word in words:
         if is_pattern or not (is_value or word.startswith("-")):
             yield word
         is_pattern = not is_value and word in _PATTERN_OPTIONS
-        takes_next = word in _LONG_OPTIONS if word.startswith("--") else word[1:2] and word[-1] in with_value
+        takes_next = word in _LONG_OPTIONS_WITH_VALUE if word.startswith("--") else word[1:2] and word[-1] in with_value
         is_value = not is_value and word.startswith("-") and bool(takes_next)
 
 
@@ -132,9 +131,9 @@ def _is_symbol(word: str) -> bool:
     return "_" in word.strip("_") or "." in word or (inner != inner.lower() and inner != inner.upper())
 
 
-def _is_first(session: str, home: Path) -> bool:
-    """Whether this session has had no suggestion yet; records that it has one now."""
-    folder = home / _FOLDER
+def _record_first_suggestion(session: str, home: Path) -> bool:
+    """Whether this session has not seen a suggestion yet; record that it has now."""
+    folder = home / _FOLDER_NAME
     note = folder / sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
     if note.exists():
         return False

@@ -1,4 +1,4 @@
-"""`deltos token`: manages access tokens for HTTP servers."""
+"""`deltos token`: manage access tokens for HTTP servers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from deltos.cli.command import Subparsers
     from deltos.store.tokens import StoredToken, TokenRecords
 
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DEFAULT_LIFETIME = "90d"
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `token create`, `token list` and `token revoke`."""
+    """Add the command `token` with the verbs `create`, `list` and `revoke`."""
     verbs = add_group(subparsers, "token", "create, list and revoke tokens for `deltos mcp --http`")
     create = add_verb(verbs, "create", _create, "create a token; its text is shown once and not stored")
     create.add_argument("name", help="name of the user or program")
@@ -37,7 +37,7 @@ def add_commands(subparsers: Subparsers) -> None:
         "--scope",
         choices=SCOPES,
         default="read",
-        help="permissions; each scope includes the previous one; default: read",
+        help="permissions; each level includes the previous one; default: read",
     )
     create.add_argument(
         "--project", action="append", default=[], metavar="PATH", help="limit to this project; may be repeated"
@@ -99,7 +99,7 @@ def _revoke(arguments: argparse.Namespace) -> int:
 
 
 def _find_token(store: TokenRecords, id_or_name: str) -> StoredToken:
-    """Return the token that is not revoked with this id, or the only one with this name."""
+    """Return the unrevoked token that has this id, or the only unrevoked token that has this name."""
     found = [each for each in store.all() if each.revoked_at is None and id_or_name in (each.id, each.name)]
     if not found:
         raise NotFound(f"No valid token is called '{id_or_name}'", hint="See `deltos token list`.")
@@ -116,7 +116,7 @@ def lifetime_seconds(text: str) -> int | None:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text)
     if not match:
         raise BadArgument(f"Invalid value of --expires: {text}", hint="Give 30m, 12h, 90d, 4w or never.")
-    return int(match[1]) * _SECONDS[match[2]]
+    return int(match[1]) * _UNIT_SECONDS[match[2]]
 
 
 @contextmanager

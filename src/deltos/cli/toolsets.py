@@ -1,4 +1,4 @@
-"""`deltos toolsets`: shows or sets the toolsets that servers offer. Running servers apply the change."""
+"""`deltos toolsets`: show or set the toolsets that servers offer. Running servers apply the change."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `toolsets`."""
+    """Add the `toolsets` command."""
     verb = add_verb(subparsers, "toolsets", _toolsets, "show or choose the toolsets that servers offer")
     verb.add_argument("choice", nargs="?", metavar="LIST", help=f"'all', or some of {','.join(TOOLSETS)}")
 
 
 def _toolsets(arguments: argparse.Namespace) -> int:
-    home = Config.from_environment(toolsets=",".join(TOOLSETS)).home  # the file may be invalid, so do not read it
+    home = Config.from_environment(
+        toolsets=",".join(TOOLSETS)
+    ).home  # does not read the toolsets file, which may be invalid
     if arguments.choice:
         chosen = parse_toolsets("" if arguments.choice == "all" else arguments.choice)
         make_private_folder(home)

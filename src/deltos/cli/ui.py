@@ -1,4 +1,4 @@
-"""`deltos ui`: opens the web UI for indexes and memory."""
+"""`deltos ui`: open the web UI for indexes and memory."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MAX_PORT = 65_535
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `ui`."""
+    """Add the `ui` command."""
     ui = add_verb(subparsers, "ui", _ui, "open the web UI for indexes and memory in a browser")
     ui.add_argument("project", nargs="?", default=".", help="folder of the project; default: the current folder")
-    ui.add_argument("--port", type=int, default=0, help="port on loopback; default: any free port")
+    ui.add_argument("--port", type=int, default=0, help="port on the loopback interface; default: any free port")
     ui.add_argument("--no-browser", action="store_true", help="print the link without opening a browser")
 
 

@@ -1,4 +1,4 @@
-"""`deltos worker`: indexes and crawls for servers. `deltos jobs`: manages the queue of jobs."""
+"""`deltos worker`: index and crawl for servers. `deltos jobs`: manage the job queue."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _DEFAULTS = WorkerSettings()
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `worker`, `jobs list`, `jobs retry` and `jobs drop`."""
+    """Add the command `worker`, and `jobs` with the verbs `list`, `retry` and `drop`."""
     worker = add_verb(
         subparsers, "worker", _work, "run the jobs that servers queue in DELTOS_DATABASE until a signal arrives"
     )
     worker.add_argument("--once", action="store_true", help="exit when no job is queued")
-    _add_number(
+    _add_number_option(
         worker,
         "--heartbeat",
         round(_DEFAULTS.heartbeat_seconds),
-        "seconds between heartbeats, 1 to 20; after three missing ones other workers take over",
+        "seconds between heartbeats, 1 to 20; after three missed heartbeats, other workers take over",
         maximum=20,
     )
-    _add_number(worker, "--attempts", _DEFAULTS.attempts, "failures after which a job is set aside")
-    _add_number(
+    _add_number_option(worker, "--attempts", _DEFAULTS.attempts, "number of failures after which a job is set aside")
+    _add_number_option(
         worker,
         "--backoff",
         round(_DEFAULTS.backoff_seconds),
@@ -45,14 +45,14 @@ def add_commands(subparsers: Subparsers) -> None:
     verbs = add_group(subparsers, "jobs", "manage the jobs of workers")
     add_verb(verbs, "list", _list, "list jobs that are queued, running or set aside, with the reason")
     for name, run, summary in (
-        ("retry", _retry, "queue a job again that was set aside"),
+        ("retry", _retry, "requeue a job that was set aside"),
         ("drop", _drop, "delete a job that is queued or was set aside"),
     ):
         verb = add_verb(verbs, name, run, summary)
         verb.add_argument("job", type=integer_range(1), help="number from `deltos jobs list`")
 
 
-def _add_number(
+def _add_number_option(
     verb: argparse.ArgumentParser, name: str, default: int, what: str, *, maximum: int | None = None
 ) -> None:
     verb.add_argument(

@@ -1,4 +1,4 @@
-"""`deltos workspace`: manages named sets of projects."""
+"""`deltos workspace`: manage named sets of projects."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 100
 _FORBIDDEN_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
-_RESERVED = ("all", "personal")  # values of `project_id` for all memories and for those without a project
+_RESERVED = ("all", "personal")  # `project_id` values for all memories and for memories without a project
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `workspace add`, `remove`, `rename`, `list` and `show`."""
+    """Add the command `workspace` with the verbs `add`, `remove`, `rename`, `list` and `show`."""
     verbs = add_group(subparsers, "workspace", "manage named sets of projects that can be searched together")
     add = add_verb(verbs, "add", _add, "add projects to a workspace; creates the workspace if necessary")
     _add_name(add)
     add.add_argument("paths", nargs="+", metavar="PATH", help="folders of projects")
-    remove = add_verb(verbs, "remove", _remove, "remove projects from a workspace, or the whole workspace")
+    remove = add_verb(verbs, "remove", _remove, "remove projects from a workspace, or delete the workspace")
     _add_name(remove)
     remove.add_argument("paths", nargs="*", metavar="PATH", help="folders of projects; default: all")
     rename = add_verb(verbs, "rename", _rename, "rename a workspace and update its tokens")
@@ -48,10 +48,10 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _add_name(verb: argparse.ArgumentParser) -> None:
     action = verb.add_argument("name", help="name of the workspace")
-    action.offered = _names  # type: ignore[attr-defined]  # for `deltos completion`
+    action.offered = _list_workspace_names  # type: ignore[attr-defined]  # for `deltos completion`
 
 
-def _names() -> list[str]:
+def _list_workspace_names() -> list[str]:
     with _open_records() as records:
         return [workspace.name for workspace in records.all()]
 
@@ -70,7 +70,7 @@ def _add(arguments: argparse.Namespace) -> int:
         added = records.add(arguments.name, [str(root) for root in roots])
         workspace = _require_workspace(records, arguments.name)
     if arguments.json:
-        print_json({**_as_data(workspace, _indexed(workspace)), "added": added})
+        print_json({**_as_data(workspace, _indexes_by_root(workspace)), "added": added})
         return 0
     print(f"{workspace.name}: {counted(len(added), 'project')} added, {len(workspace.roots)} in total")
     print(f'Search it with project_id="{workspace.name}", or with --project {workspace.name} in the shell.')
@@ -82,19 +82,19 @@ def _check_name(name: str) -> None:
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS or name != name.strip() or not name.isprintable():
         raise BadArgument("Invalid workspace name", hint="Give a word, such as shop.")
     if name.lower() in _RESERVED:
-        raise BadArgument(f"'{name}' is reserved for searches of memory", hint="Choose another name.")
+        raise BadArgument(f"'{name}' is reserved for memory searches", hint="Choose another name.")
     if _FORBIDDEN_IN_NAMES.intersection(name) or name.startswith((".", "-")):
         raise BadArgument(
             f"Invalid workspace name '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
         )
-    taken = [index.root for index in _known() if index.root.name.lower() == name.lower()]
+    taken = [index.root for index in _list_indexes() if index.root.name.lower() == name.lower()]
     if taken:
-        raise BadArgument(f"A project has the name '{name}' already: {taken[0]}", hint="Choose another name.")
+        raise BadArgument(f"A project is already called '{name}': {taken[0]}", hint="Choose another name.")
 
 
 def _check_tokens(name: str) -> None:
-    """Refuse the name of a deleted workspace that valid tokens still name, because they would give access to the new
-    one."""
+    """Refuse the name of a deleted workspace to which valid tokens still refer, because they would give access to the
+    new one."""
     config = Config.from_environment()
     with closing(open_tokens(config.home, config.database)) as tokens:
         held = [each for each in tokens.all() if is_valid(each, time.time()) and is_for_workspace(each, name)]
@@ -124,7 +124,7 @@ def _remove(arguments: argparse.Namespace) -> int:
         print_json({"name": workspace.name, "removed": removed, "projects": list(remaining.roots) if remaining else []})
     else:
         rest = f"{len(remaining.roots)} left" if remaining else "the workspace is deleted"
-        print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes stay")
+        print(f"{workspace.name}: {counted(len(removed), 'project')} removed, {rest}; indexes are kept")
     return 0
 
 
@@ -146,7 +146,7 @@ def _rename(arguments: argparse.Namespace) -> int:
 
 
 def _resolve_folder(path: str) -> Path:
-    """Return a folder in the form in which workspaces store it, even if it does not exist."""
+    """Return the resolved folder as workspaces store it, even if it does not exist."""
     folder = given_path(path)
     try:
         return folder.resolve()
@@ -159,7 +159,7 @@ def _list(arguments: argparse.Namespace) -> int:
         every = records.all()
     for workspace in every:
         if arguments.json:
-            print_json(_as_data(workspace, _indexed(workspace)))
+            print_json(_as_data(workspace, _indexes_by_root(workspace)))
         else:
             names = ", ".join(Path(root).name for root in workspace.roots)
             print(f"{workspace.name}  {counted(len(workspace.roots), 'project')}: {names}")
@@ -171,17 +171,17 @@ def _list(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace) -> int:
     with _open_records() as records:
         workspace = _require_workspace(records, arguments.name)
-    indexed = _indexed(workspace)
+    indexed = _indexes_by_root(workspace)
     if arguments.json:
         print_json(_as_data(workspace, indexed))
         return 0
     print(f"{workspace.name}: {counted(len(workspace.roots), 'project')}")
     for root in workspace.roots:
-        print(f"  {root}  {_state(root, indexed)}")
+        print(f"  {root}  {_index_state(root, indexed)}")
     return 0
 
 
-def _state(root: str, indexed: dict[str, KnownIndex]) -> str:
+def _index_state(root: str, indexed: dict[str, KnownIndex]) -> str:
     if not Path(root).is_dir():
         return "folder not found"
     index = indexed.get(root)
@@ -205,11 +205,11 @@ def _as_data(workspace: StoredWorkspace, indexed: dict[str, KnownIndex]) -> dict
     }
 
 
-def _indexed(workspace: StoredWorkspace) -> dict[str, KnownIndex]:
-    return {str(index.root): index for index in _known() if str(index.root) in workspace.roots}
+def _indexes_by_root(workspace: StoredWorkspace) -> dict[str, KnownIndex]:
+    return {str(index.root): index for index in _list_indexes() if str(index.root) in workspace.roots}
 
 
-def _known() -> Sequence[KnownIndex]:
+def _list_indexes() -> Sequence[KnownIndex]:
     config = Config.from_environment()
     return open_projects(config.home, config.database).known()
 

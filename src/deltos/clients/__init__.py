@@ -1,1 +1,1 @@
-"""Install Deltos into agents and editors: location, format and editing of their configuration files."""
+"""Installation of Deltos into agents and editors: location, format and editing of their configuration files."""

@@ -1,4 +1,4 @@
-"""Read, back up and atomically replace configuration files; a byte order mark is preserved."""
+"""Functions that read, back up and atomically replace configuration files, preserving a byte order mark."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_BYTES = 20_000_000
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file before editing; `content` is None if the file does not exist. `path` has symbolic links resolved."""
+    """A file before editing. `path` has symbolic links resolved; `content` is None if the file does not exist."""
 
     path: Path
     content: bytes | None
@@ -31,21 +31,23 @@ class Original:
 
     @property
     def text(self) -> str:
-        """Text of the file without its byte order mark; raises BadConfiguration if it is not UTF-8."""
+        """Text of the file without its byte order mark; raise BadConfiguration if it is not UTF-8."""
         try:
-            return (self.content or b"").decode("utf-8").removeprefix(_MARK)
+            return (self.content or b"").decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
         except UnicodeDecodeError as exc:
             raise BadConfiguration(f"byte {exc.start} is not UTF-8") from None
 
     def encode(self, text: str) -> bytes:
         """Encode new text as bytes, with the byte order mark of the original."""
-        return ((_MARK if (self.content or b"").startswith(_MARK.encode()) else "") + text).encode("utf-8")
+        return (
+            (_BYTE_ORDER_MARK if (self.content or b"").startswith(_BYTE_ORDER_MARK.encode()) else "") + text
+        ).encode("utf-8")
 
 
 def read(path: Path, *, project: Path | None = None) -> Original:
     """Read the file at `path`, which need not exist.
 
-    Symbolic links are followed in the user's own folders but not in a `project`, where someone else may have made them.
+    Symbolic links are followed in the user's own folders but not in a `project`, where others may have created them.
     """
     real = path.resolve()
     if project is not None and real != project.resolve() / path.relative_to(project):
@@ -64,7 +66,7 @@ def remove(
     """Delete a file, its `outdated` backups and the empty folders below `below`; return the new backup's path."""
     try:
         _refuse_if_changed(original)
-        backup = _back_up(original) if keeps_copy else None
+        backup = _write_backup(original) if keeps_copy else None
         original.path.unlink(missing_ok=True)
     except OSError as exc:
         raise StoreUnwritable(
@@ -89,8 +91,8 @@ def replace(
     """Replace the file's content atomically, keep a backup in the same folder and return the backup's path."""
     try:
         original.path.parent.mkdir(parents=True, exist_ok=True)
-        backup = _back_up(original) if keeps_copy else None
-        _write(original, content)
+        backup = _write_backup(original) if keeps_copy else None
+        _write_atomically(original, content)
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be written ({exc.strerror})",
@@ -108,7 +110,7 @@ def backups_of(path: Path) -> list[Path]:
 
 def _remove_backups(outdated: Sequence[Path]) -> None:
     for backup in outdated:
-        with contextlib.suppress(OSError):  # a backup that cannot be removed is kept, and reported
+        with contextlib.suppress(OSError):  # a backup that cannot be removed is kept and reported
             backup.unlink(missing_ok=True)
 
 
@@ -116,7 +118,7 @@ def _backup_name(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.deltos-{number}.bak")
 
 
-def _back_up(original: Original) -> Path | None:
+def _write_backup(original: Original) -> Path | None:
     if original.content is None:
         return None
     names = (_backup_name(original.path, number) for number in count(1))
@@ -125,14 +127,14 @@ def _back_up(original: Original) -> Path | None:
     return backup
 
 
-def _write(original: Original, content: bytes) -> None:
+def _write_atomically(original: Original, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{original.path.name}.", dir=original.path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _take_over_attributes(original, temporary)
+        _copy_attributes(original, temporary)
         _refuse_if_changed(original)
         Path(temporary).replace(original.path)
     except BaseException:
@@ -140,9 +142,11 @@ def _write(original: Original, content: bytes) -> None:
         raise
 
 
-def _take_over_attributes(original: Original, temporary: str) -> None:
+def _copy_attributes(original: Original, temporary: str) -> None:
     if original.content is None:
-        if original.is_in_project:  # keep the mode that lets other users read the file; a private file stays private
+        if (
+            original.is_in_project
+        ):  # keep the mode, so that other users can still read the file, or a private file stays private
             Path(temporary).chmod(0o666 & ~_umask())
         return
     shutil.copymode(original.path, temporary)
@@ -153,13 +157,13 @@ def _take_over_attributes(original: Original, temporary: str) -> None:
 
 
 def _umask() -> int:
-    """Mask for the modes of new files; it can only be read by setting it."""
+    """Return the umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _refuse_if_changed(original: Original) -> None:
-    """Raise BadConfiguration if the file changed after we read it: clients write their own files."""
+    """Raise BadConfiguration if the file changed after it was read, because clients also write their files."""
     if read(original.path).content != original.content:
         raise StoreUnwritable(f"{original.path} changed during the edit", hint="Run the command again.")

@@ -1,4 +1,4 @@
-"""Change a configuration text in any format; every change is verified by parsing the result."""
+"""Changes to configuration text in any supported format. Each change is verified by parsing the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Change: set the value at this path."""
+    """A change that sets the value at a path."""
 
     path: Path
     value: Json
@@ -25,7 +25,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Change: remove the value at this path, and parents that become empty."""
+    """A change that removes the value at a path, and parents that become empty."""
 
     path: Path
 
@@ -35,7 +35,7 @@ Change = Put | Remove
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Reader and editor of one format. `blank` is its shortest valid document."""
+    """A configuration format with functions that read and edit it. `blank` is its shortest valid document."""
 
     name: str
     blank: str
@@ -59,7 +59,7 @@ TOML = Format("TOML", "", toml_edit.read, toml_edit.put, toml_edit.remove)
 
 
 def read_table(form: Format, text: str) -> dict[str, Json]:
-    """Parse the text as a table of keys; an empty text is an empty table."""
+    """Parse the text as a table; an empty text is an empty table."""
     value = form.read(text if text.strip() else form.blank)
     if not isinstance(value, dict):
         raise BadConfiguration("its top level is not an object")
@@ -67,7 +67,7 @@ def read_table(form: Format, text: str) -> dict[str, Json]:
 
 
 def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
-    """Apply all changes and leave the rest of the text as it is; raises BadConfiguration if that is impossible."""
+    """Apply all changes without touching other text; raise BadConfiguration if that is impossible."""
     text = text if text.strip() else form.blank
     for change in changes:
         before = read_table(form, text)
@@ -77,7 +77,7 @@ def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
             case Remove(path):
                 text = form.remove(text, path)
         try:
-            is_done = _is_as_expected(change, before, read_table(form, text))
+            is_done = _has_expected_result(change, before, read_table(form, text))
         except RecursionError:
             raise BadConfiguration("it is nested too deeply") from None
         if not is_done:
@@ -85,16 +85,16 @@ def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
     return text
 
 
-def _is_as_expected(change: Change, before: dict[str, Json], after: dict[str, Json]) -> bool:
-    wanted = _apply(change, before)
+def _has_expected_result(change: Change, before: dict[str, Json], after: dict[str, Json]) -> bool:
+    wanted = _apply_to_data(change, before)
     if isinstance(change, Put):
         return after == wanted
     parent = change.path[:-1]
-    return _without_empty(after, parent) == _without_empty(wanted, parent)
+    return _remove_empty_containers(after, parent) == _remove_empty_containers(wanted, parent)
 
 
-def _apply(change: Change, table: dict[str, Json]) -> dict[str, Json]:
-    """Apply the change to plain data in place: the expected result of the edit."""
+def _apply_to_data(change: Change, table: dict[str, Json]) -> dict[str, Json]:
+    """Apply a change to parsed data in place, to obtain the expected result of the text edit."""
     holder = cast("Any", table)  # a dict or a list
     for step, following in zip(change.path[:-1], change.path[1:], strict=True):
         if isinstance(holder, dict) and step not in holder:
@@ -111,8 +111,8 @@ def _apply(change: Change, table: dict[str, Json]) -> dict[str, Json]:
     return table
 
 
-def _without_empty(table: dict[str, Json], path: Path) -> dict[str, Json]:
-    """Remove, in place, the empty containers on the way to `path`."""
+def _remove_empty_containers(table: dict[str, Json], path: Path) -> dict[str, Json]:
+    """Remove empty containers on the way to `path`, in place."""
     for length in range(len(path), 0, -1):
         holder = cast("Any", table)
         for step in path[: length - 1]:

@@ -1,4 +1,4 @@
-"""Guidance on when to use which tool: a rules file for each client, and a section of AGENTS.md."""
+"""Instructions on when to use which tool: a rules file for each client, and a section of AGENTS.md."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 MARK = "<!-- deltos: written by `deltos install`, removed by `deltos uninstall` -->"
 _PARAGRAPH_MARK = "<!-- deltos: written by `deltos install --agents-md`, removed by `deltos uninstall --agents-md` -->"
-_END = "<!-- /deltos -->"
+_END_MARK = "<!-- /deltos -->"
 _DESCRIPTION = (
     "Find code, callers, documentation and earlier decisions with the deltos MCP tools, before grep and whole files."
 )
 
-_HEAD = "| to find out | call |\n|---|---|"
-_ROWS = (
+_TABLE_HEAD = "| to find out | call |\n|---|---|"
+_TABLE_ROWS = (
     ("how something works, why, where to change it: source with line numbers", ("explore",)),
     ('only places, by meaning, name, "literal" or /regex/', ("search_code",)),
     ("who calls or uses a symbol, complete or not", ("find_references",)),
@@ -28,7 +28,7 @@ _ROWS = (
 )
 _LAST_ROW = "| earlier decisions and findings, with their commits | `search`, then `fetch` |"
 
-# The server's own options choose its toolset: the table may name more tools than the server lists.
+# The server's own options select its toolsets, so this table may name more tools than the server lists.
 _RULES = """\
 - Ask `explore` once, in words or by name. Its source is current and complete: do not open these files again.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
@@ -38,14 +38,14 @@ _RULES = """\
 
 
 def rules_text(profile: str = "") -> str:
-    """Text of a client's rules file: when to use which tool of the profile, in at most 40 lines."""
+    """Return the text of a client's rules file, which explains in at most 40 lines when to use which tool."""
     head = f"---\nname: deltos\ndescription: {_DESCRIPTION}\n---"
-    return f"{head}\n\n{MARK}\n# Deltos\n\n{_table(profile)}\n\n{_RULES}\n"
+    return f"{head}\n\n{MARK}\n# Deltos\n\n{_tool_table(profile)}\n\n{_RULES}\n"
 
 
 def with_paragraph(text: str) -> str:
-    """Add our section at the end of an AGENTS.md, or replace the existing one."""
-    if (earlier := _split(text)) is not None:
+    """Return an AGENTS.md text with the Deltos section appended, or replaced if it exists."""
+    if (earlier := _split_at_paragraph(text)) is not None:
         before, after = earlier
         return f"{before}{_paragraph()}{after}"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
@@ -53,22 +53,22 @@ def with_paragraph(text: str) -> str:
 
 
 def _paragraph() -> str:
-    return f"{_PARAGRAPH_MARK}\n## Code search, graph and memory: deltos\n\n{_table()}\n\n{_RULES}\n{_END}"
+    return f"{_PARAGRAPH_MARK}\n## Code search, graph and memory: deltos\n\n{_tool_table()}\n\n{_RULES}\n{_END_MARK}"
 
 
 def has_paragraph(text: str) -> bool:
-    """Whether the text contains the start of our section."""
+    """Whether the text contains the start of the Deltos section."""
     return _PARAGRAPH_MARK in text or MARK in text
 
 
 def has_own_words(text: str) -> bool:
-    """Whether the section in the text is exactly as we write it."""
+    """Whether the Deltos section in the text is unmodified."""
     return _paragraph() in text
 
 
 def without_paragraph(text: str) -> str:
-    """Remove our section; an empty line separates the text before it from the text after it."""
-    if (found := _split(text)) is None:
+    """Return the text without the Deltos section, with an empty line between the text before and after it."""
+    if (found := _split_at_paragraph(text)) is None:
         return text
     before, after = found[0].rstrip("\r\n"), found[1].lstrip("\r\n")
     if not before.strip():
@@ -77,34 +77,34 @@ def without_paragraph(text: str) -> str:
     return f"{before}{line_end}{line_end}{after}" if after.strip() else f"{before}{line_end}"
 
 
-def _split(text: str) -> tuple[str, str] | None:
-    """Text before and after our section; None if there is none."""
+def _split_at_paragraph(text: str) -> tuple[str, str] | None:
+    """Return the text before and after the Deltos section, or None if there is no such section."""
     if not has_paragraph(text):
         return None
-    # Older versions began the section with the mark of the rules file.
+    # Older versions began the section with the marker of the rules file.
     before, _, after = text.partition(_PARAGRAPH_MARK if _PARAGRAPH_MARK in text else MARK)
-    _, end, rest = after.partition(_END)
+    _, end, rest = after.partition(_END_MARK)
     if not end:
-        raise BadConfiguration("the section about deltos has no end mark", hint="Remove the section by hand.")
+        raise BadConfiguration("the section about deltos has no end marker", hint="Remove the section by hand.")
     return before, rest
 
 
-def _table(profile: str = "") -> str:
-    """Table of tasks and their tools, limited to the tools of the profile; `search` covers the other tasks."""
+def _tool_table(profile: str = "") -> str:
+    """Return a table of tasks and the tools for them, limited to the tools of the profile; `search` covers the rest."""
     is_lean = profile == "lean"
     rows = [
         f"| {what} | {', '.join(f'`{name}`' for name in names)} |"
-        for what, names in _ROWS
+        for what, names in _TABLE_ROWS
         if not is_lean or LEAN_TOOLS.issuperset(names)
     ]
-    return "\n".join([_HEAD, *rows, _LAST_ROW])
+    return "\n".join([_TABLE_HEAD, *rows, _LAST_ROW])
 
 
 def is_ours(original: config_files.Original) -> bool:
-    """Whether the rules file is absent or was written by us, so that it may be replaced or removed."""
+    """Whether the rules file is missing or was written by Deltos, so that it may be replaced or removed."""
     return original.content is None or MARK in original.text
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file contains only text written by us, so that no backup is needed."""
+    """Whether a file contains only text written by Deltos, so that no backup is needed."""
     return text in (with_paragraph(""), *map(rules_text, PROFILES))

@@ -1,4 +1,4 @@
-"""Add Deltos to a client's configuration and remove it: plan the new files, then write them."""
+"""Addition of Deltos to a client's configuration, and removal from it: edits are planned first, then written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
 
-_REMOTE = {"url", "httpUrl", "serverUrl"}  # keys of an entry for a remote server
+_REMOTE_SERVER_KEYS = {"url", "httpUrl", "serverUrl"}  # keys that mark the entry of a remote server
 _OWN_HOOK = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
 
 
@@ -42,14 +42,14 @@ class Edit:
 
     original: config_files.Original
     content: bytes
-    is_removal: bool = False  # the file is only ours: delete it
-    is_unchanged: bool = False  # no text of the user is lost: no backup is needed
-    below: Path | None = None  # for a deletion: also delete empty folders below this one
-    outdated: tuple[Path, ...] = ()  # backups without any text of the user: delete them too
+    is_removal: bool = False  # delete the file, because it contains only Deltos text
+    is_unchanged: bool = False  # no user text is lost, so no backup is needed
+    below: Path | None = None  # after a deletion, also delete empty folders below this one
+    outdated: tuple[Path, ...] = ()  # backups to delete, because they contain no user text
 
     @property
     def path(self) -> Path:
-        """Path of the file with symbolic links resolved."""
+        """Path of the file, with symbolic links resolved."""
         return self.original.path
 
     @property
@@ -68,7 +68,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """State of Deltos in a client's configuration. `trouble` is the reason why it could not be read."""
+    """State of Deltos in a client's configuration. `trouble` is the reason why the file could not be read."""
 
     has_file: bool
     has_server: bool = False
@@ -85,7 +85,7 @@ class Presence:
 def install(
     client: Client, machine: Machine, launch: Launch, *, with_hooks: bool = True, suggests: bool = False
 ) -> list[Edit]:
-    """Plan the files that add Deltos; write nothing. `suggests`: a hook recommends `search_code` over grep."""
+    """Return the edits that add Deltos. With `suggests`, add a hook that recommends `search_code` over grep."""
     plans = [(client.path(machine), client.format, lambda table: _server_changes(client, launch, table))]
     hooks = client.hooks
     if hooks is not None:
@@ -94,23 +94,23 @@ def install(
     if hooks is not None:
         plans.append((hooks.path(machine), JSON, lambda table: _hook_changes(hooks, launch, machine.platform, table)))
     plugin = [_plugin_edit(client.plugin, machine, launch)] if client.plugin is not None and with_hooks else []
-    return [*_edits(plans, client.project), *plugin]
+    return [*_plan_edits(plans, client.project), *plugin]
 
 
 def uninstall(client: Client, machine: Machine) -> list[Edit]:
-    """Plan the files that remove Deltos; write nothing."""
+    """Return the edits that remove Deltos."""
     plans = [(client.path(machine), client.format, lambda table: _server_removals(client, table))]
     if client.hooks is not None:
         plans.append((client.hooks.path(machine), JSON, _hook_removals))
     edits = [
-        _without_traces(edit, plans, _folder_above(edit.path, client, machine))
-        for edit in _edits(plans, client.project)
+        _plan_complete_removal(edit, plans, _folder_above(edit.path, client, machine))
+        for edit in _plan_edits(plans, client.project)
     ]
     return [*edits, *_plugin_removals(client, machine)]
 
 
 def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
-    """Closest folder above a file that belongs to the user: project, home folder or folder named by a variable."""
+    """Return the closest parent folder that belongs to the user: project, home, or folder named by a variable."""
     named = {Path(value).resolve() for value in machine.environ.values() if Path(value).is_absolute()}
     theirs = {machine.home.resolve(), machine.app_folder().resolve(), *named}
     if client.project is not None:
@@ -118,15 +118,15 @@ def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
     return next((folder for folder in path.parents if folder in theirs), None)
 
 
-def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
-    """Plan the removal of our entries: a file that we created is deleted, and so are backups without other content."""
+def _plan_complete_removal(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
+    """Extend an edit that removes Deltos: delete a file that Deltos created, and backups without other content."""
     if not edit.is_change:
         return edit
     own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
     form = own[0][0]
-    rest = _filled(read_table(form, edit.content.decode("utf-8").removeprefix("\ufeff")))
+    rest = _drop_empty_values(read_table(form, edit.content.decode("utf-8").removeprefix("\ufeff")))
     backups = config_files.backups_of(edit.path)
-    befores = [_before(backup, own) for backup in backups]
+    befores = [_clean_backup(backup, own) for backup in backups]
     was_there = any(before is None or not before.had_entries for before in befores)
     outdated = tuple(
         backup for backup, before in zip(backups, befores, strict=True) if before is not None and before.rest == rest
@@ -138,28 +138,28 @@ def _without_traces(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: P
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """Content of a backup without our entries."""
+class _CleanedBackup:
+    """Content of a backup without the entries of Deltos."""
 
     rest: Table
     had_entries: bool
 
 
-def _before(backup: Path, own: list[tuple[Format, Plan]]) -> _Before | None:
-    """Read a backup without our entries; None if it cannot be read."""
+def _clean_backup(backup: Path, own: list[tuple[Format, Plan]]) -> _CleanedBackup | None:
+    """Return the content of a backup without the entries of Deltos, or None if it cannot be read."""
     try:
         text = config_files.read(backup).text
         had = False
         for form, plan in own:
             if changes := plan(read_table(form, text)):
                 text, had = change_text(form, text, changes), True
-        return _Before(_filled(read_table(own[0][0], text)), had)
+        return _CleanedBackup(_drop_empty_values(read_table(own[0][0], text)), had)
     except BadConfiguration:
         return None
 
 
-def _filled(table: Table) -> Table:
-    """Drop keys with empty values; clients treat them like absent keys."""
+def _drop_empty_values(table: Table) -> Table:
+    """Return the table without keys that have empty values, which clients treat like missing keys."""
     return {key: value for key, value in table.items() if value not in ({}, [])}
 
 
@@ -169,17 +169,18 @@ def _has_comments(form: Format, content: bytes) -> bool:
 
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
-    """Plan the plugin's file; raises an error if someone else wrote a file of that name."""
+    """Return the edit that writes the plugin file; raise BadArgument if Deltos did not write the existing file."""
     original = config_files.read(plugin.path(machine))
     if original.content is not None and not plugin.is_own(original.text):
         raise BadConfiguration(
-            f"{original.path} was not written by `deltos install`", hint="Move it away, or install with --no-hooks."
+            f"{original.path} was not written by `deltos install`",
+            hint="Move it elsewhere, or install with --no-hooks.",
         )
     return Edit(original, plugin.text(launch).encode("utf-8"))
 
 
 def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
-    """Plan the deletion of the plugin's file if it is ours."""
+    """Return the edit that deletes the plugin file, if Deltos wrote it."""
     plugin = client.plugin
     if plugin is None:
         return []
@@ -187,11 +188,11 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
     is_there = original.content is not None and plugin.is_own(original.text)
     if not is_there:
         return []
-    return [_removal(original, plugin.is_unchanged, below=_folder_above(original.path, client, machine))]
+    return [_deletion_of(original, plugin.is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
 def presence(client: Client, machine: Machine) -> Presence:
-    """Report whether the client has a configuration, and whether it contains Deltos."""
+    """Return whether the client has a configuration, and which parts of Deltos it contains."""
     try:
         original = config_files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
@@ -203,11 +204,11 @@ def presence(client: Client, machine: Machine) -> Presence:
 
 
 def _own_events(client: Client, machine: Machine) -> set[str]:
-    """Names of the client's events that run `deltos hook`."""
+    """Return the names of the client's events that run `deltos hook`."""
     if client.hooks is None:
         return set()
     held = _table_at(read_table(JSON, config_files.read(client.hooks.path(machine)).text), "hooks") or {}
-    return {event for event, entries in held.items() if any(_own_handlers(event, entries))}
+    return {event for event, entries in held.items() if any(_find_own_handlers(event, entries))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +220,12 @@ class ServerEntry:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of the server, such as a profile."""
+        """Command-line options of the server, such as a profile."""
         return self.words[self.words.index("mcp") + 1 :] if "mcp" in self.words else ()
 
 
 def configured(client: Client, machine: Machine) -> ServerEntry | None:
-    """Return the entry of Deltos in a client's configuration; None if there is none with a command."""
+    """Return the Deltos entry in a client's configuration, or None if there is no entry with a command."""
     table = _table_at(
         read_table(client.format, config_files.read(client.path(machine), project=client.project).text), *client.place
     )
@@ -254,7 +255,7 @@ def _write(edit: Edit) -> Path | None:
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
-    """Plan writing or removing the client's rules file; an existing file that is not ours is an error."""
+    """Return the edit that writes or removes the client's rules file; raise an error if Deltos did not write it."""
     if client.rules is None:
         if remove:
             return []
@@ -270,19 +271,21 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
         return [Edit(original, rules_text(profile).encode())]
     if original.content is None:
         return []
-    return [_removal(original, is_unchanged, below=_folder_above(original.path, client, machine))]
+    return [_deletion_of(original, is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
-def _removal(
+def _deletion_of(
     original: config_files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None
 ) -> Edit:
-    """Plan the deletion of a file of ours, with the backups that contain only our text."""
+    """Return the edit that deletes a file written by Deltos, and its backups that contain only Deltos text."""
     unchanged = is_as_written(original.text)
-    outdated = tuple(backup for backup in config_files.backups_of(original.path) if _says_only(backup, is_as_written))
+    outdated = tuple(
+        backup for backup in config_files.backups_of(original.path) if _has_only_own_text(backup, is_as_written)
+    )
     return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, outdated=outdated)
 
 
-def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
+def _has_only_own_text(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
     try:
         return is_as_written(config_files.read(backup).text)
     except BadConfiguration:
@@ -290,16 +293,18 @@ def _says_only(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
 
 
 def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
-    """Plan adding our section to a project's AGENTS.md, or removing it."""
+    """Return the edits that add the Deltos section to a project's AGENTS.md, or remove it."""
     original = config_files.read(folder / "AGENTS.md", project=folder)
     if not remove:
         return [Edit(original, original.encode(with_paragraph(original.text)))]
     if not has_paragraph(original.text):
         return [] if original.content is None else [Edit(original, original.content)]
-    backups = [(path, text) for path in config_files.backups_of(original.path) if (text := _text_of(path)) is not None]
-    rest = _before_paragraph(original.text, [text for _, text in backups])
+    backups = [
+        (path, text) for path in config_files.backups_of(original.path) if (text := _read_backup(path)) is not None
+    ]
+    rest = _restore_before_paragraph(original.text, [text for _, text in backups])
     if not rest.strip() and rest not in (text for _, text in backups):
-        return [_removal(original, is_unchanged)]
+        return [_deletion_of(original, is_unchanged)]
     bare = without_paragraph(with_paragraph(rest))
     outdated = tuple(
         path for path, text in backups if text == rest or (has_paragraph(text) and without_paragraph(text) == bare)
@@ -308,14 +313,14 @@ def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
     return [Edit(original, original.encode(rest), is_unchanged=unchanged, outdated=outdated)]
 
 
-def _before_paragraph(text: str, earlier: list[str]) -> str:
-    """Remove our section; if a backup holds the text before our edit, restore it exactly, with its line endings."""
+def _restore_before_paragraph(text: str, earlier: list[str]) -> str:
+    """Return the text without the Deltos section; if a backup contains the original text, return that instead."""
     was = (before for before in earlier if not has_paragraph(before) and with_paragraph(before) == text)
     return next(was, without_paragraph(text))
 
 
-def _text_of(path: Path) -> str | None:
-    """Text of a backup; None if it cannot be read or parsed."""
+def _read_backup(path: Path) -> str | None:
+    """Return the text of a backup, or None if it cannot be read or parsed."""
     try:
         text = config_files.read(path).text
         without_paragraph(text)
@@ -325,15 +330,15 @@ def _text_of(path: Path) -> str | None:
 
 
 def has_agents_paragraph(folder: Path) -> bool:
-    """Whether a project's AGENTS.md has our section; False for a symbolic link, which is never edited."""
+    """Whether a project's AGENTS.md has the Deltos section; false for a symbolic link, which is never edited."""
     try:
         return has_paragraph(config_files.read(folder / "AGENTS.md", project=folder).text)
     except BadConfiguration:
         return False
 
 
-def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:
-    """Plan one edit for each file, even if several changes affect the same file."""
+def _plan_edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:
+    """Return one edit for each file, even if several changes affect the same file."""
     edits: dict[Path, Edit] = {}
     for path, form, plan in plans:
         original = config_files.read(path, project=project)
@@ -350,13 +355,13 @@ def _edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list
 
 
 def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change]:
-    """Set values that differ; additions by the user (an environment, a timeout) are kept."""
+    """Return the changes that set differing values of the server entry; the user's additions are kept."""
     path = (client.servers, SERVER_NAME)
     wanted = client.entry(launch)
     present = _table_at(table, *path)
-    if present is None or present.keys() & _REMOTE:
+    if present is None or present.keys() & _REMOTE_SERVER_KEYS:
         return [Put(path, wanted)]
-    # An empty table is only a default: it does not replace the user's value.
+    # An empty table is only a default and does not replace the user's value.
     wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
     return [Put((*path, key), wanted[key]) for key in wrong]
 
@@ -374,7 +379,7 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
     for event in hooks.events:
         command = hook_command(launch, event.name, platform)
         entries = held.get(event.name)
-        own = next(_own_handlers(event.name, entries), None)
+        own = next(_find_own_handlers(event.name, entries), None)
         if own is None:
             place = len(entries) if isinstance(entries, list) else 0
             changes.append(Put(("hooks", event.name, place), hook_entry(hooks, event, command)))
@@ -385,14 +390,14 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
 
 def _hook_removals(table: Table) -> list[Change]:
     held = _table_at(table, "hooks") or {}
-    own = [handler for event, entries in held.items() for handler in _own_handlers(event, entries)]
+    own = [handler for event, entries in held.items() for handler in _find_own_handlers(event, entries)]
     # In reverse order, so that earlier positions stay valid.
     return [Remove(handler.group if handler.is_alone else handler.path) for handler in reversed(own)]
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnHook:
-    """One of our commands among the hooks; `is_alone` if its `group`, the surrounding entry, has no other command."""
+    """A Deltos command among the hooks; `is_alone` if the surrounding entry, its `group`, has no other command."""
 
     path: tuple[str | int, ...]
     group: tuple[str | int, ...]
@@ -400,35 +405,35 @@ class _OwnHook:
     is_alone: bool
 
 
-def _own_handlers(event: str, entries: Json) -> Iterator[_OwnHook]:
+def _find_own_handlers(event: str, entries: Json) -> Iterator[_OwnHook]:
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict):
             continue
         group = ("hooks", event, place)
-        if command := _own_command(entry):
+        if command := _parse_own_command(entry):
             yield _OwnHook(group, group, command, is_alone=True)
         inner = entry.get("hooks")
         for index, handler in enumerate(inner if isinstance(inner, list) else ()):
-            if isinstance(inner, list) and isinstance(handler, dict) and (command := _own_command(handler)):
+            if isinstance(inner, list) and isinstance(handler, dict) and (command := _parse_own_command(handler)):
                 yield _OwnHook((*group, "hooks", index), group, command, is_alone=len(inner) == 1)
 
 
-def _own_command(handler: Table) -> str:
+def _parse_own_command(handler: Table) -> str:
     command = handler.get("command")
     return command if isinstance(command, str) and _OWN_HOOK.search(command) else ""
 
 
 def hook_command(launch: Launch, event: str, platform: str) -> str:
-    """Shell command of a hook."""
+    """Return the shell command of a hook."""
     words = [launch.program, *launch.arguments, "hook", event]
     if platform != "win32":
         return shlex.join(words)
-    # Hooks run in cmd, PowerShell or Git's bash: slashes and double quotes work in all of them.
+    # Hooks run in cmd, PowerShell or Git's bash. Slashes and double quotes work in all of them.
     return " ".join(f'"{word}"' if " " in word else word for word in (word.replace("\\", "/") for word in words))
 
 
 def hook_entry(hooks: Hooks, event: HookEvent, command: str) -> Table:
-    """Settings of one hook in the client's format."""
+    """Return the settings of one hook in the client's format."""
     if not hooks.grouped:
         return {"command": command, **hooks.options}
     matcher: Table = {"matcher": event.matcher} if event.matcher else {}

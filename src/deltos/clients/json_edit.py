@@ -1,4 +1,4 @@
-"""Change single values inside JSON text and keep every other character: comments, order, indentation."""
+"""Changes to single values in JSON text that keep all other characters: comments, order, indentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?")
 
 
 def find(node: Node, path: Path) -> Node | None:
-    """Return the node at a path of keys and indexes, or None."""
+    """Return the node at a path of keys and indexes, or None if there is no such node."""
     for step in path:
         item = _item_at(node, step)
         if item is None:
@@ -28,7 +28,7 @@ def find(node: Node, path: Path) -> Node | None:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """Set `value` at `path` and create missing parents. An index just past the end appends."""
+    """Set `value` at `path` and create missing parents; an index equal to the length of a list appends."""
     node = parse(text)
     for depth, step in enumerate(path):
         if not isinstance(node, Container) or node.is_object != isinstance(step, str):
@@ -36,23 +36,23 @@ def put(text: str, path: Path, value: Json) -> str:
             raise BadConfiguration(f"{'.'.join(map(str, path[:depth])) or 'the whole'} is not {kind}")
         item = _item_at(node, step)
         if item is None:
-            return _insert(text, node, step, _nested(path[depth + 1 :], value))
+            return _insert_on_new_line(text, node, step, _wrap_in_containers(path[depth + 1 :], value))
         node = item.value
-    return text[: node.start] + _written(text, value, _indent_at(text, node.start)) + text[node.end :]
+    return text[: node.start] + _serialise(text, value, _indent_at(text, node.start)) + text[node.end :]
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the value at `path`, including repeated keys; the text is unchanged if there is none."""
+    """Remove the value at `path`, including repeated keys; return the text unchanged if there is no such value."""
     last = path[-1]
     while isinstance(parent := find(parse(text), path[:-1]), Container) and (item := _item_at(parent, last)):
-        text = _cut(text, parent, item)
+        text = _remove_item(text, parent, item)
         if isinstance(last, int):
             break
     return text
 
 
 def is_bare(text: str, path: Path) -> bool:
-    """Whether the container at `path` is empty and has no comment in it or before it."""
+    """Whether the container at `path` is empty, with no comment in it or before it."""
     parent = find(parse(text), path[:-1])
     item = _item_at(parent, path[-1]) if parent is not None else None
     if item is None or not isinstance(item.value, Container):
@@ -73,17 +73,17 @@ def _item_at(node: Node, step: str | int) -> Item | None:
     return next((item for item in reversed(node.items) if node.is_object and item.key == step), None)
 
 
-def _nested(steps: Path, value: Json) -> Json:
+def _wrap_in_containers(steps: Path, value: Json) -> Json:
     for step in reversed(steps):
         value = {step: value} if isinstance(step, str) else [value]
     return value
 
 
-def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
+def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json) -> str:
     if into.items and "\n" not in text[into.start : into.end]:
         return _insert_inline(text, into, step, value)
     indent = _item_indent(text, into)
-    line = _newline(text) + indent + _labelled(step, _written(text, value, indent))
+    line = _newline(text) + indent + _with_key(step, _serialise(text, value, indent))
     if not into.items:
         held = text[into.start + 1 : into.end - 1].rstrip()
         closing = _newline(text) + _indent_at(text, into.start)
@@ -92,20 +92,20 @@ def _insert(text: str, into: Container, step: str | int, value: Json) -> str:
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
-    if last.comma >= 0:  # keep the file's style, which has a trailing comma
+    if last.comma >= 0:  # keep the file's style of trailing commas
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 
 
 def _insert_inline(text: str, into: Container, step: str | int, value: Json) -> str:
     last = into.items[-1]
-    item = _labelled(step, json.dumps(value, ensure_ascii=False))
+    item = _with_key(step, json.dumps(value, ensure_ascii=False))
     if last.comma >= 0:
         return text[: last.comma + 1] + f" {item}," + text[last.comma + 1 :]
     return text[: last.value.end] + f", {item}" + text[last.value.end :]
 
 
-def _cut(text: str, parent: Container, item: Item) -> str:
+def _remove_item(text: str, parent: Container, item: Item) -> str:
     position = parent.items.index(item)
     cuts = [(item.start, item.value.end)]
     if item.comma >= 0:
@@ -114,13 +114,13 @@ def _cut(text: str, parent: Container, item: Item) -> str:
         comma = parent.items[position - 1].comma
         cuts.append((comma, comma + 1))
     for start, end in sorted(cuts, reverse=True):
-        start, end = _whole_line(text, start, end) if start == item.start else (start, end)
+        start, end = _extend_to_lines(text, start, end) if start == item.start else (start, end)
         text = text[:start] + text[end:]
-    return _collapsed(text, parent.start) if len(parent.items) == 1 else text
+    return _collapse_if_empty(text, parent.start) if len(parent.items) == 1 else text
 
 
-def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend the range to whole lines if they contain nothing else, otherwise to the blanks before it."""
+def _extend_to_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """Extend the range to entire lines if they contain nothing else, otherwise to the preceding blanks."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():
@@ -130,17 +130,17 @@ def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _collapsed(text: str, start: int) -> str:
-    """Close up the container at `start` if only blanks are left in it."""
+def _collapse_if_empty(text: str, start: int) -> str:
+    """Remove the blanks in the container at `start` if it contains nothing else."""
     rest = text[start + 1 :].lstrip()
     return text[: start + 1] + rest if rest.startswith(("]", "}")) else text
 
 
-def _labelled(step: str | int, written: str) -> str:
+def _with_key(step: str | int, written: str) -> str:
     return written if isinstance(step, int) else f"{json.dumps(step, ensure_ascii=False)}: {written}"
 
 
-def _written(text: str, value: Json, indent: str) -> str:
+def _serialise(text: str, value: Json, indent: str) -> str:
     lines = json.dumps(value, ensure_ascii=False, indent=_indent_unit(text)).split("\n")
     return (_newline(text) + indent).join(lines)
 

@@ -1,4 +1,4 @@
-"""Parse JSON with comments and trailing commas into values with positions in the text. Editing: json_edit.py."""
+"""Parser of JSON with comments and trailing commas, which returns values with their positions in the text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Mapping and Sequence rather than dict and list: they accept narrower types of callers.
+# Mapping and Sequence instead of dict and list, because they accept narrower types from callers.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*("?)')
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Scalar:
 class Item:
     """A member of an object or an item of a list.
 
-    `start` is the position of its key or value; `comma` that of the comma after it, or -1.
+    `start` is the position of its key or value; `comma` is the position of the comma after it, or -1.
     """
 
     start: int
@@ -57,7 +57,7 @@ Node: TypeAlias = Scalar | Container
 
 
 def parse(text: str) -> Node:
-    """Parse the only value in `text`; raises BadConfiguration with line and column if the text is not JSON."""
+    """Parse a text that contains one JSON value; raise BadConfiguration with line and column if it is invalid."""
     reader = _JsoncReader(text)
     node = reader.value(reader.skip(0), depth=0)
     if (end := reader.skip(node.end)) != len(text):
@@ -66,19 +66,19 @@ def parse(text: str) -> Node:
 
 
 def read(text: str) -> Json:
-    """Return the value of `text` as plain data; fast for plain JSON, since files can have many megabytes."""
+    """Parse `text` to plain data; plain JSON takes a fast path, because files can have many megabytes."""
     try:
-        return cast("Json", json.loads(text, parse_constant=_refuse))
+        return cast("Json", json.loads(text, parse_constant=_refuse_constant))
     except (ValueError, RecursionError):
         return data(parse(text))
 
 
-def _refuse(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
 def data(node: Node) -> Json:
-    """Convert a node to plain data; the last of repeated keys counts, as in every JSON reader."""
+    """Convert a node to plain data; of repeated keys, the last one is used, as JSON parsers usually do."""
     if isinstance(node, Scalar):
         return node.value
     if node.is_object:
@@ -91,14 +91,14 @@ class _JsoncReader:
         self._text = text
 
     def skip(self, position: int) -> int:
-        """Position of the next character that is neither blank nor part of a comment."""
+        """Return the position of the next character that is neither blank nor part of a comment."""
         match = _BLANK.match(self._text, position)
         if match is None:
             return position
         return match.end() if match[2] is None else match.start(1)  # an unterminated comment
 
     def value(self, position: int, *, depth: int) -> Node:
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             self.fail(position, "it is nested too deeply")
         match self._text[position : position + 1]:
             case "{" | "[":

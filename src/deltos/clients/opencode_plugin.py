@@ -1,4 +1,4 @@
-"""OpenCode plugin that sends events to `deltos hook`; the plugin's file is entirely ours.
+"""OpenCode plugin that sends events to `deltos hook`. Deltos owns the entire plugin file.
 
 Written for @opencode-ai/plugin 1.18.33 (dist/index.d.ts, Hooks); OpenCode loads `{plugin,plugins}/*.{ts,js}`.
 """
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from deltos.clients.table import Launch
 
 FIRST_LINE = "// Written by `deltos install opencode`; `deltos uninstall opencode` removes it."
-# Uses node's own module, which exists in every runtime of OpenCode. A hook is ended after 10 seconds.
-_TEXT = """
+# The plugin uses Node's built-in module, which every OpenCode runtime has. A hook is stopped after 10 seconds.
+_PLUGIN_TEMPLATE = """
 import { spawn } from "node:child_process"
 
 const COMMAND = %s
@@ -66,19 +66,19 @@ export const Deltos = async ({ directory }) => {
 
 
 def plugin_text(launch: Launch) -> str:
-    """Text of the plugin file for a command that starts Deltos."""
+    """Return the text of the plugin file for a command that starts Deltos."""
     command = json.dumps([launch.program, *launch.arguments], ensure_ascii=False)
-    return FIRST_LINE + _TEXT % command
+    return FIRST_LINE + _PLUGIN_TEMPLATE % command
 
 
 def is_own(text: str) -> bool:
-    """Whether a file is this plugin, in any version."""
+    """Whether a file contains this plugin in any version."""
     return text.startswith(FIRST_LINE)
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file is exactly as we write it, with any command."""
-    return _without_command(text) == _without_command(FIRST_LINE + _TEXT)
+    """Whether a file is unmodified since Deltos wrote it, with any command."""
+    return _without_command(text) == _without_command(FIRST_LINE + _PLUGIN_TEMPLATE)
 
 
 def _without_command(text: str) -> list[str]:

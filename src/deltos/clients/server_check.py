@@ -1,4 +1,4 @@
-"""Start a server as a client would and check that it answers the initialize request."""
+"""Check that a configured server starts and answers the initialize request, as a client would require."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-TRIAL_SECONDS = 20.0
+TRIAL_TIMEOUT_SECONDS = 20.0
 _INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -25,9 +25,9 @@ _INITIALIZE = {
 
 
 def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Return the reason why this command does not start an MCP server; empty if it does."""
+    """Return the reason why this command does not start an MCP server, or an empty string if it does."""
     try:
-        # In an empty folder: `uv run` and `python -m` would import code from the current one.
+        # Run in an empty folder, because `uv run` and `python -m` would import code from the current one.
         with tempfile.TemporaryDirectory(prefix="deltos-trial-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(
                 words,
@@ -35,11 +35,11 @@ def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
                 cwd=folder,
                 env={**os.environ, **variables},
                 capture_output=True,
-                timeout=TRIAL_SECONDS,
+                timeout=TRIAL_TIMEOUT_SECONDS,
                 check=False,
             )
     except subprocess.TimeoutExpired:
-        return f"it did not answer within {TRIAL_SECONDS:.0f} seconds"
+        return f"it did not answer within {TRIAL_TIMEOUT_SECONDS:.0f} seconds"
     except (OSError, ValueError) as exc:
         return f"it does not start ({getattr(exc, 'strerror', None) or exc})"
     if _is_greeting(done.stdout.partition(b"\n")[0]):

@@ -1,4 +1,4 @@
-"""Table of clients: the location and format of their server entries and hooks. Editing: install.py."""
+"""Table of supported clients, with the location and format of their server entries and hooks."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ SERVER_NAME = "deltos"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A user's machine: home folder, environment variables and platform (as in `sys.platform`)."""
+    """A user's machine: home folder, environment variables, and platform as in `sys.platform`."""
 
     home: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     platform: str = "linux"
 
     def folder(self, variable: str, *fallback: str) -> Path:
-        """Folder named by a variable, or the fallback under the home folder."""
+        """Return the folder named by a variable, or the fallback in the home folder."""
         named = self.environ.get(variable, "")
         return Path(named).expanduser() if named else self.home.joinpath(*fallback)
 
     def app_folder(self) -> Path:
-        """Folder of the settings of desktop applications."""
+        """Return the folder for settings of desktop applications."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -43,7 +43,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Command that starts Deltos, and options of its server."""
+    """The command that starts Deltos, and the options of its server."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -51,19 +51,19 @@ class Launch:
 
     @property
     def server_arguments(self) -> list[str]:
-        """Arguments that start the server, after the program's name."""
+        """Arguments after the program name that start the server."""
         return [*self.arguments, "mcp", *self.options]
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A client's event that runs a hook; `matcher` limits it to some tools."""
+    """A client event that runs a hook; `matcher` limits it to certain tools."""
 
     name: str
     matcher: str = ""
 
 
-# Only with --suggest: `deltos hook` recommends search_code once per session.
+# Only with --suggest, for which `deltos hook` recommends search_code once per session.
 SUGGESTING = HookEvent("PreToolUse", "Grep|Bash")
 
 
@@ -76,12 +76,12 @@ class Hooks:
     options: Mapping[str, Json]
     grouped: bool = True
     version: int | None = None
-    afterwards: str = ""  # step for the user before the hooks run
+    next_step: str = ""  # step that the user must take before the hooks run
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Plugin file that sends events to memory, for clients that load programs instead of running commands."""
+    """Plugin file that sends events to memory, for clients that load plugins instead of running commands."""
 
     path: Callable[[Machine], Path]
     text: Callable[[Launch], str]
@@ -91,7 +91,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An agent or editor. `servers` is the key of its servers; `entry` makes the value of one server."""
+    """An agent or editor. `servers` is the key of its server table; `entry` returns the value for one server."""
 
     name: str
     title: str
@@ -101,20 +101,20 @@ class Client:
     format: Format = JSON
     hooks: Hooks | None = None
     plugin: Plugin | None = None
-    afterwards: str = "Restart it to connect."
-    in_project: str = ""  # path of its configuration in a project, if it has one
-    project: Path | None = None  # folder of the project, if the project's configuration is used
-    programs: tuple[str, ...] = ()  # names of its program on the PATH
-    rules: Callable[[Machine], Path] | None = None  # path of its rules file: when to use which tool
+    next_step: str = "Restart it to connect."
+    project_path: str = ""  # path of the client's configuration inside a project, if it supports one
+    project: Path | None = None  # project folder, if the configuration in the project is used
+    programs: tuple[str, ...] = ()  # names of the client's executable on the PATH
+    rules: Callable[[Machine], Path] | None = None  # path of the client's rules file
 
     @property
     def place(self) -> tuple[str, str]:
-        """Path of the entry in the file: key of the servers, name of the server."""
+        """Path of the entry in the file: the key of the servers, then the name of the server."""
         return (self.servers, SERVER_NAME)
 
 
 def client_named(name: str) -> Client:
-    """Find a client by name, ignoring case and punctuation; raises BadArgument with all names."""
+    """Return the client called `name`, ignoring case and punctuation; raise BadArgument if it is unknown."""
     wanted = "".join(filter(str.isalnum, name.lower()))
     for client in CLIENTS:
         if wanted == "jetbrains":
@@ -169,24 +169,24 @@ def _crush_path(machine: Machine) -> Path:
 
 
 def _crush_folder(machine: Machine) -> Path:
-    """Folder of Crush's skills; on Windows it differs from that of its configuration."""
+    """Return the folder of Crush's skills, which on Windows differs from its configuration folder."""
     if machine.platform == "win32":
         return machine.folder("LOCALAPPDATA", "AppData", "Local") / "crush"
     return machine.folder("XDG_CONFIG_HOME", ".config") / "crush"
 
 
-def _skill(folder: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
+def _skill_path(folder: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
     return lambda machine: folder(machine) / "skills" / SERVER_NAME / "SKILL.md"
 
 
 def in_folder(client: Client, folder: Path) -> Client:
-    """Return the client with its configuration in a project; raises BadArgument if it has none."""
-    if not client.in_project:
-        names = ", ".join(other.name for other in CLIENTS if other.in_project)
+    """Return the client configured for a project folder; raise BadArgument if it does not support that."""
+    if not client.project_path:
+        names = ", ".join(other.name for other in CLIENTS if other.project_path)
         raise BadArgument(
             f"{client.title} has no configuration for projects", hint=f"Clients with project configuration: {names}."
         )
-    path = folder / client.in_project
+    path = folder / client.project_path
     return replace(client, path=lambda _: path, project=folder, hooks=None, plugin=None, rules=None)
 
 
@@ -236,7 +236,7 @@ _CODEX_HOOKS = Hooks(
         HookEvent("SessionEnd"),
     ),
     {"timeout": 10},
-    afterwards="Codex runs the hooks once you trust them in /hooks.",
+    next_step="Codex runs the hooks once you trust them in /hooks.",
 )
 _GEMINI_HOOKS = Hooks(
     lambda machine: machine.home / ".gemini" / "settings.json",
@@ -251,7 +251,7 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
     ),
-    {"timeout": 10_000},  # in milliseconds; the others count seconds
+    {"timeout": 10_000},  # in milliseconds; other clients use seconds
 )
 _CURSOR_HOOKS = Hooks(
     lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -311,10 +311,10 @@ CLIENTS = (
         "mcpServers",
         _claude_code_entry,
         hooks=_CLAUDE_HOOKS,
-        afterwards="Start a new session to connect; /mcp shows it.",
-        in_project=".mcp.json",
+        next_step="Start a new session to connect; /mcp shows it.",
+        project_path=".mcp.json",
         programs=("claude",),
-        rules=_skill(lambda machine: machine.folder("CLAUDE_CONFIG_DIR", ".claude")),
+        rules=_skill_path(lambda machine: machine.folder("CLAUDE_CONFIG_DIR", ".claude")),
     ),
     Client(
         "claude-desktop",
@@ -331,10 +331,10 @@ CLIENTS = (
         _plain_entry,
         format=TOML,
         hooks=_CODEX_HOOKS,
-        in_project=".codex/config.toml",
+        project_path=".codex/config.toml",
         programs=("codex",),
-        rules=_skill(lambda machine: machine.folder("CODEX_HOME", ".codex")),
-        afterwards="Start a new session to connect.",
+        rules=_skill_path(lambda machine: machine.folder("CODEX_HOME", ".codex")),
+        next_step="Start a new session to connect.",
     ),
     Client(
         "cursor",
@@ -343,7 +343,7 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_CURSOR_HOOKS,
-        in_project=".cursor/mcp.json",
+        project_path=".cursor/mcp.json",
         programs=("cursor", "cursor-agent"),
     ),
     Client(
@@ -352,8 +352,8 @@ CLIENTS = (
         lambda machine: machine.app_folder() / "Code" / "User" / "mcp.json",
         "servers",
         _typed_entry,
-        afterwards="Start it from MCP: List Servers.",
-        in_project=".vscode/mcp.json",
+        next_step="Start it from MCP: List Servers.",
+        project_path=".vscode/mcp.json",
         programs=("code",),
     ),
     Client(
@@ -372,10 +372,10 @@ CLIENTS = (
         "mcpServers",
         _plain_entry,
         hooks=_GEMINI_HOOKS,
-        in_project=".gemini/settings.json",
+        project_path=".gemini/settings.json",
         programs=("gemini",),
-        rules=_skill(lambda machine: machine.home / ".gemini"),
-        afterwards="Start a new session to connect; /mcp shows it.",
+        rules=_skill_path(lambda machine: machine.home / ".gemini"),
+        next_step="Start a new session to connect; /mcp shows it.",
     ),
     Client(
         "copilot-cli",
@@ -385,8 +385,8 @@ CLIENTS = (
         _copilot_entry,
         hooks=_COPILOT_HOOKS,
         programs=("copilot",),
-        rules=_skill(lambda machine: machine.folder("COPILOT_HOME", ".copilot")),
-        afterwards="Start a new session to connect; /mcp shows it.",
+        rules=_skill_path(lambda machine: machine.folder("COPILOT_HOME", ".copilot")),
+        next_step="Start a new session to connect; /mcp shows it.",
     ),
     Client(
         "opencode",
@@ -395,9 +395,9 @@ CLIENTS = (
         "mcp",
         _opencode_entry,
         plugin=_OPENCODE_PLUGIN,
-        in_project="opencode.json",
+        project_path="opencode.json",
         programs=("opencode",),
-        rules=_skill(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"),
+        rules=_skill_path(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "opencode"),
     ),
     Client(
         "zed",
@@ -405,8 +405,8 @@ CLIENTS = (
         _zed_path,
         "context_servers",
         _zed_entry,
-        afterwards="It connects automatically.",
-        in_project=".zed/settings.json",
+        next_step="It connects automatically.",
+        project_path=".zed/settings.json",
         programs=("zed",),
     ),
     Client(
@@ -424,10 +424,10 @@ CLIENTS = (
         lambda machine: machine.home / ".qwen" / "settings.json",
         "mcpServers",
         _plain_entry,
-        afterwards="Start a new session to connect; /mcp shows it.",
-        in_project=".qwen/settings.json",
+        next_step="Start a new session to connect; /mcp shows it.",
+        project_path=".qwen/settings.json",
         programs=("qwen",),
-        rules=_skill(lambda machine: machine.home / ".qwen"),
+        rules=_skill_path(lambda machine: machine.home / ".qwen"),
     ),
     Client("goose", "Goose", _goose_path, "extensions", _goose_entry, format=YAML, programs=("goose",)),
     Client(
@@ -436,8 +436,8 @@ CLIENTS = (
         lambda machine: machine.home / ".continue" / "mcpServers" / "deltos.json",
         "mcpServers",
         _plain_entry,
-        afterwards="Restart the editor to connect; the command line `cn` reads only the servers in config.yaml.",
-        in_project=".continue/mcpServers/deltos.json",
+        next_step="Restart the editor to connect; the command line `cn` reads only the servers in config.yaml.",
+        project_path=".continue/mcpServers/deltos.json",
         rules=lambda machine: machine.home / ".continue" / "rules" / "deltos.md",
     ),
     Client(
@@ -446,9 +446,9 @@ CLIENTS = (
         lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "amp" / "settings.json",
         "amp.mcpServers",
         _plain_entry,
-        in_project=".amp/settings.json",
+        project_path=".amp/settings.json",
         programs=("amp",),
-        rules=_skill(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "agents"),
+        rules=_skill_path(lambda machine: machine.folder("XDG_CONFIG_HOME", ".config") / "agents"),
     ),
     Client(
         "kiro",
@@ -456,7 +456,7 @@ CLIENTS = (
         lambda machine: machine.home / ".kiro" / "settings" / "mcp.json",
         "mcpServers",
         _plain_entry,
-        in_project=".kiro/settings/mcp.json",
+        project_path=".kiro/settings/mcp.json",
         programs=("kiro", "kiro-cli"),
         rules=lambda machine: machine.home / ".kiro" / "steering" / "deltos.md",
     ),
@@ -466,9 +466,9 @@ CLIENTS = (
         lambda machine: machine.home / ".junie" / "mcp" / "mcp.json",
         "mcpServers",
         _plain_entry,
-        in_project=".junie/mcp/mcp.json",
+        project_path=".junie/mcp/mcp.json",
         programs=("junie",),
-        rules=_skill(lambda machine: machine.home / ".junie"),
+        rules=_skill_path(lambda machine: machine.home / ".junie"),
     ),
     Client(
         "crush",
@@ -476,8 +476,8 @@ CLIENTS = (
         _crush_path,
         "mcp",
         _typed_entry,
-        in_project=".crush.json",
+        project_path=".crush.json",
         programs=("crush",),
-        rules=_skill(_crush_folder),
+        rules=_skill_path(_crush_folder),
     ),
 )

@@ -1,7 +1,7 @@
-"""Change single tables inside TOML text.
+"""Changes to single tables in TOML text.
 
-New tables are added at the end and old ones are removed by whole lines, so that comments are kept; tomlkit edits inline
-tables and dotted keys.
+Tables are appended at the end and removed line by line, so that comments are kept; tomlkit edits inline tables and
+dotted keys.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MAX_KEY_PARTS = 64
 
 
 def read(text: str) -> Json:
-    """Parse TOML text to plain data; raises BadConfiguration if it is invalid."""
+    """Parse TOML text to plain data; raise BadConfiguration if it is invalid."""
     if any(line.partition("=")[0].count(".") >= _MAX_KEY_PARTS for line in text.splitlines()):
-        # tomllib's time grows with the square of the number of parts
+        # the running time of tomllib grows with the square of the number of parts
         raise BadConfiguration(f"it has a key of more than {_MAX_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
@@ -33,23 +33,23 @@ def read(text: str) -> Json:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """Set `value` at `path`; a new table is added at the end."""
-    if isinstance(value, dict) and not _has(read(text), path):
-        appended = _appended(text, path, value)
-        if _reads(appended):
+    """Set `value` at `path`; append a new table at the end."""
+    if isinstance(value, dict) and not _has_path(read(text), path):
+        appended = _append_table(text, path, value)
+        if _is_valid(appended):
             return appended
     return _put_with_tomlkit(text, path, value)
 
 
 def remove(text: str, path: Path) -> str:
     """Remove the table at `path`, and parents that become empty."""
-    if not _has(read(text), path):
+    if not _has_path(read(text), path):
         return text
-    cut = _without_lines(text, path)
-    return cut if _reads(cut) and not _has(read(cut), path) else _removed_with_tomlkit(text, path)
+    cut = _remove_table_lines(text, path)
+    return cut if _is_valid(cut) and not _has_path(read(cut), path) else _remove_with_tomlkit(text, path)
 
 
-def _has(value: Json, path: Path) -> bool:
+def _has_path(value: Json, path: Path) -> bool:
     for step in path:
         if not isinstance(value, dict) or step not in value:
             return False
@@ -57,7 +57,7 @@ def _has(value: Json, path: Path) -> bool:
     return True
 
 
-def _reads(text: str) -> bool:
+def _is_valid(text: str) -> bool:
     try:
         read(text)
     except BadConfiguration:
@@ -65,7 +65,7 @@ def _reads(text: str) -> bool:
     return True
 
 
-def _appended(text: str, path: Path, value: dict[str, Json]) -> str:
+def _append_table(text: str, path: Path, value: dict[str, Json]) -> str:
     import tomlkit  # deferred: only clients with TOML files need it
 
     block = f"[{'.'.join(map(str, path))}]\n{tomlkit.dumps(value)}"
@@ -75,15 +75,15 @@ def _appended(text: str, path: Path, value: dict[str, Json]) -> str:
     return whole.replace("\r\n", "\n").replace("\n", newline) + block.replace("\n", newline)
 
 
-def _without_lines(text: str, path: Path) -> str:
-    """Drop the table's header, its keys and its sub-tables, but not the comments before the next table."""
+def _remove_table_lines(text: str, path: Path) -> str:
+    """Remove a table's header, keys and sub-tables, but not the comments before the next table."""
     name = [str(step) for step in path]
     kept: list[str] = []
-    held: list[str] = []  # comments and blank lines inside our table: kept if another table follows
+    held: list[str] = []  # comments and blank lines in the removed table, which are kept if another table follows
     ours = False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            was_ours, ours = ours, _header(line)[: len(name)] == name
+            was_ours, ours = ours, _header_names(line)[: len(name)] == name
             if was_ours and not ours:
                 kept += held
             held = []
@@ -95,23 +95,23 @@ def _without_lines(text: str, path: Path) -> str:
             held = []
     if ours:
         kept += [line for line in held if line.strip()]
-    return _without_final_gap("".join(kept)) if ours else "".join(kept)
+    return _remove_final_blank_lines("".join(kept)) if ours else "".join(kept)
 
 
-def _header(line: str) -> list[str]:
-    """Names in a table's header; wrong for names with a dot or bracket, which are never ours."""
+def _header_names(line: str) -> list[str]:
+    """Return the names in a table header; names of Deltos tables contain no dots or brackets."""
     inside = line.strip().removeprefix("[").partition("]")[0]
     return [name.strip().removeprefix('"').removesuffix('"') for name in inside.split(".")]
 
 
-def _without_final_gap(text: str) -> str:
-    """Drop the blank lines at the end."""
+def _remove_final_blank_lines(text: str) -> str:
+    """Remove blank lines at the end."""
     gap = text[len(text.rstrip(" \t\r\n")) :]
     return text[: len(text) - len(gap) + gap.find("\n") + 1] if gap.endswith("\n") else text
 
 
 def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:
-    import tomlkit  # deferred, as above
+    import tomlkit  # deferred: only clients with TOML files need it
 
     document = tomlkit.parse(text)
     table = cast("MutableMapping[str, object]", document)
@@ -126,8 +126,8 @@ def _put_with_tomlkit(text: str, path: Path, value: Json) -> str:
     return tomlkit.dumps(document)
 
 
-def _removed_with_tomlkit(text: str, path: Path) -> str:
-    import tomlkit  # deferred, as above
+def _remove_with_tomlkit(text: str, path: Path) -> str:
+    import tomlkit  # deferred: only clients with TOML files need it
 
     document = tomlkit.parse(text)
     table = cast("MutableMapping[str, object]", document)

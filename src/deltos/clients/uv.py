@@ -1,4 +1,4 @@
-"""Where uv keeps Deltos: in its cache (`uvx`), which uv may clear, or installed as a tool."""
+"""Location of Deltos in uv: in its cache (`uvx`), which uv may clear, or installed as a tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_CACHED = ("archive-v", "environments-v", "builds-v")  # folders of uv's cache, without the version of their layout
+_CACHE_FOLDER_PREFIXES = (
+    "archive-v",
+    "environments-v",
+    "builds-v",
+)  # prefixes of folders in uv's cache, without the layout version
 
 
 def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
@@ -23,11 +27,11 @@ def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
     cache = environ.get("UV_CACHE_DIR", "")
     if cache and path.is_relative_to(Path(cache).absolute()):
         return True
-    return any(part.startswith(_CACHED) and part.rpartition("-v")[2].isdigit() for part in path.parts)
+    return any(part.startswith(_CACHE_FOLDER_PREFIXES) and part.rpartition("-v")[2].isdigit() for part in path.parts)
 
 
 def installed_tool(environ: Mapping[str, str]) -> Path | None:
-    """Return the `deltos` on the PATH that is not in the cache; None if there is none."""
+    """Return the `deltos` on the PATH that is not in uv's cache, or None if there is none."""
     for folder in environ.get("PATH", "").split(os.pathsep):
         found = shutil.which("deltos", path=folder) if folder else None
         if found and not is_in_cache(Path(found).absolute(), environ):
@@ -35,26 +39,26 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
-def started_as(script: Path) -> Path:
-    """Stable path of an installed tool, which survives a rebuild of its environment; otherwise the script itself."""
+def stable_path(script: Path) -> Path:
+    """Return the path of an installed tool that is stable when its environment is rebuilt, or the script itself."""
     try:
         receipt = tomllib.loads((script.parent.parent / "uv-receipt.toml").read_text("utf-8"))
         entries = receipt["tool"]["entrypoints"]
         named = (Path(entry["install-path"]) for entry in entries if entry["name"] == script.stem)
         return next((path for path in named if path.is_file()), script)
-    except (OSError, ValueError, KeyError, TypeError):  # not a tool of uv, or an unknown format of its receipt
+    except (OSError, ValueError, KeyError, TypeError):  # not a uv tool, or its receipt has an unknown format
         return script
 
 
 def own_origin() -> str | None:
-    """Return the installation source (`direct_url.json`, PEP 610) of this Deltos; None if it came from an index."""
+    """Return the installation source (`direct_url.json`, PEP 610) of this Deltos, or None if it is a package index."""
     from importlib.metadata import distribution  # deferred: slow, and rarely needed
 
     return distribution("deltos").read_text("direct_url.json")
 
 
 def requirement(version: str, origin: str | None) -> str:
-    """Requirement for uv that installs this version from the same source (PEP 610), which need not be an index."""
+    """Return the requirement with which uv installs this version from the same source (PEP 610)."""
     source = json.loads(origin) if origin else {}
     if "vcs_info" in source:
         kind, commit = source["vcs_info"]["vcs"], source["vcs_info"]["commit_id"]
@@ -63,9 +67,9 @@ def requirement(version: str, origin: str | None) -> str:
 
 
 def install_tool(requirement: str) -> Path:
-    """Install Deltos as a tool of uv; return the path of its program."""
+    """Install Deltos as a uv tool and return the path of its executable."""
     try:
-        # Quiet: a list of eighty packages would hide our own output. Errors are still printed.
+        # Quiet, because a list of eighty packages would hide other output. Errors are still printed.
         subprocess.run(["uv", "tool", "install", "--quiet", requirement], check=True)
         tool_folder = subprocess.run(["uv", "tool", "dir", "--bin"], check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as exc:

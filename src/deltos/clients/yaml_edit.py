@@ -1,4 +1,4 @@
-"""Change single entries of a block mapping inside YAML text by whole lines, so that comments are kept."""
+"""Changes to single entries of a YAML block mapping by entire lines, so that comments are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT = 2
 
 
 def read(text: str) -> Json:
-    """Parse YAML text to plain data; raises BadConfiguration if it is invalid."""
+    """Parse YAML text to plain data; raise BadConfiguration if it is invalid."""
     import yaml  # deferred: only clients with YAML files need it
 
     try:
@@ -28,20 +28,22 @@ def put(text: str, path: Path, value: Json) -> str:
     """Set `value` at `path`: an entry of a top-level mapping, or a value inside such an entry."""
     servers, name, *inside = (str(step) for step in path)
     if inside:
-        entry = _entry(text, servers, name)
+        entry = _parse_entry(text, servers, name)
         holder = entry
         for step in inside[:-1]:
             holder = cast("dict[str, Json]", holder[step])
         holder[inside[-1]] = value
         value = entry
-    return _inserted(remove(text, (servers, name)) if _has(text, servers, name) else text, servers, name, value)
+    return _insert_entry(
+        remove(text, (servers, name)) if _has_entry(text, servers, name) else text, servers, name, value
+    )
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the entry at `path`, and its mapping if that becomes empty."""
+    """Remove the entry at `path`, and its mapping if it becomes empty."""
     servers, name = (str(step) for step in path)
     lines = text.splitlines(keepends=True)
-    header, end = _block(lines, servers)
+    header, end = _find_block(lines, servers)
     if header is None:
         return text
     indent = _child_indent(lines[header + 1 : end])
@@ -52,16 +54,16 @@ def remove(text: str, path: Path) -> str:
     while stop - 1 > start and not lines[stop - 1].strip():  # blank lines belong to the next entry
         stop -= 1
     rest = [*lines[header + 1 : start], *lines[stop:end]]
-    if not any(_content_indent(line) < _BLANK for line in rest):
+    if not any(_content_indent(line) < _BLANK_LINE_INDENT for line in rest):
         return "".join([*lines[:header], *lines[end:]])
     return "".join([*lines[:start], *lines[stop:]])
 
 
-def _inserted(text: str, servers: str, name: str, value: Json) -> str:
+def _insert_entry(text: str, servers: str, name: str, value: Json) -> str:
     import yaml
 
     lines = text.splitlines(keepends=True)
-    header, end = _block(lines, servers)
+    header, end = _find_block(lines, servers)
     if header is None:
         gap = "" if not text or text.endswith("\n") else "\n"
         lines, header, end = [*lines, gap, f"{servers}:\n"], len(lines) + 1, len(lines) + 2
@@ -73,8 +75,8 @@ def _inserted(text: str, servers: str, name: str, value: Json) -> str:
     return "".join([*lines[: header + 1], *block, *lines[header + 1 :]])
 
 
-def _block(lines: list[str], servers: str) -> tuple[int | None, int]:
-    """Line of a top-level key, and the first line after its block."""
+def _find_block(lines: list[str], servers: str) -> tuple[int | None, int]:
+    """Return the line number of a top-level key and that of the first line after its block."""
     header = next((at for at, line in enumerate(lines) if _is_key(line, servers, 0)), None)
     if header is None:
         return None, len(lines)
@@ -82,16 +84,18 @@ def _block(lines: list[str], servers: str) -> tuple[int | None, int]:
     return header, end
 
 
-_BLANK = 1_000  # larger than any indentation: blank lines and comments end no block
+_BLANK_LINE_INDENT = 1_000  # larger than any indentation, so that blank lines and comments do not end a block
 
 
 def _content_indent(line: str) -> int:
     inner = line.lstrip(" ")
-    return _BLANK if not inner.strip() or inner.startswith("#") else len(line) - len(inner)
+    return _BLANK_LINE_INDENT if not inner.strip() or inner.startswith("#") else len(line) - len(inner)
 
 
 def _child_indent(lines: list[str]) -> int:
-    return min((indent for line in lines if 0 < (indent := _content_indent(line)) < _BLANK), default=_INDENT)
+    return min(
+        (indent for line in lines if 0 < (indent := _content_indent(line)) < _BLANK_LINE_INDENT), default=_INDENT
+    )
 
 
 def _is_key(line: str, name: str, indent: int) -> bool:
@@ -99,12 +103,12 @@ def _is_key(line: str, name: str, indent: int) -> bool:
     return ":" in line and len(key) - len(key.lstrip(" ")) == indent and key.strip().strip("\"'") == name
 
 
-def _has(text: str, servers: str, name: str) -> bool:
+def _has_entry(text: str, servers: str, name: str) -> bool:
     table = read(text)
     held = table.get(servers) if isinstance(table, dict) else None
     return isinstance(held, dict) and name in held
 
 
-def _entry(text: str, servers: str, name: str) -> dict[str, Json]:
+def _parse_entry(text: str, servers: str, name: str) -> dict[str, Json]:
     table = cast("dict[str, dict[str, dict[str, Json]]]", read(text))
     return dict(table[servers][name])

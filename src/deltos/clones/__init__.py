@@ -1,1 +1,1 @@
-"""Remote git repositories: their addresses, the guarded fetch, the folder of clones, and the files of a commit."""
+"""Remote git repositories: their URLs, restricted fetching, the folder of clones, and the files of a commit."""

@@ -1,4 +1,4 @@
-"""Recognise addresses of git repositories, and build the addresses under which their files are cited."""
+"""URLs of git repositories: recognise them, and build the URLs under which files are cited."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from deltos.private_hosts import canonical_name
 
 _PREFIX = "git+"
 _SUFFIX = ".git"
-_HTTPS_HINT = "Give its https address; a login is configured with DELTOS_AUTH_NAME='HOST Header: value'."
-# Part of a file's URL between the repository's URL and the path, by host; {} is the branch or tag.
+_HTTPS_HINT = "Give its https URL; a login is configured with DELTOS_AUTH_NAME='HOST Header: value'."
+# By host, the part of a file's URL between the repository's URL and the path; {} is the branch or tag.
 _FILE_PATHS = {
     "github.com": "/blob/{}/",
     "gitlab.com": "/-/blob/{}/",
     "bitbucket.org": "/src/{}/",
     "codeberg.org": "/src/{}/",
 }
-# Path segments between the repository and the branch in the URL of a folder, by host.
+# By host, the path segments between the repository and the branch in the URL of a folder.
 _FOLDER_MARKS = {"github.com": ("tree",), "gitlab.com": ("-", "tree"), "bitbucket.org": ("src",)}
-_HOST_PAGES = frozenset(
+_RESERVED_PATHS = frozenset(
     """
     about apps blog codespaces collections contact customer-stories enterprise events explore features issues join login
     marketplace new notifications orgs organizations pricing pulls readme search security sessions settings signup site
@@ -31,7 +31,7 @@ _HOST_PAGES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAddress:
-    """A remote repository; `reference` and `folder` are set if the address names a branch and a folder."""
+    """A remote repository; `reference` and `folder` are set if the URL names a branch and a folder."""
 
     url: str
     reference: str = ""
@@ -39,7 +39,7 @@ class RepositoryAddress:
 
 
 def parse_repository(text: str) -> RepositoryAddress | None:
-    """Return the repository of an http(s) address, or None for a web page; raise BadArgument for other transports."""
+    """Return the repository of an http(s) URL, or None for a web page; raise BadArgument for other transports."""
     is_plain = not text.lower().startswith(_PREFIX)
     text = text if is_plain else text[len(_PREFIX) :]
     _refuse_other_transports(text)
@@ -57,18 +57,18 @@ def parse_repository(text: str) -> RepositoryAddress | None:
 
 
 def local_path_of(text: str) -> str | None:
-    """Return the path of a `file:` address, or None for any other address."""
+    """Return the path in a `file:` URL, or None for any other URL."""
     text = text[len(_PREFIX) :] if text.lower().startswith(_PREFIX) else text
     if not text.lower().startswith("file:"):
         return None
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost"):
-        raise BadArgument("A file: address must not name another machine", hint="Give file:///path/to/repository.")
+        raise BadArgument("A file: URL must not name another machine", hint="Give file:///path/to/repository.")
     return unquote(parts.path)
 
 
 def file_address(repository: str, reference: str, path: str) -> str:
-    """Return the address to cite a file: its page on a known host, else the repository's address with the path."""
+    """Return the URL for citing a file: its page on a known host, otherwise the repository's URL with the path."""
     host = urlsplit(repository).hostname or ""
     known = _FILE_PATHS.get(host)
     if known is None:
@@ -87,7 +87,7 @@ def _refuse_other_transports(text: str) -> None:
 def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> RepositoryAddress | None:
     """Return the repository of a URL on a known host, or None for other pages of that host."""
     host = host.removeprefix("www.")
-    if host not in _FILE_PATHS or len(segments) < 2 or segments[0].lower() in _HOST_PAGES:
+    if host not in _FILE_PATHS or len(segments) < 2 or segments[0].lower() in _RESERVED_PATHS:
         return None
     marker = _FOLDER_MARKS.get(host, ())
     at = next((at for at in range(2, len(segments)) if marker and tuple(segments[at : at + len(marker)]) == marker), 0)
@@ -101,8 +101,8 @@ def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> Re
 def _canonical_url(scheme: str, host: str, port: int | None, segments: list[str]) -> str:
     """Return the canonical URL, without user name and password.
 
-    The host is written in ASCII, because git is restricted to a checked address by host name, and must use the same
-    name.
+    The host is written in ASCII, because git is restricted to a checked address by host name and must use the same
+    spelling.
     """
     host = host if host.isascii() else canonical_name(host) or host
     host = f"[{host}]" if ":" in host else host

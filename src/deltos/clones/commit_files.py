@@ -1,4 +1,4 @@
-"""Read the files of a commit from git's object store.
+"""Reading of files in a commit from git's object store.
 
 Nothing is checked out, so no link, filter, attribute or file name of a repository affects the disk.
 """
@@ -28,7 +28,7 @@ _SUBMODULE_MODE = 0o160000
 _MAX_HEAD_BYTES = 1_000
 _MAX_BATCH_FILES = 64
 _MAX_BATCH_BYTES = 8_000_000
-_FOLDER_HINT = "Add one of its folders by its address instead (…/tree/BRANCH/FOLDER)."
+_FOLDER_HINT = "Add one of its folders by its URL instead (…/tree/BRANCH/FOLDER)."
 
 
 class _TooManyFiles(SourceError):
@@ -45,7 +45,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Whether it is a regular file, not a link or submodule."""
+        """Whether the entry is a regular file, not a link or submodule."""
         return stat.S_ISREG(self.mode)
 
 
@@ -53,7 +53,7 @@ class TreeFile(NamedTuple):
 class CommitFiles:
     """The files of a branch or tag. Used by one thread at a time; must be closed.
 
-    If the repository has too many files, only those below `folder` are listed, if it is given.
+    If the repository has too many files and `folder` is given, only files below `folder` are listed.
     """
 
     repository: Repository
@@ -67,7 +67,7 @@ class CommitFiles:
     _is_closed: bool = False
 
     def files(self) -> dict[str, TreeFile]:
-        """Return every file by its path, including links and submodules; raise SourceError if there are too many."""
+        """Return all files by path, including links and submodules; raise SourceError if there are too many."""
         if self._files is None:
             self._files = {file.path: file for file in self._list_files()}
             self._order = {path: at for at, path in enumerate(self._files)}
@@ -87,7 +87,7 @@ class CommitFiles:
         return self._cached_contents[file.id]
 
     def close(self) -> None:
-        """Remove git's temporary folder; no new one is created afterwards."""
+        """Remove git's temporary folder and prevent the creation of a new one."""
         self._is_closed = True
         self._closing.close()
         self._git = None
@@ -101,7 +101,7 @@ class CommitFiles:
 
     def _list_files(self) -> list[TreeFile]:
         try:
-            return self._list_below()  # files outside the folder too, because pages may include them
+            return self._list_below()  # includes files outside the folder, because pages may include them
         except _TooManyFiles:
             if not self.folder:
                 raise
@@ -135,7 +135,7 @@ class CommitFiles:
 
 
 def find_local(path: Path) -> Repository | None:
-    """Return the repository at a local path, with a work tree or bare, or None if there is none."""
+    """Return the repository at a local path, bare or with a working tree; None if there is no repository."""
     if found := open_repository(path):
         return found
     with FileTree(path) as tree:
@@ -144,7 +144,7 @@ def find_local(path: Path) -> Repository | None:
 
 
 def local_reference(repository: Repository, wanted: str) -> Reference:
-    """Return the branch or tag `wanted` of a local repository, or its current branch for an empty name."""
+    """Return the branch or tag `wanted` of a local repository, or its current branch if `wanted` is empty."""
     if not wanted:
         with FileTree(repository.git_folder) as tree:
             head = tree.read("HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").strip()
@@ -170,7 +170,7 @@ def parse_listing(output: bytes) -> list[TreeFile]:
 
 
 def _parse_line(line: bytes) -> TreeFile:
-    """Parse one line of `git ls-tree -l`: mode, kind, id, size, a tab and the path."""
+    """Parse one line of `git ls-tree -l`: mode, type, id, size, a tab and the path."""
     facts, _, path = line.partition(b"\t")
     mode, _, object_id, size = facts.split()
     return TreeFile(
@@ -179,7 +179,7 @@ def _parse_line(line: bytes) -> TreeFile:
 
 
 def _parse_contents(output: bytes, wanted: dict[str, int]) -> dict[str, bytes]:
-    """Parse the output of `git cat-file --batch`: per object a line with id, kind and size, then its content."""
+    """Parse the output of `git cat-file --batch`: for each object, a line with id, type and size, then its content."""
     found: dict[str, bytes] = {}
     at = 0
     for object_id in wanted:

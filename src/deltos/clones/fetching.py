@@ -1,6 +1,6 @@
-"""Fetch the references and one commit of a git repository over https, from an address that was checked.
+"""Fetching of references and one commit of a git repository over https, from a checked address.
 
-git runs in a folder with our settings only. It may use one protocol and one host, at the checked addresses
+git runs in a folder that has only our settings. It may use one protocol and one host, at the checked addresses
 (`http.curloptResolve`). It follows no redirects, asks no credential helper, and checks out no files.
 """
 
@@ -34,11 +34,14 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 FETCHED = "refs/deltos/fetched"
-_MIN_GIT_VERSION = (2, 37)  # the first version with http.curloptResolve; older ones would resolve the host name again
+_MIN_GIT_VERSION = (
+    2,
+    37,
+)  # the first version with http.curloptResolve; older versions would resolve the host name again
 _DISCOVERY = "/info/refs?service=git-upload-pack"
 _ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 _MAX_REFERENCES_BYTES = 16_000_000
-_LISTING_SECONDS = 60.0
+_LISTING_TIMEOUT_SECONDS = 60.0
 _MAX_SHOWN_REFERENCES = 8
 _CANCELLED = "the fetch was cancelled"
 _versions: dict[str, tuple[int, ...]] = {}
@@ -109,7 +112,7 @@ DEFAULT_LIMITS = FetchLimits()
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A repository whose host was checked: its URL for git, the checked addresses, and the login to send."""
+    """A repository with a checked host: its URL for git, the checked addresses, and the login to send."""
 
     url: str
     addresses: tuple[str, ...]
@@ -118,18 +121,18 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A branch or tag by its full name."""
+    """A branch or tag, identified by its full name."""
 
     name: str
 
     @property
     def version(self) -> str:
-        """The short name that people use."""
+        """The short name of the branch or tag."""
         return self.name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login: Login | None) -> Remote:
-    """Return the repository at `url` after redirects within its host; raise an error if it cannot be read."""
+    """Return the repository at `url`, following redirects within its host; raise an error if it cannot be read."""
     require_web_address(url)
     try:
         answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
@@ -138,24 +141,24 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
             raise NotFound(f"No public git repository at {url} (HTTP {exc.status})", hint=HOW_TO_LOG_IN) from exc
         raise
     if site_of(answer.url) != site_of(url):
-        raise AddressRefused(f"{url} redirects to another host", hint="Add the address that it redirects to.")
+        raise AddressRefused(f"{url} redirects to another host", hint="Add the URL that it redirects to.")
     if answer.media_type != _ADVERTISEMENT or not answer.url.endswith(_DISCOVERY):
-        raise SourceError(f"{url} is not a git repository", hint="Give the address that `git clone` accepts.")
+        raise SourceError(f"{url} is not a git repository", hint="Give the URL that `git clone` accepts.")
     parts = urlsplit(answer.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     addresses = checked_addresses(parts.hostname or "", port, private_hosts)
     if parts.scheme != "https" and any(map(is_public, addresses)):
-        raise AddressRefused(f"{url} is not https", hint="Only private hosts that you allowed may use http.")
+        raise AddressRefused(f"{url} is not https", hint="Only private hosts that you have allowed may use http.")
     return Remote(answer.url.removesuffix(_DISCOVERY), tuple(addresses), login)
 
 
-def never() -> bool:
-    """Return False; the default for `stopping`."""
+def never_stops() -> bool:
+    """Return False (the default for `stopping`)."""
     return False
 
 
-def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable[[], bool] = never) -> Reference:
-    """Return the branch or tag named `wanted`, or the default branch for an empty name."""
+def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable[[], bool] = never_stops) -> Reference:
+    """Return the remote branch or tag named `wanted`, or the default branch if `wanted` is empty."""
     if not wanted:
         for line in _list_references(remote, folder, stopping, "--symref", "HEAD"):
             target, _, name = line.partition("\t")
@@ -203,7 +206,7 @@ def fetch(
 
 
 def prepare_folder(folder: Path, remote: Remote) -> None:
-    """Create or reset a git folder with our settings for this remote; existing objects and references are kept."""
+    """Create or reset a git folder with the settings for this remote, keeping existing objects and references."""
     for name in ("refs", "objects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     parts = urlsplit(remote.url)
@@ -230,7 +233,7 @@ def size_of(folder: Path) -> int:
                         pending.append(entry.path)
                     else:
                         total += entry.stat(follow_symlinks=False).st_size
-        except OSError:  # git renames and removes files concurrently
+        except OSError:  # git may rename and remove files at the same time
             continue
     return total
 
@@ -240,7 +243,9 @@ def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool],
     *options, last = arguments
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
-    output = b"".join(_run_git(remote, folder, words, _LISTING_SECONDS, lambda: _CANCELLED if stopping() else ""))
+    output = b"".join(
+        _run_git(remote, folder, words, _LISTING_TIMEOUT_SECONDS, lambda: _CANCELLED if stopping() else "")
+    )
     yield from output.decode("utf-8", "replace").splitlines()
 
 
@@ -248,12 +253,12 @@ def _run_git(
     remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Iterator[bytes]:
     """Run git with network access to the remote only, and yield its output."""
-    require_web_address(remote.url)  # its scheme is what git may speak
+    require_web_address(remote.url)  # git is restricted to the scheme of this URL
     program = _find_git_program(folder)
     environment = isolated_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
     for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
-        # In the environment, because command lines are visible to all users and settings stay on disk.
+        # Passed in the environment, because command lines are visible to all users and settings stay on disk.
         environment |= {
             "GIT_CONFIG_COUNT": str(at + 1),
             f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",

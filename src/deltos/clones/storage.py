@@ -1,4 +1,4 @@
-"""The folder of fetched repositories, one git folder per source.
+"""Storage of fetched repositories, with one git folder per source.
 
 Incomplete fetches are never used and are removed by the next `sweep`.
 """
@@ -17,7 +17,7 @@ from deltos.clones.fetching import (
     FETCHED,
     fetch,
     find_reference,
-    never,
+    never_stops,
     open_remote,
     prepare_folder,
     size_of,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 _INCOMPLETE_SUFFIX = ".unfinished"
-_MAX_PACKS = 20  # each fetch adds one; at this number the repository is fetched into a new folder
+_MAX_PACKS = 20  # each fetch adds a pack file; at this number, the repository is fetched into a new folder
 
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """Fetches repositories into one folder, by the id of their source."""
+    """Fetched repositories in one folder, by source id."""
 
     folder: Path | None
     private_hosts: PrivateHosts
@@ -47,7 +47,7 @@ class Clones:
     limits: FetchLimits = DEFAULT_LIMITS
 
     def reference(self, url: str, wanted: str, login: Login | None) -> Reference:
-        """Return the branch or tag `wanted` of the repository at `url`, or its default branch."""
+        """Return the branch or tag `wanted` of the repository at `url`, or its default branch if `wanted` is empty."""
         remote = self._remote(url, login)
         with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
             prepare_folder(Path(folder), remote)
@@ -59,7 +59,7 @@ class Clones:
         url: str,
         wanted: str,
         login: Login | None,
-        stopping: Callable[[], bool] = never,
+        stopping: Callable[[], bool] = never_stops,
     ) -> Repository:
         """Fetch the current commit of the branch or tag; only new objects are downloaded."""
         remote = self._remote(url, login)
@@ -80,7 +80,7 @@ class Clones:
         return _repository(folder)
 
     def fetched_repository(self, source_id: str) -> Repository:
-        """Return the repository that was fetched before; raise SourceError if there is no complete one."""
+        """Return a previously fetched repository; raise SourceError if there is no complete one."""
         folder = self._existing_folder / source_id
         if not _is_complete(folder):
             raise SourceError("The fetched repository is missing", hint="Recrawl the source.")
@@ -92,7 +92,7 @@ class Clones:
             shutil.rmtree(self.folder / source_id, ignore_errors=True)
 
     def sweep(self, source_ids: Collection[str], is_busy: Callable[[str], bool]) -> None:
-        """Delete repositories without a source, and incomplete ones that a killed process left behind."""
+        """Delete repositories that have no source, and incomplete ones left by killed processes."""
         if self.folder is None or not self.folder.is_dir():
             return
         for entry in list(self.folder.iterdir()):
@@ -109,7 +109,7 @@ class Clones:
     @property
     def _existing_folder(self) -> Path:
         if self.folder is None:
-            raise SourceError("Fetching repositories is disabled here")
+            raise SourceError("Fetching repositories is disabled in this process")
         return self.folder
 
     def _remote(self, url: str, login: Login | None) -> Remote:
@@ -121,7 +121,7 @@ class Clones:
 
     @contextmanager
     def _incomplete_folder(self, source_id: str) -> Iterator[Path]:
-        """Create a folder for an incomplete fetch; it is deleted afterwards unless it was renamed."""
+        """Create a folder for an incomplete fetch, and delete it at the end unless it has been renamed."""
         folder = self._existing_folder / f"{source_id}{_INCOMPLETE_SUFFIX}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, mode=0o700)
@@ -141,7 +141,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _remove_git_leftovers(folder: Path) -> None:
-    """Remove temporary files and locks of a git process that was killed."""
+    """Remove temporary files and locks left by a killed git process."""
     for pattern in ("objects/pack/tmp_*", "objects/pack/.tmp-*", "*.lock", "refs/**/*.lock"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
