@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.api_questions import FILES, QUESTIONS, rows_of, same_operations
-from benchmarks.semantic_questions import near_questions
+from benchmarks.semantic_questions import small_project_questions
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.apis.hits import ApiSearcher
 from deltos.embed.embedders import api_embedder
@@ -79,7 +79,7 @@ def large_questions(same: dict[str, dict[str, frozenset[str]]]) -> Iterator[Ques
 
 def small_folders() -> list[Path]:
     """Return the folders of the small APIs that have questions."""
-    asked = [question for question in near_questions() if question.domain == "apis" and not question.held_out]
+    asked = [question for question in small_project_questions() if question.domain == "apis" and not question.held_out]
     return [SMALL_APIS_FOLDER / project for project in sorted({question.project for question in asked})]
 
 
@@ -88,7 +88,7 @@ def small_questions(names: dict[str, list[str]]) -> Iterator[Question]:
 
     The other project folders contain several APIs, so their questions do not identify one.
     """
-    for question in near_questions():
+    for question in small_project_questions():
         if question.domain == "apis" and not question.held_out and len(names[question.project]) == 1:
             api = names[question.project][0]
             answers = frozenset(f"api:{api}:{target['operation']}" for target in question.targets)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.count_apis import count
 from benchmarks.paths import REPOSITORY, SHARED
-from benchmarks.processes import children, cpu_seconds_with_children
+from benchmarks.processes import child_processes, cpu_seconds_with_children
 from deltos.domains.apis.domain import Apis, open_apis
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.hits import ApiSearcher
@@ -156,7 +156,7 @@ def peak_memory() -> int:
 
     `getrusage` is not used, because a child inherits the peak of its parent.
     """
-    processes = [Path("/proc/self"), *children()]
+    processes = [Path("/proc/self"), *child_processes()]
     statuses = [process.joinpath("status").read_text("ascii") for process in processes]
     return sum(int(status.split("VmHWM:")[1].split()[0]) * 1024 for status in statuses)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tests.relevance.parcels import build_parcels, goldens
 
-from benchmarks.semantic_questions import near_questions
+from benchmarks.semantic_questions import small_project_questions
 from deltos.app import App
 from deltos.config import Config
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
@@ -97,7 +97,7 @@ def _answers(question: Question, hit: Hit) -> bool:
 def all_hits() -> list[JudgedHit]:
     """Return all results of all questions."""
     chance = random.Random(1)
-    asked = [question for question in near_questions() if not question.held_out]
+    asked = [question for question in small_project_questions() if not question.held_out]
     chance.shuffle(asked)
     found = list(parcel_hits(asked))
     by_project: dict[tuple[str, str], list[Question]] = defaultdict(list)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.paths import MIRRORS, REPOSITORY, SCRATCH
 from benchmarks.processes import cpu_seconds_with_children
-from benchmarks.semantic_questions import Product
+from benchmarks.semantic_questions import CommandLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,7 +174,7 @@ def _target(row: Row, folder: Path) -> Target:
     return Target(row["path"], squash_text(row["anchor_or_heading"]), shingles_of(lines[row["start"] - 1 : row["end"]]))
 
 
-def ask(product: Product, questions: Sequence[Question], *scope: str) -> dict[str, list[Row]]:
+def ask(product: CommandLine, questions: Sequence[Question], *scope: str) -> dict[str, list[Row]]:
     """Return the results of each question."""
     lines = "".join(json.dumps({"id": question.id, "query": question.query}) + "\n" for question in questions)
     command = ("docs", "search", "--json", "--limit", str(DEPTH), *scope, "--batch", "-")
@@ -270,7 +270,7 @@ def main() -> None:
         parser.error("--misses is not allowed with --held-out")
     names = [name for name in given.site or sites if sites[name]["held_out"] == given.held_out]
     with tempfile.TemporaryDirectory() as home:
-        product, before = Product(Path(home)), cpu_seconds_with_children()
+        product, before = CommandLine(Path(home)), cpu_seconds_with_children()
         for name in names:
             lay_out(name, sites[name], given.scratch / name)
             product.run("docs", "add", str(given.scratch / name), "--name", name, "--wait")

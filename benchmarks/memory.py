@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def recall(_: argparse.Namespace) -> None:
-    """Print R@5 and R@10, fractional by turn, of Deltos and of a porter-stemmed OR search with BM25."""
+    """Print R@5 and R@10 (the share of answering turns) of Deltos and of a Porter-stemmed OR search with BM25."""
     conversations = locomo()
     with tempfile.TemporaryDirectory() as folder:
         memory = opened(SqliteObservations(Path(folder) / "memory.db"))
@@ -61,12 +61,15 @@ def recall(_: argparse.Namespace) -> None:
     baseline = recall_of(conversations, _porter_or)
     table(
         ("questions", "n", "porter OR R@5", "porter OR R@10", "deltos R@5", "deltos R@10"),
-        ((group, len(ours[group]), *_means(baseline[group]), *_means(ours[group])) for group in sorted(ours)),
+        (
+            (group, len(ours[group]), *_mean_recalls(baseline[group]), *_mean_recalls(ours[group]))
+            for group in sorted(ours)
+        ),
     )
 
 
 def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
-    """Open memory like the product, with semantic search unless DELTOS_EMBED is `off`."""
+    """Open memory as Deltos does, with semantic search unless DELTOS_EMBED is `off`."""
     if os.environ.get("DELTOS_EMBED") == "off":
         return Memory(store, clock=clock)
     semantic_index = SemanticIndex(memory_embedder(), store.vectors)
@@ -74,7 +77,7 @@ def opened(store: SqliteObservations, *, clock: Clock = local_now) -> Memory:
 
 
 def locomo() -> list[Any]:
-    """Read the shared conversations: turns, and questions with the turns that answer them."""
+    """Read the shared conversations: their turns, and questions with the turns that answer them."""
     return list(_score_module().conversations(SHARED / "memory" / "locomo_dev.json"))
 
 
@@ -88,7 +91,7 @@ def _score_module() -> Any:
 
 
 def turn_line(turn: dict[str, Any]) -> str:
-    """Return a turn of a conversation as a line to import."""
+    """Format a turn of a conversation as a line to import."""
     return json.dumps(
         {
             "id": turn["turn"],
@@ -106,7 +109,7 @@ def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 
 
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
-    """Return the results of FTS5 alone: any term that is no stop word, by BM25."""
+    """Return the results of FTS5 alone: any term that is not a stop word may match; results are ordered by BM25."""
     connection = _fts(turns)
     words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
     if not words:
@@ -141,13 +144,13 @@ def recall_of(
     return groups
 
 
-def _means(figures: list[tuple[float, float]]) -> tuple[str, str]:
+def _mean_recalls(figures: list[tuple[float, float]]) -> tuple[str, str]:
     first, second = (statistics.fmean(column) for column in zip(*figures, strict=True))
     return f"{first:.3f}", f"{second:.3f}"
 
 
 def durability(_: argparse.Namespace) -> None:
-    """Print acknowledged but lost observations after 8 × 500 writes and 20 kills."""
+    """Print the number of acknowledged observations that are lost after 8 × 500 writes and 20 kills."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         contenders = [_deltos(Path(folder))]
@@ -196,7 +199,7 @@ def _server_memory(folder: Path, command: list[str]) -> memory_durability.Memory
 
 
 def latency(args: argparse.Namespace) -> None:
-    """Print times of search and remember over many observations, and the file size."""
+    """Print the times of search and remember with many observations, and the file size."""
     prose = _Prose(seed=5)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
@@ -205,10 +208,10 @@ def latency(args: argparse.Namespace) -> None:
         import_lines(memory, (prose.line(number) for number in range(args.observations)), project_id="bench")
         store.database.read().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ratio = path.stat().st_size / memory.store.counts().text_characters
-        searches = [_timed(lambda: memory.search(prose.words(60), "bench", limit=10)) for _ in range(200)]
+        searches = [_time_ms(lambda: memory.search(prose.words(60), "bench", limit=10)) for _ in range(200)]
         place = ObservationOrigin("bench", session_id="now")
-        writes = [_timed(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
-        flushes = [_timed(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
+        writes = [_time_ms(lambda: memory.remember(Draft(prose.words(25)), place)) for _ in range(300)]
+        flushes = [_time_ms(lambda: _flush(Path(folder) / "probe")) for _ in range(100)]
     table(
         ("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"),
         (
@@ -231,11 +234,11 @@ class _Prose:
         self._weights = [1 / (rank + 3) for rank in range(len(self._vocabulary))]
 
     def words(self, count: int) -> str:
-        """Return the given number of words."""
+        """Return `count` random words."""
         return " ".join(self._random.choices(self._vocabulary, self._weights, k=count))
 
     def line(self, number: int) -> str:
-        """Return one observation to import."""
+        """Return one observation as a line to import."""
         text = self.words(self._random.randint(8, 60))
         return json.dumps(
             {
@@ -253,7 +256,7 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _timed(work: Callable[[], object]) -> tuple[float, float]:
+def _time_ms(work: Callable[[], object]) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
@@ -269,7 +272,7 @@ HOOK_RUNS = 20
 
 
 def _hook_payloads() -> dict[str, dict[str, Any]]:
-    """Return hook events of agents: a prompt, an edit, a listing, a whole file, a command with a long output."""
+    """Return hook events of an agent: a prompt, an edit, a folder listing, a whole file, a command with long output."""
     edited = "src/deltos/store/sqlite/database.py"
     source = (REPOSITORY / edited).read_text("utf-8")
     guide = (REPOSITORY / "docs/memory.md").read_text("utf-8")
@@ -297,7 +300,7 @@ def hook(_: argparse.Namespace) -> None:
     """Print the CPU time of `deltos hook` from start to exit, with cached bytecode, next to an interpreter that does
     nothing.
 
-    Both are measured alternately, because other load on the machine slows both.
+    The two are measured alternately, because other load on the machine affects both.
     """
     code = "import sys; from deltos.cli.main import main; sys.exit(main())"
     times: dict[str, list[float]] = defaultdict(list)
@@ -310,10 +313,10 @@ def hook(_: argparse.Namespace) -> None:
             "PYTHONDONTWRITEBYTECODE": "",
         }
         for _number in range(HOOK_RUNS + 2):
-            times["python -c pass"].append(_cpu([sys.executable, "-c", "pass"], "", environment))
+            times["python -c pass"].append(_cpu_ms([sys.executable, "-c", "pass"], "", environment))
             for name, payload in _hook_payloads().items():
                 data = json.dumps({"session_id": "s", "cwd": str(REPOSITORY), **payload})
-                times[name].append(_cpu([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
+                times[name].append(_cpu_ms([sys.executable, "-c", code, "hook", name.split()[0]], data, environment))
     kept = {name: runs[2:] for name, runs in times.items()}  # the first runs write the bytecode
     rows = [
         (name, f"{statistics.median(runs):.0f}", f"{min(runs):.0f}", f"{max(runs):.0f}") for name, runs in kept.items()
@@ -322,7 +325,7 @@ def hook(_: argparse.Namespace) -> None:
     print(f"\n{HOOK_RUNS} runs each; {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
 
 
-def _cpu(command: list[str], data: str, environment: dict[str, str]) -> float:
+def _cpu_ms(command: list[str], data: str, environment: dict[str, str]) -> float:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
         assert process.stdin is not None
         process.stdin.write(data.encode())

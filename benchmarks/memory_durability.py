@@ -1,4 +1,4 @@
-"""Let eight clients write concurrently, each with its own server process, while servers are killed; count lost
+"""Let eight clients write concurrently, each with its own server process, while servers are killed; count the lost
 writes.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-WORDS = (
+NOTE_WORDS = (
     "cache",
     "index",
     "parser",
@@ -45,7 +45,7 @@ class MemoryServer:
 
 @dataclass(slots=True)
 class Outcome:
-    """Counts over all clients."""
+    """Counts of all clients together."""
 
     acknowledged: set[str] = field(default_factory=set)
     errors: int = 0
@@ -62,7 +62,7 @@ class Client:
         self.process = self._start()
 
     def ask(self, text: str) -> dict[str, Any] | None:
-        """Return the server's answer; if the server died first, restart it and return None."""
+        """Return the server's answer, or restart the server and return None if it has died."""
         try:
             return self._exchange({"method": "tools/call", "params": self._contender.call(text)})
         except (OSError, ValueError, EOFError):
@@ -95,7 +95,7 @@ class Client:
                 self._exchange({"method": "initialize", "params": hello})
                 self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             except (OSError, ValueError, EOFError):
-                self.process.wait()  # killed during start: try again
+                self.process.wait()  # killed while it started: try again
             else:
                 return self.process
 
@@ -146,7 +146,7 @@ def run(memory_server: MemoryServer, *, clients: int, writes: int, kills: int, s
 def _write_all(client: Client, number: int, writes: int, outcome: Outcome, lock: threading.Lock) -> None:
     chance = random.Random(number)
     for write in range(writes):
-        text = f"client {number} note {write}: " + " ".join(chance.choice(WORDS) for _ in range(12))
+        text = f"client {number} note {write}: " + " ".join(chance.choice(NOTE_WORDS) for _ in range(12))
         for _ in range(5):
             answer = client.ask(text)
             if answer is not None:

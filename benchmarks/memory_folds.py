@@ -2,8 +2,8 @@
 
     python -m benchmarks.memory_folds
 
-Each weight is set to zero, half and twice its size. `chosen without it` evaluates each conversation with the setting
-that is best on the other four; a score clearly below the shipped one would mean that the shipped weights are
+Each weight is set to zero, to half and to twice its value. `chosen without it` evaluates each conversation with the
+setting that is best on the other four; a score clearly below that of the shipped weights would mean that they are
 overfitted.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.memory import Memory
 
 # Groups of features that are changed together.
-WEIGHTS = {
+WEIGHT_GROUPS = {
     "words of neighbours": ("words_before", "words_after", "words_two_before", "words_two_after"),
     **{
         name: (name,)
@@ -47,14 +47,14 @@ FACTORS = (0.0, 0.5, 2.0)
 
 
 def main() -> None:
-    """Print R@10 of every setting on every conversation, then the two tables."""
+    """Print R@10 of every setting for every conversation, then the two tables."""
     conversations = locomo()
-    settings = ["as shipped", *(f"{name} × {factor:g}" for name in WEIGHTS for factor in FACTORS)]
+    settings = ["as shipped", *(f"{name} × {factor:g}" for name in WEIGHT_GROUPS for factor in FACTORS)]
     with tempfile.TemporaryDirectory() as folder:
         memory = opened(SqliteObservations(Path(folder) / "memory.db"))
         for turns, _ in conversations:
             import_lines(memory, map(turn_line, turns), project_id="")
-        figures = [recall_by_conversation(memory, conversations) for _ in each_setting()]
+        figures = [recall_by_conversation(memory, conversations) for _ in weight_settings()]
     table(
         ("setting", "R@10, all", "worst change in one conversation"),
         (
@@ -69,24 +69,24 @@ def main() -> None:
     print()
     table(
         ("conversation left out", "R@10 as shipped", "chosen without it", "which"),
-        (score_left_out(number, settings, figures) for number in range(len(conversations))),
+        (score_held_out(number, settings, figures) for number in range(len(conversations))),
     )
 
 
-def each_setting() -> Iterator[None]:
-    """Yield the shipped weights, then each group changed alone."""
+def weight_settings() -> Iterator[None]:
+    """Yield the shipped weights, then the weights with one group changed at a time."""
     yield
     shipped = search.rankers
-    for features in WEIGHTS.values():
+    for features in WEIGHT_GROUPS.values():
         for factor in FACTORS:
-            changed = scaled(features, factor)
+            changed = scale_weights(features, factor)
             setattr(search, "rankers", lambda changed=changed: changed)  # noqa: B010 (mypy refuses the assignment)
             yield
     setattr(search, "rankers", shipped)  # noqa: B010
 
 
-def scaled(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
-    """Return both rankers with some weights scaled; a word of a neighbour never counts more than one of the
+def scale_weights(features: tuple[str, ...], factor: float) -> tuple[LinearRanker, LinearRanker]:
+    """Return both rankers with some weights scaled; a word in a neighbour never counts more than the same word in the
     observation.
     """
     weights = json.loads(search.WEIGHTS_FILE.read_text())["weights"]
@@ -104,12 +104,12 @@ def recall_by_conversation(memory: Memory, conversations: list[Any]) -> list[flo
 
 
 def worst_change(row: list[float], shipped: list[float]) -> float:
-    """Return the largest loss of any conversation."""
+    """Return the largest loss for any conversation."""
     return min(now - was for now, was in zip(row, shipped, strict=True))
 
 
-def score_left_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
-    """Return the score of one conversation with the setting chosen on the others."""
+def score_held_out(number: int, settings: list[str], figures: list[list[float]]) -> tuple[str, str, str, str]:
+    """Return the score of one conversation with the setting that is best on the others."""
     others = [statistics.fmean(row[:number] + row[number + 1 :]) for row in figures]
     best = others.index(max(others))
     return str(number + 1), f"{figures[0][number]:.3f}", f"{figures[best][number]:.3f}", settings[best]

@@ -3,8 +3,8 @@
     python -m benchmarks.memory_kinds [--items FILE] [--part development|held-out|all] [--wrong]
 
 Precision is the share of recognised texts that are a decision or a preference; recall is the share of decisions and
-preferences that are recognised. `kind right` counts a kind that is the label, or the other kind where a second reader
-accepts it (`also`); session start shows both kinds under one heading.
+preferences that are recognised. `kind right` counts a kind if it is the label, or if a second annotator accepts it
+(`also`); session start shows both kinds under one heading.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A text with its label, on which two readers agreed."""
+    """A text with the label on which two annotators agreed."""
 
     text: str
     label: str
@@ -44,16 +44,16 @@ class Labelled:
     project: str
     also: str = ""
     span: str = ""
-    register: str = ""  # style of the text; texts without one form a register per file
+    register: str = ""  # style of the text; by default one register per file
 
     @property
     def is_agent(self) -> bool:
-        """Whether an agent wrote it."""
+        """Whether an agent wrote the text."""
         return self.role == "assistant"
 
 
 def read_labelled(path: Path, *, part: str) -> list[Labelled]:
-    """Read the texts of a part of a file; texts without a part belong to the development set."""
+    """Read the texts that belong to one part of a file; texts without a part belong to the development set."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return [
         Labelled(
@@ -72,7 +72,7 @@ def read_labelled(path: Path, *, part: str) -> list[Labelled]:
 
 
 def is_right(item: Labelled, kind: str) -> bool:
-    """Return whether a kind is right for a text."""
+    """Return whether a kind is a right label for a text."""
     return kind in (item.label, item.also)
 
 
@@ -102,7 +102,7 @@ def _row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
 
 
 def main() -> None:
-    """Judge every text and print the table."""
+    """Classify every text and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--items", type=Path, default=QUESTIONS)
     parser.add_argument("--part", choices=("development", "held-out", "all"), default="development")
@@ -118,7 +118,7 @@ def main() -> None:
     if given.wrong and given.part == "development":
         for item, judgement in zip(items, judgements, strict=True):
             if judgement.kind in (DECISION, PREFERENCE) and item.label == NONE:
-                print(f"{judgement.score:.2f} {item.label} told {judgement.kind}: {judgement.sentence[:120]}")
+                print(f"{judgement.score:.2f} {item.label} classified as {judgement.kind}: {judgement.sentence[:120]}")
 
 
 if __name__ == "__main__":

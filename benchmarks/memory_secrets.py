@@ -1,5 +1,5 @@
-"""Measure the redaction of secrets: how many generated secrets reach the disk through each channel into memory, also
-when text is truncated within them, and how many lines of ordinary text are redacted by mistake.
+"""Measure the redaction of secrets: how many generated secrets reach the disk through each channel into memory, even if
+the text is truncated inside a secret, and how many lines of ordinary text are redacted by mistake.
 
     python -m benchmarks.memory_secrets leaks [--per-kind N] [--channel GLOB …] [--misses] | false [FOLDER …] [--list]
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.paths import CORPORA
 from benchmarks.secret_channels import Channel, all_channels
-from benchmarks.secret_kinds import all_kinds, texts_with_secrets, unseen_names
+from benchmarks.secret_kinds import all_kinds, held_out_names, texts_with_secrets
 from deltos.domains.memory.capture.payload import MAX_CHARACTERS_PER_TEXT
 from deltos.domains.memory.core.memory import Memory
 from deltos.redaction.secrets import find_secrets
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from benchmarks.secret_kinds import SecretInText
 
-PIECE = 12
-REVIEWED = Path(__file__).with_name("secret_lines.txt")
-_PAD = "the parser reads a line and moves on to the next one without looking back "
-_LINES_AT_ONCE = 200  # lines of a file that an agent reads at once
-_NOT_TEXT = frozenset(
+PIECE_CHARACTERS = 12
+REVIEWED_LINES_FILE = Path(__file__).with_name("secret_lines.txt")
+_PADDING_TEXT = "the parser reads a line and moves on to the next one without looking back "
+_LINES_PER_READ = 200  # lines of a file that an agent reads in one call
+_BINARY_SUFFIXES = frozenset(
     """.po .mo .png .jpg .gif .svg .ico .gz .zip .woff .ttf .pdf .shp .dbf .sqlite3 .geojson .mmdb .tif .webp .mp4
     .mov""".split()
 )
@@ -85,7 +85,7 @@ def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) 
 
 
 class Result:
-    """Counts of the samples sent through one channel."""
+    """Counts of the samples that were sent through one channel."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -99,14 +99,14 @@ class Result:
 
 
 def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
-    """Send samples through a channel into an empty memory, then search its files."""
+    """Send samples through a channel into an empty memory, then search its files for them."""
     result = Result()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         root.mkdir()
         memory = Memory(SqliteObservations(Path(folder) / "home" / "memory.db"))
         for number, sample in enumerate(samples):
-            # Some texts are short; the others are so long that truncation falls into the secret.
+            # Some texts are short; the others are long enough that truncation falls inside the secret.
             cut = Random(f"{channel.name} {number}").choice((0, *channel.cuts))
             text = _text_for(channel, sample, cut)
             if text is not None:
@@ -120,12 +120,12 @@ def measure(channel: Channel, samples: Sequence[SecretInText]) -> Result:
 
 
 def _text_for(channel: Channel, sample: SecretInText, cut: int) -> str | None:
-    """Return the text of a sample for a channel, padded so that a truncation after `cut` characters falls into the
+    """Return the text of a sample for a channel, padded so that truncation after `cut` characters falls inside the
     secret.
     """
     if channel.short:
         whole = sample.value
-        return whole if sample.kind in _PREFIXED and re.fullmatch(r"[\w.~+=-]{20,400}", whole) else None
+        return whole if sample.kind in _PREFIXED_KINDS and re.fullmatch(r"[\w.~+=-]{20,400}", whole) else None
     if not channel.takes_lines and "\n" in sample.text:
         return None
     if not cut:
@@ -140,20 +140,20 @@ def _text_for(channel: Channel, sample: SecretInText, cut: int) -> str | None:
 
 
 def _padding(size: int) -> str:
-    """Return ordinary text of a length."""
-    return (_PAD * (max(0, size) // len(_PAD) + 1))[: max(0, size)]
+    """Return `size` characters of ordinary text."""
+    return (_PADDING_TEXT * (max(0, size) // len(_PADDING_TEXT) + 1))[: max(0, size)]
 
 
-_PREFIXED = frozenset(kind.name for kind in all_kinds() if kind.style == "prefixed")
+_PREFIXED_KINDS = frozenset(kind.name for kind in all_kinds() if kind.style == "prefixed")
 
 
 def raw_bytes(home: Path) -> bytes:
-    """Return all bytes of a data folder in lower case, because the word index is in lower case."""
+    """Return the bytes of all files in a data folder in lower case, because the word index is in lower case."""
     return b"\n".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file()).lower()
 
 
 def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
-    """Return the numbers of the samples with a piece in the bytes."""
+    """Return the numbers of the samples of which a piece is in the bytes."""
     pieces: dict[bytes, set[int]] = defaultdict(set)
     public = _public_text(samples.values())
     for number, sample in samples.items():
@@ -163,25 +163,27 @@ def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
                     pieces[piece].add(number)
     if unjudged := samples.keys() - {number for numbers in pieces.values() for number in numbers}:
         raise ValueError(f"These secrets cannot be distinguished from the texts around them: {sorted(unjudged)}")
-    raw = raw.replace(_PAD.encode(), b" ")
-    inside = {piece for piece in pieces if len(piece) < PIECE and piece in raw}
-    inside |= {raw[at : at + PIECE] for at in _candidates(raw, pieces.keys())} & pieces.keys()
+    raw = raw.replace(_PADDING_TEXT.encode(), b" ")
+    inside = {piece for piece in pieces if len(piece) < PIECE_CHARACTERS and piece in raw}
+    inside |= {raw[at : at + PIECE_CHARACTERS] for at in _candidates(raw, pieces.keys())} & pieces.keys()
     return {number for piece in inside for number in pieces[piece]}
 
 
 def _public_text(samples: Iterable[SecretInText]) -> bytes:
-    """Return the text around the secrets, also with joined tags, because `access_token` begins a token and names
-    others.
+    """Return the text around the secrets, also with joined tags, because `access_token` is both the start of a token
+    and a name.
     """
     around = "\n".join({sample.text.replace(sample.value, " ") for sample in samples}).lower()
     return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
 def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
-    """Yield the positions of eight bytes with which a piece begins."""
-    heads = np.array([int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE], dtype=np.uint64)
+    """Yield the positions at which the first eight bytes of a piece occur."""
+    heads = np.array(
+        [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE_CHARACTERS], dtype=np.uint64
+    )
     letters = np.frombuffer(raw, dtype=np.uint8).astype(np.uint64)
-    count = max(0, len(letters) - PIECE + 1)
+    count = max(0, len(letters) - PIECE_CHARACTERS + 1)
     windows = np.zeros(count, dtype=np.uint64)
     for place in range(8):
         windows |= letters[place : place + count] << np.uint64(8 * place)
@@ -189,15 +191,15 @@ def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
 
 
 def pieces_of(secret: str) -> Iterator[bytes]:
-    """Yield every piece of twelve characters, or the whole of a shorter secret."""
+    """Yield every piece of twelve characters, or the entire secret if it is shorter."""
     raw = secret.lower().encode()
-    for start in range(max(1, len(raw) - PIECE + 1)):
-        yield raw[start : start + PIECE]
+    for start in range(max(1, len(raw) - PIECE_CHARACTERS + 1)):
+        yield raw[start : start + PIECE_CHARACTERS]
 
 
 def group_of(kind: str) -> str:
-    """Return "held-out" if no rule was tuned on a kind, else "requested" or "development"."""
-    if kind in unseen_names():
+    """Return "held-out" for kinds on which no rule was tuned, otherwise "requested" or "development"."""
+    if kind in held_out_names():
         return "held-out"
     return "requested" if any(kind == other.name and other.named for other in all_kinds()) else "development"
 
@@ -217,12 +219,12 @@ def _summary(samples: Sequence[SecretInText], sent: Counter[str], lost: Counter[
 
 
 def false_lines(folders: Iterable[Path], *, show: bool) -> None:
-    """Count the lines with a redaction, and those of them that no reviewer confirmed as a secret."""
-    reviewed = {line for line in REVIEWED.read_text("utf-8").splitlines() if not line.startswith("#")}
+    """Count the lines with a redaction, and the redacted lines that no reviewer confirmed to contain a secret."""
+    reviewed = {line for line in REVIEWED_LINES_FILE.read_text("utf-8").splitlines() if not line.startswith("#")}
     rows = []
     for folder in folders:
         lines = touched = false = 0
-        for path, number, line in _touched_lines(folder):
+        for path, number, line in _redacted_lines(folder):
             if number == 0:
                 lines += int(line)
                 continue
@@ -236,22 +238,22 @@ def false_lines(folders: Iterable[Path], *, show: bool) -> None:
 
 
 def digest_of(line: str) -> str:
-    """Return the digest of a line in the list of reviewed lines."""
+    """Return the digest by which the list of reviewed lines identifies a line."""
     return hashlib.sha256(line.strip().encode()).hexdigest()[:16]
 
 
-def _touched_lines(folder: Path) -> Iterator[tuple[Path, int, str]]:
-    """Return lines with a redaction by file and number; number 0 has the line count of the file."""
+def _redacted_lines(folder: Path) -> Iterator[tuple[Path, int, str]]:
+    """Yield the redacted lines with file and line number; number 0 holds the line count of the file."""
     for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.suffix in _NOT_TEXT or ".git" in path.parts:
+        if not path.is_file() or path.suffix in _BINARY_SUFFIXES or ".git" in path.parts:
             continue
         try:
             lines = path.read_text("utf-8").split("\n")
         except (UnicodeDecodeError, OSError):
             continue
         yield path, 0, str(len(lines))
-        for first in range(0, len(lines), _LINES_AT_ONCE):
-            piece = "\n".join(lines[first : first + _LINES_AT_ONCE])
+        for first in range(0, len(lines), _LINES_PER_READ):
+            piece = "\n".join(lines[first : first + _LINES_PER_READ])
             for number in _lines_of_secrets(piece):
                 yield path, first + number + 1, lines[first + number]
 

@@ -2,13 +2,14 @@
 
     python -m benchmarks.memory_week [--week FILE] [--agent NAME …] [--wrong] [--shown] [--processes]
 
-Counts questions answered in the first three results, and the expected content of the session-start context. The weeks 9
-to 12, 15 and 16 of `questions/memory_weeks/` are held out: do not use `--wrong` or `--shown` with them.
+Counts the questions that one of the first three results answers, and the expected contents that the session-start
+context has. Weeks 9 to 12, 15 and 16 of `questions/memory_weeks/` are held out: do not use `--wrong` or `--shown` for
+them.
 
-A week file does not depend on an agent: prompts, commands, edits, answered questions, plans, pages. Each agent reports
-it in its own format (tests/domains/memory/hook_inputs/). Events without a hook are left out; a choice becomes a prompt
-of the user. `--processes` sends the week of Claude Code through `deltos hook` processes and compares the stored
-observations.
+A week file does not depend on an agent: it holds prompts, commands, edits, answered questions, plans and pages. Each
+agent reports these events in its own format (tests/domains/memory/hook_inputs/). Events without a hook are omitted; a
+choice of the user becomes a prompt. `--processes` sends the week of Claude Code through `deltos hook` processes and
+compares the stored observations.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 QUESTIONS = Path(__file__).with_name("questions")
 WEEKS = QUESTIONS / "memory_weeks"
-FIRST = 3
+COUNTED_RESULTS = 3
 _DELTOS = "import sys; from deltos.cli.main import main; sys.exit(main())"
 _BETWEEN_EVENTS = timedelta(seconds=80)
 
@@ -55,8 +56,8 @@ class HookCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the texts that one observation among the first three must contain; `outdated` must not occur
-    elsewhere.
+    """A question, the texts that one of the first three observations must contain, and texts (`outdated`) that the
+    other observations must not contain.
     """
 
     text: str
@@ -65,7 +66,7 @@ class Question:
     outdated: str = ""
 
     def is_answered(self, texts: Sequence[str]) -> bool:
-        """Return whether one of the texts answers and none is outdated."""
+        """Return whether one of the texts answers the question and none is outdated."""
         answering = [self._answers(text) for text in texts]
         stale = (bool(self.outdated) and self.outdated in text for text in texts)
         return any(answering) and not any(old and not new for old, new in zip(stale, answering, strict=True))
@@ -78,7 +79,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Five days of events, and questions of the week after."""
+    """Five days of events, and questions asked in the following week."""
 
     project: str
     files: dict[str, str]
@@ -128,7 +129,7 @@ class Agent:
         self.root = root
 
     def calls(self, session: str, moment: datetime, row: Row) -> list[HookCall]:
-        """Return the hook calls for an event; none if the agent has no hook for it."""
+        """Return the hook calls for an event, or an empty list if the agent has no hook for it."""
         convert: Callable[[Row], list[HookCall]] | None = getattr(self, f"on_{row['event']}", None)
         calls = convert(row) if convert else []
         return [HookCall(event, {**self.frame(session, moment, event), **payload}) for event, payload in calls]
@@ -213,11 +214,11 @@ class Agent:
         return [HookCall("PostCompact", {"trigger": "auto", "compact_summary": row["summary"]})]
 
     def not_reported(self, row: Row) -> list[HookCall]:  # noqa: ARG002
-        """Return no calls, for events without a hook."""
+        """Return an empty list, for events without a hook."""
         return []
 
     def as_prompt(self, row: Row) -> list[HookCall]:
-        """Return the question or plan as an answer, and the user's choice as a prompt."""
+        """Return the question or plan as an answer of the agent, and the user's choice as a prompt."""
         asked = row.get("text") or row["question"]
         return [*self.on_answer({"text": asked}), *self.on_prompt({"text": row["reply"]})]
 
@@ -590,7 +591,7 @@ def apply(root: Path, row: Row) -> None:
 
 
 def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: Clock) -> int:
-    """Replay the whole week; return the number of hook calls."""
+    """Replay the week and return the number of hook calls."""
     count = 0
     for moment, session, row in week.events:
         clock.moment = moment
@@ -602,18 +603,18 @@ def replay(week: Week, agent: Agent, send: Callable[[HookCall], object], clock: 
 
 
 class Answers(NamedTuple):
-    """Measurements of one agent's week."""
+    """Measurements for one agent's week."""
 
     hooks: int
     kept: int
     wrong: list[tuple[Question, list[str]]]
-    not_reported: int  # wrong ones whose answer is in no hook event of the agent
+    not_reported: int  # unanswered questions whose answer is in no hook event of the agent
     context: str
 
 
 def first_texts(memory: Memory, question: str, project_id: str) -> list[str]:
     """Return the texts of the first three results."""
-    return [hit.observation.text for hit in memory.search(question, project_id, limit=FIRST).hits]
+    return [hit.observation.text for hit in memory.search(question, project_id, limit=COUNTED_RESULTS).hits]
 
 
 def play(
@@ -655,7 +656,7 @@ def play(
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield all texts of a payload."""
+    """Yield all strings in a payload."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -713,7 +714,9 @@ def main() -> None:
     parser.add_argument("--agent", nargs="*", default=[agent.name for agent in AGENTS])
     parser.add_argument("--wrong", action="store_true", help="print the unanswered questions")
     parser.add_argument("--shown", action="store_true", help="print the session-start context")
-    parser.add_argument("--processes", action="store_true", help="compare with `deltos hook` processes instead")
+    parser.add_argument(
+        "--processes", action="store_true", help="compare with `deltos hook` processes; ask no questions"
+    )
     args = parser.parse_args()
     week = read_week(args.week)
     if args.processes:

@@ -1,4 +1,4 @@
-"""An empty catalog of APIs, for measurements of documentation alone."""
+"""An empty API catalog, for benchmarks of documentation alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoApis:
         return ""
 
     def search(self, _query: str, /, **_: object) -> list[Passage]:
-        """Return no results."""
+        """Return an empty list."""
         return []
 
     def named_in(self, _question: str, _roots: Sequence[Path], /) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ class NoApis:
         return ()
 
     def freshen(self, _api_name: str, /) -> tuple[str, ...]:
-        """Return no notes."""
+        """Return an empty list: there are no notes."""
         return ()
 
     def names(self, _roots: Sequence[Path] = (), /) -> dict[str, str]:
@@ -44,7 +44,7 @@ class NoApis:
         """Do nothing."""
 
     def versions(self) -> dict[str, str]:
-        """Return no versions."""
+        """Return an empty result: there are no versions."""
         return {}
 
     def refresh(self, _name: str, /) -> str:

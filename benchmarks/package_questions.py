@@ -3,10 +3,9 @@
     python -m benchmarks.package_questions [--held-out] [--read] [--small] [--misses] [--home FOLDER]
 
 Installs the packages in the versions of the questions, with npm and in a virtual environment, and adds them as sources.
-A result is right if it is the definition of a target, shows it as a member of its class, or is below the right heading
-of the package's README. Asks about the development packages, or with `--held-out` about the held-out ones. `--read`
-waits until the encoder has embedded every passage (55 ms of a core each, once per `--home`); otherwise static vectors
-are compared, as in the first minutes after a package was added. `--small` leaves out packages with more than a thousand
+A result is right if it is the definition of a target, shows the target as a member of its class, or is below the right
+heading of the package's README. Asks about the development packages, or with `--held-out` about the held-out ones.
+`--read` embeds every passage before asking, once per `--home`. `--small` omits packages with more than a thousand
 passages.
 """
 
@@ -42,13 +41,13 @@ EXTRA_PACKAGES = (
     "@types/lodash@4.17.27",
     "@types/yargs@17",
 )
-LARGE = (
+LARGE_PACKAGES = (
     "sqlalchemy drizzle-orm polars lodash aiohttp fastify undici @tanstack/react-query date-fns rxjs zod hono"
     " express networkx cryptography rich pydantic"
 ).split()
-README = "README: "
-RESULTS = 10
-_SIGNS = re.compile(r"[^\w]+")
+README_PREFIX = "README: "
+MAX_RESULTS = 10
+_NON_WORD_CHARACTERS = re.compile(r"[^\w]+")
 
 Row = dict[str, Any]
 
@@ -65,10 +64,10 @@ def main() -> None:
     every = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     project = SCRATCH / "package-questions" / "project"
     install(every, project)
-    left_out = LARGE if arguments.small else ()
+    left_out = LARGE_PACKAGES if arguments.small else ()
     questions = [row for row in every if row["held_out"] == arguments.held_out and row["package"] not in left_out]
     with closing(App(Config(arguments.home))) as app:
-        add_all(app, questions, project, read=arguments.read)
+        add_sources(app, questions, project, read=arguments.read)
         places = {row["id"]: rank_of(app, row) for row in questions}
     print("| packages | questions | first | first three | first ten |\n|---|--:|--:|--:|--:|")
     for name in ("npm", "pypi"):
@@ -80,7 +79,7 @@ def main() -> None:
 
 
 def install(questions: Iterable[Row], project: Path) -> None:
-    """Install the packages of the questions into a project, unless they are there."""
+    """Install the packages of the questions into a project, unless they are already installed."""
     if project.exists():
         return
     project.mkdir(parents=True)
@@ -96,7 +95,7 @@ def install(questions: Iterable[Row], project: Path) -> None:
     subprocess.run([project / ".venv/bin/python", "-m", "pip", "install", "--quiet", *python], check=True)
 
 
-def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) -> None:
+def add_sources(app: App, questions: Iterable[Row], project: Path, *, read: bool) -> None:
     """Add every package as a source and wait until it is indexed."""
     library = app.domains.docs.library
     known = {source.url for source in library.sources()}
@@ -109,8 +108,8 @@ def add_all(app: App, questions: Iterable[Row], project: Path, *, read: bool) ->
 
 
 def rank_of(app: App, row: Row) -> int:
-    """Return the position of the first right result, or 99."""
-    request = DocsRequest(row["query"], limit=RESULTS, source=f"{row['ecosystem']}:{row['package']}")
+    """Return the position of the first right result, or 99 if there is none."""
+    request = DocsRequest(row["query"], limit=MAX_RESULTS, source=f"{row['ecosystem']}:{row['package']}")
     passages = app.domains.docs.search.search(request).passages
     return next((place for place, passage in enumerate(passages) if is_right(passage, row["targets"])), 99)
 
@@ -120,8 +119,8 @@ def is_right(passage: Passage, targets: Sequence[str]) -> bool:
     trail = passage.section.split(" > ")
     headings = [trail[-1], *re.findall(r"^### (.+)$", passage.text, re.MULTILINE)]
     for target in targets:
-        if target.startswith(README):
-            if any(_squashed(each) == _squashed(target.removeprefix(README)) for each in (*headings, *trail)):
+        if target.startswith(README_PREFIX):
+            if any(_squashed(each) == _squashed(target.removeprefix(README_PREFIX)) for each in (*headings, *trail)):
                 return True
             continue
         owner, _, last = target.rpartition(".")
@@ -134,12 +133,12 @@ def is_right(passage: Passage, targets: Sequence[str]) -> bool:
 
 
 def _squashed(heading: str) -> str:
-    return _SIGNS.sub("", heading.lower())
+    return _NON_WORD_CHARACTERS.sub("", heading.lower())
 
 
 def print_shares(name: str, places: Sequence[int]) -> None:
     """Print a row of the table."""
-    shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, RESULTS))
+    shares = " | ".join(f"{sum(place < most for place in places) / len(places):.3f}" for most in (1, 3, MAX_RESULTS))
     print(f"| {name} | {len(places)} | {shares} |", flush=True)
 
 

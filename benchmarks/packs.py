@@ -1,10 +1,10 @@
-"""Measure how much of the code that answers a question one answer shows: `explore`, and `search_code` by default.
+"""Measure how much of the code that answers a question is shown by one answer of `explore`, and of `search_code`.
 
     python -m benchmarks.packs [--budget N] [--held-out] [--answers DIR]
 
-The questions are those of the folder `packs` of the benchmark data, about six Python repositories at pinned commits,
-which must be among the mirrors. A third of the repositories, by digest of the name, is held out: nothing was tuned on
-them, and `--held-out` measures them too.
+The questions are in the folder `packs` of the benchmark data. They are about six Python repositories at pinned commits,
+which must be among the mirrors. A third of the repositories, chosen by a digest of the name, is held out: nothing was
+tuned on them, and `--held-out` measures them too.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Question:
     lines: Mapping[str, Sequence[tuple[int, int]]]
 
     def cited(self) -> dict[str, set[int]]:
-        """Return the numbers of the cited lines that have text, by file."""
+        """Return the numbers of the cited lines that are not blank, by file."""
         found: dict[str, set[int]] = {}
         for path, spans in self.lines.items():
             source = source_lines(self.repo, path)
             numbers = {n for first, last in spans for n in range(first, min(last, len(source)) + 1)}
-            found[path] = {n for n in numbers if len(_normal(source[n - 1])) >= _MIN_LINE_CHARACTERS}
+            found[path] = {n for n in numbers if len(_normalise(source[n - 1])) >= _MIN_LINE_CHARACTERS}
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one answer shows of the reference answer."""
+    """Parts of the reference answer that one answer shows."""
 
     file_recall: float
     is_first_right: bool
@@ -77,7 +77,9 @@ def main() -> None:
     parser.add_argument("--budget", type=int, nargs="*", default=[2500, 5000])
     parser.add_argument("--held-out", action="store_true", help="measure the held-out repositories too")
     parser.add_argument("--repository", nargs="*", default=[], help="only these")
-    parser.add_argument("--answers", type=Path, metavar="DIR", help="write the answers, in the form of score.py")
+    parser.add_argument(
+        "--answers", type=Path, metavar="DIR", help="write the answers in the format that score.py reads"
+    )
     arguments = parser.parse_args()
     asked = [q for q in questions() if arguments.held_out or not is_held_out(q.repo)]
     asked = [q for q in asked if not arguments.repository or q.repo in arguments.repository]
@@ -105,7 +107,7 @@ def _answers(
 ) -> Iterator[tuple[Question, tuple[str, float]]]:
     key = "question" if tool.name == "explore" else "query"
     for question in asked:
-        session = Conversation(tree(question.repo))
+        session = Conversation(repository_folder(question.repo))
         started = time.perf_counter()
         answer = tool.answer({key: question.question, **given}, session, Silent())
         yield question, (answer.text, time.perf_counter() - started)
@@ -126,14 +128,14 @@ def _row(label: str, group: str, members: Sequence[Question], answers: Mapping[Q
 
 
 def score(question: Question, text: str) -> Score:
-    """Score the text of an answer, as score.py does without truncation."""
-    lines = {_normal(_NUMBER.sub("", line)) for line in text.splitlines()}
+    """Score the text of an answer as score.py does, but without truncation."""
+    lines = {_normalise(_NUMBER.sub("", line)) for line in text.splitlines()}
     named = next((match[1] for match in _PLACE.finditer(text)), "")
     shown = total = 0
     for path, numbers in question.cited().items():
         source = source_lines(question.repo, path)
         total += len(numbers)
-        shown += sum(_normal(source[n - 1]) in lines for n in numbers) if path in text else 0
+        shown += sum(_normalise(source[n - 1]) in lines for n in numbers) if path in text else 0
     return Score(
         sum(path in text for path in question.files) / len(question.files),
         bool(named) and any(named.endswith(path) or path.endswith(named) for path in question.files),
@@ -143,7 +145,7 @@ def score(question: Question, text: str) -> Score:
 
 
 def is_held_out(repo: str) -> bool:
-    """Whether the questions about a repository are only for the final measurement."""
+    """Return whether a repository is held out for evaluation."""
     return hashlib.sha256(repo.encode()).digest()[0] < 256 * _HELD_OUT_SHARE
 
 
@@ -157,8 +159,8 @@ def _question(row: dict[str, object]) -> Question:
     return Question(**{**row, "files": tuple(row["files"])})  # type: ignore[arg-type]
 
 
-def tree(repo: str) -> Path:
-    """Return the folder of a repository, written on first use."""
+def repository_folder(repo: str) -> Path:
+    """Return the folder with the files of a repository, which is written on first use."""
     if not (TREES / repo).is_dir():
         command = [sys.executable, str(PACKS / "lay_out.py"), "--mirrors", str(MIRRORS), "--out", str(TREES)]
         subprocess.run(command, check=True)
@@ -168,16 +170,16 @@ def tree(repo: str) -> Path:
 @cache
 def source_lines(repo: str, path: str) -> list[str]:
     """Return the lines of a file."""
-    return (tree(repo) / path).read_text("utf-8", errors="replace").split("\n")
+    return (repository_folder(repo) / path).read_text("utf-8", errors="replace").split("\n")
 
 
 def open_app() -> App:
-    """Open the application on the indexes of the benchmark."""
+    """Open the application with the data folder of this benchmark."""
     config = replace(Config.from_environment(), home=SCRATCH / "packs" / "home")
     return App(config, ends_with_its_answer=True)
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 

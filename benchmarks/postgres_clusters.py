@@ -1,6 +1,7 @@
 """Real PostgreSQL servers for benchmarks: a primary and standbys with streaming replication.
 
-The programs come from the wheel that the tests use. Commits are synchronous, also on at least one standby.
+The PostgreSQL programs come from the wheel that the tests use. A commit waits until the primary and one standby have
+flushed it.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ class Cluster:
         return follower
 
     def following(self, name: str) -> str:
-        """Return the connection string for a standby with that name."""
+        """Return the connection string with which a standby of that name follows this server."""
         return f"host=127.0.0.1 port={self.port} user={USER} application_name={name}"
 
     @property
     def url(self) -> str:
-        """URL of its database."""
+        """Connection URL of the database."""
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{DATABASE}"
 
     @property
@@ -137,7 +138,7 @@ class Cluster:
         self.query("SELECT pg_reload_conf()")
 
     def received(self) -> int:
-        """Return the position in the log up to which it was received and flushed."""
+        """Return the write-ahead log position up to which this server has received and flushed."""
         ((position,),) = self.query("SELECT pg_last_wal_receive_lsn() - '0/0'::pg_lsn")
         return int(position)
 

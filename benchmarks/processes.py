@@ -21,7 +21,7 @@ SAMPLE_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU time of a process tree, and its peak memory."""
+    """CPU time and peak memory of a process tree."""
 
     cpu_seconds: float
     peak_bytes: int
@@ -37,7 +37,9 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
     sampler = threading.Thread(target=_sample, args=(process.pid, ended, peaks))
     sampler.start()
     _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has reaped it, not Popen
+    process.returncode = os.waitstatus_to_exitcode(
+        status
+    )  # wait4 has reaped the process, so Popen does not know its status
     ended.set()
     sampler.join()
     if process.returncode:
@@ -46,24 +48,24 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
 
 
 def cpu_seconds_with_children() -> float:
-    """Return the CPU time of this process and its children, including running ones where the system shows them."""
+    """Return the CPU time of this process and its children, including running ones where the system reports them."""
     spent = os.times()
     total = spent.user + spent.system + spent.children_user + spent.children_system
     ticks_per_second = os.sysconf("SC_CLK_TCK")
-    for child in children():
+    for child in child_processes():
         fields = child.joinpath("stat").read_text().rpartition(")")[2].split()
         total += sum(map(int, fields[11:15])) / ticks_per_second
     return total
 
 
-def children() -> list[Path]:
+def child_processes() -> list[Path]:
     """Return the children of this process."""
     lists = Path("/proc/self/task").glob("*/children")
     return [Path("/proc", child) for path in lists for child in path.read_text().split()]
 
 
 def environment_with(requirement: str) -> Path:
-    """Return the Python of a virtual environment with the package, created on first use."""
+    """Return the Python of a virtual environment that has the package; it is created on first use."""
     folder = SCRATCH / "environments" / re.sub(r"\W+", "-", requirement)
     python = folder / "bin" / "python"
     if not (folder / "done").exists():
@@ -91,7 +93,7 @@ def _sample(pid: int, ended: threading.Event, peaks: list[int]) -> None:
 
 
 def _proportional_bytes(pid: int) -> int:
-    """Return the proportional memory of a process, which can be added up over processes that share pages."""
+    """Return the proportional set size of a process, which can be added up over processes that share pages."""
     match = re.search(r"^Pss:\s+(\d+) kB", _read(Path(f"/proc/{pid}/smaps_rollup")), re.MULTILINE)
     return int(match[1]) * 1024 if match else 0
 

@@ -1,4 +1,4 @@
-"""Imports between the Python files of a tree, without a graph: modules are found by their paths."""
+"""Imports between the Python files of a source tree, found by module paths, without a graph."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PythonImports:
                     yield from self._files([*module, name.name])
 
     def _files(self, module: Sequence[str]) -> list[str]:
-        """Return the files of a module; none if many paths end with its name."""
+        """Return the files of a module, or an empty list if too many paths end with its name."""
         ends = ["/".join(module) + ".py", "/".join((*module, "__init__.py"))] if module else []
         found = [
             path

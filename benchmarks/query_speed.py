@@ -2,9 +2,9 @@
 
     python -m benchmarks.query_speed
 
-The repositories consist of trees of the labelled benchmark and of packages from PyPI; the questions are those of the
-included trees. Matching, ranking and reading the hits are counted; checking the disk for changes is reported
-separately, because one check serves all searches of a second.
+The repositories consist of source trees of the labelled benchmark and of packages from PyPI; the questions are about
+the included trees. The figures include matching, ranking and reading the hits. Checking the disk for changes is
+reported separately, because one check serves all searches within a second.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ PACKAGES = (
     "networkx==3.4.2",
     "sqlalchemy==2.0.36",
 )
-CHECKS = 20
+DISK_CHECKS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """CPU milliseconds of every search and of one check of the disk."""
+    """CPU milliseconds of each search, and of one check of the disk for changes."""
 
     chunks: int
     lines: int
@@ -58,27 +58,27 @@ def main() -> None:
     lay_out()
     print("| chunks | lines | questions p50 | questions p95 | names p50 | names p95 | check of the disk |")
     print("|--:|--:|--:|--:|--:|--:|--:|")
-    for repository, asked in (medium(), large()):
+    for repository, asked in (medium_repository(), large_repository()):
         row = measure(repository, asked)
-        figures = [point(values, share) for values in (row.questions, row.symbols) for share in (0.5, 0.95)]
+        figures = [quantile(values, share) for values in (row.questions, row.symbols) for share in (0.5, 0.95)]
         columns = " | ".join(f"{figure:.1f} ms" for figure in [*figures, row.check])
         print(f"| {row.chunks:,} | {row.lines:,} | {columns} |")
 
 
-def medium() -> tuple[Path, list[Query]]:
+def medium_repository() -> tuple[Path, list[Query]]:
     """Return about 20 thousand chunks in five languages, with questions."""
     asked = [query for query in queries() if query.set == "labelled" and query.repository in MEDIUM_TREES]
-    return compose("medium", {query.repository: query.root for query in asked}), asked
+    return compose_repository("medium", {query.repository: query.root for query in asked}), asked
 
 
-def large() -> tuple[Path, list[Query]]:
+def large_repository() -> tuple[Path, list[Query]]:
     """Return about 200 thousand chunks: all labelled trees and large packages, with questions."""
     asked = [query for query in queries() if query.set == "labelled"]
     parts = {query.repository: query.root for query in asked}
-    return compose("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked
+    return compose_repository("large", parts | {name.partition("=")[0]: unpacked(name) for name in PACKAGES}), asked
 
 
-def compose(name: str, parts: dict[str, Path]) -> Path:
+def compose_repository(name: str, parts: dict[str, Path]) -> Path:
     """Create one repository from several; files are hard-linked where possible."""
     target = SCRATCH / name
     for part, source in parts.items():
@@ -108,7 +108,7 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
                 times[query.category == "symbol"].append((time.process_time() - started) * 1000)
     watch = Watch(index.project.root, index.store)
     checks = []
-    for _ in range(CHECKS):
+    for _ in range(DISK_CHECKS):
         started = time.process_time()
         watch.sees_change(index.store.facts().synced_at)
         checks.append((time.process_time() - started) * 1000)
@@ -117,8 +117,8 @@ def measure(repository: Path, asked: Iterable[Query]) -> Figures:
     )
 
 
-def point(values: list[float], share: float) -> float:
-    """Return a quantile."""
+def quantile(values: list[float], share: float) -> float:
+    """Return a quantile of the values."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 

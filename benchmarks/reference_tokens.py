@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 SYMBOLS_PER_PROJECT = 30
 MIN_REFERENCES, MAX_REFERENCES = 2, 120
-MIN_NAMESAKES = 3  # definitions that share a name
-LIMIT = 500
+MIN_NAMESAKES = 3  # minimum number of definitions that share a name
+MAX_REFERENCES = 500
 TOKEN_BUDGET = 5_000
 SPEED_FILES = 200
 SEED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One symbol: tokens of each form, shown references, and how many of them have text."""
+class SymbolMeasurement:
+    """Measurements for one symbol: tokens of each form, and numbers of shown references and of those with text."""
 
     answer: int
     places: int
@@ -51,7 +51,7 @@ class Measured:
 
 
 def main() -> None:
-    """Print tokens by project, and the time that reading lines adds."""
+    """Print the tokens by project, and the time that reading source lines adds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--project", type=Path, action="append", help="a folder; may be repeated")
     parser.add_argument("--symbols", type=int, default=SYMBOLS_PER_PROJECT, help="of each project")
@@ -64,22 +64,22 @@ def main() -> None:
     print("|---|--:|--:|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         for project in projects:
-            search = _opened(app, project)
+            search = _open_search(app, project)
             for what, is_shared in (("any name", False), ("shared names", True)):
                 targets = _sample(search, given.symbols, is_shared=is_shared)
                 _print_row(f"{project.name}, {what}", [_measure(search, target) for target in targets])
         _print_speed(app, Path(home) / "many")
 
 
-def _opened(app: App, project: Path) -> GraphSearch:
+def _open_search(app: App, project: Path) -> GraphSearch:
     index = app.domains.projects.at(project)
     index.index()
     return app.graph_search(index)
 
 
 def _sample(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]:
-    """Return functions, methods and classes with some references, optionally only those with namesakes;
-    reproducible.
+    """Return a reproducible sample of functions, methods and classes that have references, optionally only symbols that
+    share their name.
     """
     names = sorted(search.reader.names())
     random.Random(SEED).shuffle(names)
@@ -97,23 +97,23 @@ def _sample(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]
     return found
 
 
-def _measure(search: GraphSearch, target: Target) -> Measured:
+def _measure(search: GraphSearch, target: Target) -> SymbolMeasurement:
     references = search.references(target)
     uses = [use for group in grouped_uses(references) for use in group.uses]
     texts = search.source.lines(use.place for use in uses)
     page = BudgetedLines(token_budget=TOKEN_BUDGET)
-    answer = render_references(references, search.source, limit=LIMIT, page=page)
-    return Measured(
+    answer = render_references(references, search.source, limit=MAX_REFERENCES, page=page)
+    return SymbolMeasurement(
         estimate_tokens(answer.text),
-        estimate_tokens(_places(references)),
+        estimate_tokens(_format_locations(references)),
         estimate_tokens(_grep(search.root, target.first.name)),
         len(uses),
         sum(use.place in texts for use in uses),
     )
 
 
-def _places(references: FoundReferences) -> str:
-    """Return the same references as lines and kinds without text."""
+def _format_locations(references: FoundReferences) -> str:
+    """Format the references as line numbers and kinds, without source text."""
     lines = [f"{references.target.first.label} {references.target.first.path}:{references.target.first.line}"]
     for group in grouped_uses(references):
         files: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -131,7 +131,7 @@ def _grep(root: Path, name: str) -> str:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, errors="replace", check=False).stdout
 
 
-def _print_row(name: str, measured: Sequence[Measured]) -> None:
+def _print_row(name: str, measured: Sequence[SymbolMeasurement]) -> None:
     def median(values: Sequence[float]) -> float:
         return statistics.median(values) if values else 0
 
@@ -155,7 +155,7 @@ def _print_speed(app: App, folder: Path) -> None:
             f"    keep({n})\n" for n in range(1 + number % 2)
         )  # five references in two files, with the import
         (folder / f"user_{number}.py").write_text(f"from keep import keep\n\n\n{filler}def run():\n{uses}")
-    search = _opened(app, folder)
+    search = _open_search(app, folder)
     (target,) = search.targets("keep")
     references = search.references(target)
     places = [use.place for group in grouped_uses(references) for use in group.uses]

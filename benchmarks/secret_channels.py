@@ -1,7 +1,7 @@
 """All channels through which text reaches the disk: remember, imports, events of every hook, and the log of recent
-calls.
+tool calls.
 
-Each channel puts a text at its place in an event or file, and does not depend on the rules for secrets.
+Each channel puts a text into one field of an event or file, and does not depend on the rules for secrets.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ Payload = dict[str, Any]
 class Channel:
     """One channel into the data folder.
 
-    `cuts` are the lengths after which text of this channel is truncated, negative ones counted from its end;
-    `takes_lines` is whether the text may have several lines; `short` marks a name or a path, which only takes bare
-    values.
+    `cuts` are the lengths to which text of this channel is truncated; negative lengths keep the end. `takes_lines` is
+    whether the text may have several lines. `short` marks a name or a path, to which only bare values are sent.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Channel:
 
 
 def all_channels() -> tuple[Channel, ...]:
-    """Return every channel, in the order of the table."""
+    """Return every channel, in the order of the printed table."""
     return (*_own_channels(), *_hook_channels(), *_foreign_channels(), *_call_channels())
 
 
@@ -98,7 +97,7 @@ def _own_channels() -> tuple[Channel, ...]:
     )
 
 
-def _hook(name: str, event: str, payload: Callable[[str, str], Payload], **options: Any) -> Channel:
+def _hook_channel(name: str, event: str, payload: Callable[[str, str], Payload], **options: Any) -> Channel:
     def send(memory: Memory, root: Path, marker: str, text: str) -> None:
         fields = {"cwd": str(root), "session_id": f"s-{marker}", **payload(marker, text)}
         capture(memory, event, json.dumps(fields).encode(), folder=root, identify=lambda _: "p")
@@ -106,7 +105,7 @@ def _hook(name: str, event: str, payload: Callable[[str, str], Payload], **optio
     return Channel(name, send, **options)
 
 
-def _ran(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _failed_command_output(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     """Return an event of a failed command with the text in its output."""
     return lambda marker, text: {
         "tool_name": tool,
@@ -116,7 +115,7 @@ def _ran(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     }
 
 
-def _command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _failed_command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     """Return an event of a failed command with the text in the command."""
     return lambda marker, text: {
         "tool_name": tool,
@@ -126,17 +125,17 @@ def _command(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     }
 
 
-def _without_ends(text: str) -> str:
-    """Return a text without its first and last line, as in a diff that adds or removes those."""
+def _drop_first_and_last_line(text: str) -> str:
+    """Return a text without its first and last line, as in a diff that changes only the middle."""
     return "\n".join(text.split("\n")[1:-1])
 
 
-def _edit(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _edit_event(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {
             "file_path": f"src/{marker}.py",
-            "old_string": _without_ends(text),
+            "old_string": _drop_first_and_last_line(text),
             "new_string": f"{marker}\n{text}",
         },
         "tool_response": {"success": True},
@@ -144,7 +143,7 @@ def _edit(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     }
 
 
-def _edit_of_the_middle(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _partial_edit_event(tool: str, **rest: Any) -> Callable[[str, str], Payload]:
     def payload(marker: str, text: str) -> Payload:
         lines = text.split("\n")
         ends = "\n".join([lines[0], lines[-1]]) if len(lines) > 2 else ""
@@ -154,7 +153,7 @@ def _edit_of_the_middle(tool: str, **rest: Any) -> Callable[[str, str], Payload]
     return payload
 
 
-def _written(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _write_event(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {"file_path": f"src/{marker}.py", field: f"# {marker}\n{text}"},
@@ -163,17 +162,26 @@ def _written(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload
     }
 
 
-def _patched(marker: str, text: str) -> Payload:
+def _patch_event(marker: str, text: str) -> Payload:
     added = "\n".join(f"+{line}" for line in text.split("\n"))
     patch = f"*** Begin Patch\n*** Update File: src/{marker}.py\n@@\n-old\n+{marker}\n{added}\n*** End Patch"
     return {"turn_id": "1", "tool_name": "apply_patch", "tool_input": {"input": patch}, "tool_response": "Done"}
 
 
 def _hook_channels() -> tuple[Channel, ...]:
-    return (*_claude(), *_codex(), *_gemini(), *_cursor(), *_windsurf(), *_copilot(), *_opencode(), *_talk())
+    return (
+        *_claude_channels(),
+        *_codex_channels(),
+        *_gemini_channels(),
+        *_cursor_channels(),
+        *_windsurf_channels(),
+        *_copilot_channels(),
+        *_opencode_channels(),
+        *_conversation_channels(),
+    )
 
 
-def _copilot() -> tuple[Channel, ...]:
+def _copilot_channels() -> tuple[Channel, ...]:
     def ran(marker: str, text: str) -> Payload:
         result = {"resultType": "success", "textResultForLlm": f"error: boom\n{text}\n<exited with exit code 1>"}
         return {"sessionId": "p", "toolName": "bash", "toolArgs": {"command": f"do-{marker}"}, "toolResult": result}
@@ -186,15 +194,15 @@ def _copilot() -> tuple[Channel, ...]:
         return {"sessionId": "p", "prompt": f"Note {marker} always\n{text}"}
 
     def ended(marker: str, text: str) -> Payload:
-        return {"sessionId": "p", **_answer("text")(marker, text)}
+        return {"sessionId": "p", **_answer_event("text")(marker, text)}
 
     return (
-        _hook("copilot postToolUse bash", "postToolUse", ran, cuts=(160, 1_200)),
-        _hook("copilot postToolUse edit, arguments as a text", "postToolUse", edited, cuts=(160,)),
-        _hook("copilot userPromptSubmitted", "userPromptSubmitted", prompted, cuts=(1_500, 16_000, -16_000)),
-        _hook("copilot agentStop", "agentStop", ended, takes_lines=False),
+        _hook_channel("copilot postToolUse bash", "postToolUse", ran, cuts=(160, 1_200)),
+        _hook_channel("copilot postToolUse edit, arguments as a text", "postToolUse", edited, cuts=(160,)),
+        _hook_channel("copilot userPromptSubmitted", "userPromptSubmitted", prompted, cuts=(1_500, 16_000, -16_000)),
+        _hook_channel("copilot agentStop", "agentStop", ended, takes_lines=False),
         Channel("copilot agentStop, its session file", _copilot_stop, takes_lines=False),
-        _hook("copilot sessionStart", "sessionStart", lambda m, t: {"sessionId": t, "prompt": m}, short=True),
+        _hook_channel("copilot sessionStart", "sessionStart", lambda m, t: {"sessionId": t, "prompt": m}, short=True),
     )
 
 
@@ -207,13 +215,17 @@ def _copilot_stop(memory: Memory, root: Path, marker: str, text: str) -> None:
     capture(memory, "agentStop", json.dumps(fields).encode(), folder=root, identify=lambda _: "p")
 
 
-def _opencode() -> tuple[Channel, ...]:
+def _opencode_channels() -> tuple[Channel, ...]:
     def ran(marker: str, text: str) -> Payload:
         output = {"title": marker, "output": f"error: boom\n{text}", "metadata": {"exit": 1}}
         return {"sessionID": "o", "tool": "bash", "args": {"command": f"do-{marker}"}, "output": output}
 
     def edited(marker: str, text: str) -> Payload:
-        given = {"filePath": f"/w/src/{marker}.ts", "oldString": _without_ends(text), "newString": f"{marker}\n{text}"}
+        given = {
+            "filePath": f"/w/src/{marker}.ts",
+            "oldString": _drop_first_and_last_line(text),
+            "newString": f"{marker}\n{text}",
+        }
         output = {"title": f"src/{marker}.ts", "output": "", "metadata": {"diff": f"+{text}"}}
         return {"sessionID": "o", "tool": "edit", "args": given, "output": output}
 
@@ -225,19 +237,21 @@ def _opencode() -> tuple[Channel, ...]:
         return {"sessionID": "o", "prompt": f"Note {marker} always\n{text}"}
 
     def completed(marker: str, text: str) -> Payload:
-        return {"sessionID": "o", **_answer("text")(marker, text)}
+        return {"sessionID": "o", **_answer_event("text")(marker, text)}
 
     return (
-        _hook("opencode tool.execute.after bash", "tool.execute.after", ran, cuts=(160, 1_200)),
-        _hook("opencode tool.execute.after edit", "tool.execute.after", edited, cuts=(160,)),
-        _hook("opencode tool.execute.after write", "tool.execute.after", wrote, cuts=(160, 16_000, -16_000)),
-        _hook("opencode chat.message", "chat.message", prompted, cuts=(1_500, 16_000, -16_000)),
-        _hook("opencode experimental.text.complete", "experimental.text.complete", completed, takes_lines=False),
-        _hook("opencode chat.message: session", "chat.message", _session_of_opencode, short=True),
+        _hook_channel("opencode tool.execute.after bash", "tool.execute.after", ran, cuts=(160, 1_200)),
+        _hook_channel("opencode tool.execute.after edit", "tool.execute.after", edited, cuts=(160,)),
+        _hook_channel("opencode tool.execute.after write", "tool.execute.after", wrote, cuts=(160, 16_000, -16_000)),
+        _hook_channel("opencode chat.message", "chat.message", prompted, cuts=(1_500, 16_000, -16_000)),
+        _hook_channel(
+            "opencode experimental.text.complete", "experimental.text.complete", completed, takes_lines=False
+        ),
+        _hook_channel("opencode chat.message: session", "chat.message", _opencode_session_end, short=True),
     )
 
 
-def _session_of_opencode(marker: str, text: str) -> Payload:
+def _opencode_session_end(marker: str, text: str) -> Payload:
     return {"sessionID": text, "prompt": f"Always write {marker} first"}
 
 
@@ -275,7 +289,7 @@ def _foreign_channels() -> tuple[Channel, ...]:
 
 
 def _call_channels() -> tuple[Channel, ...]:
-    """Return channels for the log of recent calls, which records every tool call with its arguments."""
+    """Return channels for the log of recent tool calls, which records every call with its arguments."""
 
     @lru_cache
     def log(ring: Path) -> CallRecorder:
@@ -283,9 +297,7 @@ def _call_channels() -> tuple[Channel, ...]:
 
     def call(root: Path, marker: str, arguments: Payload, client: str = "client") -> None:
         number = int(marker.removeprefix("marker").removesuffix("x"))
-        ring = (
-            root.parent / "home" / f"ring{number // MAX_CALLS}"
-        )  # so that no call drops out of the log before it is read
+        ring = root.parent / "home" / f"ring{number // MAX_CALLS}"  # so that no call leaves the log before it is read
         log(ring).note(CallNote("remember", client, arguments, 0.1, 10, 10, is_error=False))
         log(ring).newest(1)  # wait until it is written
 
@@ -305,7 +317,7 @@ def _call_channels() -> tuple[Channel, ...]:
     )
 
 
-def _talk() -> tuple[Channel, ...]:
+def _conversation_channels() -> tuple[Channel, ...]:
     """Return channels for questions, plans, pull requests, and answers as plain text or as JSON in a string."""
 
     def chosen(marker: str, text: str) -> Payload:
@@ -330,15 +342,15 @@ def _talk() -> tuple[Channel, ...]:
         return {"conversation_id": "c", "tool_name": "Shell", "tool_input": given, "tool_output": output}
 
     return (
-        _hook("claude PostToolUse AskUserQuestion", "PostToolUse", chosen, cuts=(4_000,)),
-        _hook("claude PostToolUse ExitPlanMode", "PostToolUse", planned, cuts=(4_000,)),
-        _hook("claude PostToolUse create_pull_request", "PostToolUse", requested, takes_lines=False),
-        _hook("codex PostToolUse Bash, a bare text", "PostToolUse", bare, cuts=(160, 1_200)),
-        _hook("cursor postToolUse, JSON in a text", "postToolUse", in_text, cuts=(160, 1_200)),
+        _hook_channel("claude PostToolUse AskUserQuestion", "PostToolUse", chosen, cuts=(4_000,)),
+        _hook_channel("claude PostToolUse ExitPlanMode", "PostToolUse", planned, cuts=(4_000,)),
+        _hook_channel("claude PostToolUse create_pull_request", "PostToolUse", requested, takes_lines=False),
+        _hook_channel("codex PostToolUse Bash, a bare text", "PostToolUse", bare, cuts=(160, 1_200)),
+        _hook_channel("cursor postToolUse, JSON in a text", "postToolUse", in_text, cuts=(160, 1_200)),
     )
 
 
-def _claude() -> tuple[Channel, ...]:
+def _claude_channels() -> tuple[Channel, ...]:
     line, output, prompt, summary = (
         (160,),
         (160, 1_200, 16_000, -16_000),
@@ -346,49 +358,75 @@ def _claude() -> tuple[Channel, ...]:
         (12_000, 16_000, -16_000),
     )
     return (
-        _hook(
+        _hook_channel(
             "claude UserPromptSubmit", "UserPromptSubmit", lambda m, t: {"prompt": f"Note {m} always\n{t}"}, cuts=prompt
         ),
-        _hook("claude PostToolUse Bash: output", "PostToolUse", _ran("Bash"), cuts=output),
-        _hook("claude PostToolUse Bash: command", "PostToolUse", _command("Bash"), cuts=(300, 16_000, -16_000)),
-        _hook("claude PostToolUseFailure Bash", "PostToolUseFailure", _ran("Bash"), cuts=output),
-        _hook("claude PostToolUse Edit", "PostToolUse", _edit("Edit"), cuts=line),
-        _hook("claude PostToolUse Edit of the middle", "PostToolUse", _edit_of_the_middle("Edit"), cuts=line),
-        _hook("claude PostToolUse MultiEdit", "PostToolUse", _many_edits, cuts=line),
-        _hook("claude PostToolUse Write", "PostToolUse", _written("Write", "content"), cuts=(160, 16_000, -16_000)),
-        _hook("claude PostToolUse NotebookEdit", "PostToolUse", _written("NotebookEdit", "new_source"), cuts=line),
-        _hook("claude PostToolUse WebFetch", "PostToolUse", _fetched("WebFetch", "url"), cuts=(1_200, 16_000, -16_000)),
-        _hook("claude PostToolUse WebFetch: address", "PostToolUse", _asked("WebFetch", "url"), takes_lines=False),
-        _hook("claude PostToolUse WebSearch", "PostToolUse", _fetched("WebSearch", "query"), cuts=(1_200,)),
-        _hook("claude PostToolUse: file", "PostToolUse", _file("Write"), short=True),
-        _hook("claude UserPromptSubmit: session", "UserPromptSubmit", _session, short=True),
-        _hook("claude Stop", "Stop", _answer("last_assistant_message"), takes_lines=False),
-        _hook("claude SubagentStop", "SubagentStop", _answer("last_assistant_message"), takes_lines=False),
-        _hook("claude PreCompact", "PreCompact", lambda m, t: {"custom_instructions": f"Note {m}\n{t}"}, cuts=prompt),
-        _hook("claude PostCompact", "PostCompact", lambda m, t: {"compact_summary": f"Note {m}\n{t}"}, cuts=summary),
-        _hook("claude SessionStart", "SessionStart", _session, short=True),
-        _hook("claude SessionEnd", "SessionEnd", _session, short=True),
+        _hook_channel("claude PostToolUse Bash: output", "PostToolUse", _failed_command_output("Bash"), cuts=output),
+        _hook_channel(
+            "claude PostToolUse Bash: command", "PostToolUse", _failed_command("Bash"), cuts=(300, 16_000, -16_000)
+        ),
+        _hook_channel(
+            "claude PostToolUseFailure Bash", "PostToolUseFailure", _failed_command_output("Bash"), cuts=output
+        ),
+        _hook_channel("claude PostToolUse Edit", "PostToolUse", _edit_event("Edit"), cuts=line),
+        _hook_channel("claude PostToolUse Edit of the middle", "PostToolUse", _partial_edit_event("Edit"), cuts=line),
+        _hook_channel("claude PostToolUse MultiEdit", "PostToolUse", _multiple_edits_event, cuts=line),
+        _hook_channel(
+            "claude PostToolUse Write", "PostToolUse", _write_event("Write", "content"), cuts=(160, 16_000, -16_000)
+        ),
+        _hook_channel(
+            "claude PostToolUse NotebookEdit", "PostToolUse", _write_event("NotebookEdit", "new_source"), cuts=line
+        ),
+        _hook_channel(
+            "claude PostToolUse WebFetch", "PostToolUse", _fetch_event("WebFetch", "url"), cuts=(1_200, 16_000, -16_000)
+        ),
+        _hook_channel(
+            "claude PostToolUse WebFetch: address", "PostToolUse", _prompt_event("WebFetch", "url"), takes_lines=False
+        ),
+        _hook_channel("claude PostToolUse WebSearch", "PostToolUse", _fetch_event("WebSearch", "query"), cuts=(1_200,)),
+        _hook_channel("claude PostToolUse: file", "PostToolUse", _file_event("Write"), short=True),
+        _hook_channel("claude UserPromptSubmit: session", "UserPromptSubmit", _session_event, short=True),
+        _hook_channel("claude Stop", "Stop", _answer_event("last_assistant_message"), takes_lines=False),
+        _hook_channel(
+            "claude SubagentStop", "SubagentStop", _answer_event("last_assistant_message"), takes_lines=False
+        ),
+        _hook_channel(
+            "claude PreCompact", "PreCompact", lambda m, t: {"custom_instructions": f"Note {m}\n{t}"}, cuts=prompt
+        ),
+        _hook_channel(
+            "claude PostCompact", "PostCompact", lambda m, t: {"compact_summary": f"Note {m}\n{t}"}, cuts=summary
+        ),
+        _hook_channel("claude SessionStart", "SessionStart", _session_event, short=True),
+        _hook_channel("claude SessionEnd", "SessionEnd", _session_event, short=True),
     )
 
 
-def _codex() -> tuple[Channel, ...]:
+def _codex_channels() -> tuple[Channel, ...]:
     answer = {"type": "agent-turn-complete", "thread-id": "t"}
     return (
-        _hook(
+        _hook_channel(
             "codex UserPromptSubmit",
             "UserPromptSubmit",
             lambda m, t: {"turn_id": "1", "prompt": f"Note {m} always\n{t}"},
         ),
-        _hook("codex PostToolUse shell", "PostToolUse", _shell_words, cuts=(300,), takes_lines=False),
-        _hook("codex PostToolUse exec_command", "PostToolUse", _ran("exec_command", turn_id="1"), cuts=(160, 1_200)),
-        _hook("codex PostToolUse apply_patch", "PostToolUse", _patched, cuts=(160,)),
-        _hook(
-            "codex notify", "", lambda m, t: {**answer, **_answer("last-assistant-message")(m, t)}, takes_lines=False
+        _hook_channel("codex PostToolUse shell", "PostToolUse", _shell_words_event, cuts=(300,), takes_lines=False),
+        _hook_channel(
+            "codex PostToolUse exec_command",
+            "PostToolUse",
+            _failed_command_output("exec_command", turn_id="1"),
+            cuts=(160, 1_200),
+        ),
+        _hook_channel("codex PostToolUse apply_patch", "PostToolUse", _patch_event, cuts=(160,)),
+        _hook_channel(
+            "codex notify",
+            "",
+            lambda m, t: {**answer, **_answer_event("last-assistant-message")(m, t)},
+            takes_lines=False,
         ),
     )
 
 
-def _gemini() -> tuple[Channel, ...]:
+def _gemini_channels() -> tuple[Channel, ...]:
     time = {"timestamp": "2025-05-05T10:00:00Z"}
 
     def ran(marker: str, text: str) -> Payload:
@@ -401,26 +439,34 @@ def _gemini() -> tuple[Channel, ...]:
         }
 
     return (
-        _hook(
+        _hook_channel(
             "gemini BeforeAgent", "BeforeAgent", lambda m, t: {"prompt": f"Note {m} always\n{t}", **time}, cuts=(1_500,)
         ),
-        _hook(
+        _hook_channel(
             "gemini AfterAgent",
             "AfterAgent",
-            lambda m, t: {**_answer("prompt_response")(m, t), **time},
+            lambda m, t: {**_answer_event("prompt_response")(m, t), **time},
             takes_lines=False,
         ),
-        _hook("gemini AfterTool run_shell_command", "AfterTool", ran, cuts=(160, 1_200)),
-        _hook("gemini AfterTool replace", "AfterTool", _edit("replace", **time), cuts=(160,)),
-        _hook("gemini AfterTool write_file", "AfterTool", _written("write_file", "content", **time), cuts=(160,)),
-        _hook("gemini AfterTool web_fetch", "AfterTool", _fetched("web_fetch", "prompt", **time), cuts=(1_200,)),
-        _hook("gemini AfterTool google_web_search", "AfterTool", _fetched("google_web_search", "query", **time)),
-        _hook("gemini PreCompress", "PreCompress", lambda m, t: {"custom_instructions": f"Note {m}\n{t}", **time}),
-        _hook("gemini SessionEnd", "SessionEnd", lambda m, t: {**_session(m, t), **time}, short=True),
+        _hook_channel("gemini AfterTool run_shell_command", "AfterTool", ran, cuts=(160, 1_200)),
+        _hook_channel("gemini AfterTool replace", "AfterTool", _edit_event("replace", **time), cuts=(160,)),
+        _hook_channel(
+            "gemini AfterTool write_file", "AfterTool", _write_event("write_file", "content", **time), cuts=(160,)
+        ),
+        _hook_channel(
+            "gemini AfterTool web_fetch", "AfterTool", _fetch_event("web_fetch", "prompt", **time), cuts=(1_200,)
+        ),
+        _hook_channel(
+            "gemini AfterTool google_web_search", "AfterTool", _fetch_event("google_web_search", "query", **time)
+        ),
+        _hook_channel(
+            "gemini PreCompress", "PreCompress", lambda m, t: {"custom_instructions": f"Note {m}\n{t}", **time}
+        ),
+        _hook_channel("gemini SessionEnd", "SessionEnd", lambda m, t: {**_session_event(m, t), **time}, short=True),
     )
 
 
-def _cursor() -> tuple[Channel, ...]:
+def _cursor_channels() -> tuple[Channel, ...]:
     def cursor(payload: Callable[[str, str], Payload]) -> Callable[[str, str], Payload]:
         return lambda m, t: {"conversation_id": f"c-{m}", "cursor_version": "1.7", **payload(m, t)}
 
@@ -434,48 +480,58 @@ def _cursor() -> tuple[Channel, ...]:
         return {"tool_name": "shell", "tool_input": {"command": f"do-{marker}"}, "result_json": f"exit code: 1\n{text}"}
 
     return (
-        _hook(
+        _hook_channel(
             "cursor beforeSubmitPrompt", "beforeSubmitPrompt", cursor(lambda m, t: {"prompt": f"Note {m} always\n{t}"})
         ),
-        _hook("cursor afterShellExecution", "afterShellExecution", cursor(shell), cuts=(160, 300, 400)),
-        _hook("cursor afterFileEdit", "afterFileEdit", cursor(edited), cuts=(160,)),
-        _hook("cursor afterMCPExecution", "afterMCPExecution", cursor(mcp), cuts=(160, 1_200)),
-        _hook("cursor afterAgentResponse", "afterAgentResponse", cursor(_answer("text")), takes_lines=False),
-        _hook("cursor preCompact", "preCompact", cursor(lambda m, t: {"custom_instructions": f"Note {m}\n{t}"})),
-        _hook("cursor sessionEnd", "sessionEnd", cursor(lambda _, t: {"conversation_id": t}), short=True),
+        _hook_channel("cursor afterShellExecution", "afterShellExecution", cursor(shell), cuts=(160, 300, 400)),
+        _hook_channel("cursor afterFileEdit", "afterFileEdit", cursor(edited), cuts=(160,)),
+        _hook_channel("cursor afterMCPExecution", "afterMCPExecution", cursor(mcp), cuts=(160, 1_200)),
+        _hook_channel(
+            "cursor afterAgentResponse", "afterAgentResponse", cursor(_answer_event("text")), takes_lines=False
+        ),
+        _hook_channel(
+            "cursor preCompact", "preCompact", cursor(lambda m, t: {"custom_instructions": f"Note {m}\n{t}"})
+        ),
+        _hook_channel("cursor sessionEnd", "sessionEnd", cursor(lambda _, t: {"conversation_id": t}), short=True),
     )
 
 
-def _windsurf() -> tuple[Channel, ...]:
+def _windsurf_channels() -> tuple[Channel, ...]:
     def windsurf(payload: Callable[[str, str], Payload]) -> Callable[[str, str], Payload]:
         return lambda m, t: {"trajectory_id": f"t-{m}", "tool_info": payload(m, t)}
 
     def edited(marker: str, text: str) -> Payload:
         return {
             "file_path": f"/w/{marker}.go",
-            "edits": [{"old_string": _without_ends(text), "new_string": f"{marker}\n{text}"}],
+            "edits": [{"old_string": _drop_first_and_last_line(text), "new_string": f"{marker}\n{text}"}],
         }
 
     return (
-        _hook(
+        _hook_channel(
             "windsurf pre_user_prompt",
             "pre_user_prompt",
             windsurf(lambda m, t: {"user_prompt": f"Note {m} always\n{t}"}),
         ),
-        _hook(
+        _hook_channel(
             "windsurf post_run_command",
             "post_run_command",
             windsurf(lambda m, t: {"command_line": f"npm install {m} && {t}"}),
         ),
-        _hook("windsurf post_write_code", "post_write_code", windsurf(edited), cuts=(160,)),
-        _hook(
-            "windsurf post_cascade_response", "post_cascade_response", windsurf(_answer("response")), takes_lines=False
+        _hook_channel("windsurf post_write_code", "post_write_code", windsurf(edited), cuts=(160,)),
+        _hook_channel(
+            "windsurf post_cascade_response",
+            "post_cascade_response",
+            windsurf(_answer_event("response")),
+            takes_lines=False,
         ),
     )
 
 
-def _many_edits(marker: str, text: str) -> Payload:
-    edits = [{"old_string": "a", "new_string": marker}, {"old_string": _without_ends(text), "new_string": text}]
+def _multiple_edits_event(marker: str, text: str) -> Payload:
+    edits = [
+        {"old_string": "a", "new_string": marker},
+        {"old_string": _drop_first_and_last_line(text), "new_string": text},
+    ]
     return {
         "tool_name": "MultiEdit",
         "tool_input": {"file_path": f"src/{marker}.py", "edits": edits},
@@ -483,7 +539,7 @@ def _many_edits(marker: str, text: str) -> Payload:
     }
 
 
-def _fetched(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
+def _fetch_event(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload]:
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {field: f"https://docs.example.com/{marker}"},
@@ -492,7 +548,7 @@ def _fetched(tool: str, field: str, **rest: Any) -> Callable[[str, str], Payload
     }
 
 
-def _asked(tool: str, field: str) -> Callable[[str, str], Payload]:
+def _prompt_event(tool: str, field: str) -> Callable[[str, str], Payload]:
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {field: f"https://docs.example.com/{marker} {text}"},
@@ -500,7 +556,7 @@ def _asked(tool: str, field: str) -> Callable[[str, str], Payload]:
     }
 
 
-def _file(tool: str) -> Callable[[str, str], Payload]:
+def _file_event(tool: str) -> Callable[[str, str], Payload]:
     return lambda marker, text: {
         "tool_name": tool,
         "tool_input": {"file_path": f"/srv/{text}/{marker}.py", "content": "x = 1"},
@@ -508,15 +564,15 @@ def _file(tool: str) -> Callable[[str, str], Payload]:
     }
 
 
-def _session(marker: str, text: str) -> Payload:
+def _session_event(marker: str, text: str) -> Payload:
     return {"session_id": text, "prompt": f"Always write {marker} first"}
 
 
-def _answer(field: str) -> Callable[[str, str], Payload]:
+def _answer_event(field: str) -> Callable[[str, str], Payload]:
     return lambda marker, text: {field: f"We decided for {marker} to go with {text}"}
 
 
-def _shell_words(marker: str, text: str) -> Payload:
+def _shell_words_event(marker: str, text: str) -> Payload:
     command = ["bash", "-lc", f"release-{marker} && {text}"]
     answer = {"output": f"error: {text}", "metadata": {"exit_code": 1}}
     return {"turn_id": "1", "tool_name": "shell", "tool_input": {"command": command}, "tool_response": answer}

@@ -1,7 +1,7 @@
 """Kinds of generated secrets, and their contexts: configuration, commands, code, logs, prose.
 
-Written from vendors' documentation before the rules. Every third kind is held out while rules are tuned
-(`unseen_names`), except for kinds that users requested (`named`).
+Written from vendors' documentation before any rule. Every third kind is held out while rules are tuned
+(`held_out_names`), except for kinds that users requested (`named`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from random import Random
 from typing import TYPE_CHECKING, Literal
 
 from benchmarks import secret_values as values
-from benchmarks.secret_values import formatted
+from benchmarks.secret_values import generator_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Where a value appears: recognisable anywhere, only next to its name, as a password, or only in its own contexts.
+# How a value is recognised: anywhere, only next to its name, as a password, or only in its own contexts.
 Style = Literal["prefixed", "keyed", "password", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret: generator, name in configuration, and its own contexts with `{}` for the value."""
+    """A kind of secret: its generator, its name in configuration, and its own contexts with `{}` for the value."""
 
     name: str
     style: Style
@@ -34,7 +34,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class SecretInText:
-    """A text with a secret: the value, and the parts of it that must not be stored."""
+    """A text with a secret, and the parts of the text that must not be stored."""
 
     kind: str
     context: str
@@ -44,19 +44,19 @@ class SecretInText:
 
 
 def _prefixed(name: str, pattern: str, name_in_files: str, *texts: str) -> Kind:
-    return Kind(name, "prefixed", formatted(pattern), name_in_files, texts)
+    return Kind(name, "prefixed", generator_for(pattern), name_in_files, texts)
 
 
 def _keyed(name: str, pattern: str, name_in_files: str, *texts: str) -> Kind:
-    return Kind(name, "keyed", formatted(pattern), name_in_files, texts)
+    return Kind(name, "keyed", generator_for(pattern), name_in_files, texts)
 
 
 def _own(name: str, make: Callable[[Random], str] | str, *texts: str, named: bool = False) -> Kind:
-    return Kind(name, "own", formatted(make) if isinstance(make, str) else make, "", texts, named)
+    return Kind(name, "own", generator_for(make) if isinstance(make, str) else make, "", texts, named)
 
 
-# Recognisable anywhere, by prefixes that vendors chose for scanners.
-_PREFIXED = (
+# Recognisable anywhere, by prefixes that vendors designed for secret scanners.
+_PREFIXED_KINDS = (
     _prefixed("adafruit io", "aio_{A28}", "ADAFRUIT_IO_KEY"),
     _prefixed("age secret key", "AGE-SECRET-KEY-1{B58}", "AGE_SECRET_KEY", "# public key: age1abc\n{}"),
     _prefixed("airtable token", "pat{A14}.{h64}", "AIRTABLE_TOKEN"),
@@ -240,8 +240,8 @@ _PREFIXED = (
     _prefixed("yandex cloud token", "y0_{u55}", "YC_TOKEN"),
 )
 
-# Recognisable only by a name.
-_KEYED = (
+# Recognisable only by a name next to the value.
+_KEYED_KINDS = (
     _keyed("amplitude key", "{h32}", "AMPLITUDE_SECRET_KEY"),
     _keyed("auth0 client secret", "{u64}", "AUTH0_CLIENT_SECRET"),
     _keyed(
@@ -282,15 +282,15 @@ _KEYED = (
     Kind(
         "signing variable",
         "keyed",
-        formatted("{A40}"),
+        generator_for("{A40}"),
         "RELEASE_SIGNING",
         ("COOKIE_SIGNING={}", "export URL_SIGNING={}"),
         True,
     ),
 )
 
-# Passwords, by their names in configuration and prose.
-_PASSWORDS = (
+# Passwords, with their names in configuration files and prose.
+_PASSWORD_KINDS = (
     Kind("database password", "password", values.password, "DB_PASSWORD"),
     Kind("admin password", "password", values.password, "ADMIN_PASSWORD"),
     Kind(
@@ -316,10 +316,10 @@ _PASSWORDS = (
 _PEM_IN_JSON = '{{"type": "service_account", "private_key": "{}", "client_email": "a@b.iam.gserviceaccount.com"}}'
 
 # Kinds that appear only in their own contexts.
-_OWN = (
+_OTHER_KINDS = (
     _own(
         "rsa private key",
-        values.armoured("RSA PRIVATE KEY", 1190, head="MII"),
+        values.armoured_key("RSA PRIVATE KEY", 1190, head="MII"),
         "{}",
         "cat server.key\n{}\ndone",
         "ERROR key mismatch:\n{}\nerror: exit 1",
@@ -328,22 +328,22 @@ _OWN = (
     ),
     _own(
         "private key",
-        values.armoured("PRIVATE KEY", 1217, head="MII"),
+        values.armoured_key("PRIVATE KEY", 1217, head="MII"),
         "{}",
         "const KEY = `{}`;",
         "echo '{}' > key.pem",
     ),
     _own(
         "ec private key",
-        values.armoured("EC PRIVATE KEY", 121, head="MHc"),
+        values.armoured_key("EC PRIVATE KEY", 121, head="MHc"),
         "{}",
         "openssl ecparam -genkey\n{}",
         "key = <<~PEM\n{}\nPEM",
     ),
-    _own("encrypted private key", values.armoured("ENCRYPTED PRIVATE KEY", 1300, head="MII"), "{}", "found:\n{}"),
+    _own("encrypted private key", values.armoured_key("ENCRYPTED PRIVATE KEY", 1300, head="MII"), "{}", "found:\n{}"),
     _own(
         "openssh private key",
-        values.armoured("OPENSSH PRIVATE KEY", 300, width=70, head="b3BlbnNzaC1rZXktdjEA"),
+        values.armoured_key("OPENSSH PRIVATE KEY", 300, width=70, head="b3BlbnNzaC1rZXktdjEA"),
         "{}",
         "cat ~/.ssh/id_ed25519\n{}",
         named=True,
@@ -499,7 +499,7 @@ _OWN = (
     ),
     _own(
         "google service account",
-        lambda random: values.armoured("PRIVATE KEY", 1217, head="MII")(random).replace("\n", "\\n") + "\\n",
+        lambda random: values.armoured_key("PRIVATE KEY", 1217, head="MII")(random).replace("\n", "\\n") + "\\n",
         _PEM_IN_JSON,
         "GOOGLE_CREDENTIALS='" + _PEM_IN_JSON + "'",
         named=True,
@@ -643,7 +643,7 @@ _OWN = (
     ),
     _own(
         "kubernetes secret",
-        lambda random: values.base64_of(random, 24),
+        lambda random: values.random_base64(random, 24),
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  password: {}",
         "kind: Secret\ntype: Opaque\ndata:\n  username: YWRtaW4=\n  db.conf: {}",
         "apiVersion: v1\ndata:\n  tls.key: {}\nkind: Secret",
@@ -651,7 +651,7 @@ _OWN = (
     ),
     _own(
         "kubeconfig key",
-        lambda random: values.base64_of(random, 900),
+        lambda random: values.random_base64(random, 900),
         "users:\n- name: a\n  user:\n    client-certificate-data: LS0tLS1C\n    client-key-data: {}",
     ),
     _own(
@@ -663,19 +663,21 @@ _OWN = (
     ),
     _own(
         "dockerconfigjson",
-        lambda random: values.base64_of(random, 90),
+        lambda random: values.random_base64(random, 90),
         "data:\n  .dockerconfigjson: {}\nkind: Secret",
         named=True,
     ),
     _own(
         "npmrc",
-        values.formatted("{uuid}"),
+        values.generator_for("{uuid}"),
         "//npm.example.com/:_authToken={}",
         '//registry.example.com/:_authToken="{}"',
         "npm config set //npm.example.com/:_authToken {}",
         named=True,
     ),
-    _own("npmrc password", lambda random: values.base64_of(random, 18), "_auth={}", "//npm.example.com/:_password={}"),
+    _own(
+        "npmrc password", lambda random: values.random_base64(random, 18), "_auth={}", "//npm.example.com/:_password={}"
+    ),
     _own(
         "maven settings",
         values.password,
@@ -765,7 +767,7 @@ _OWN = (
     ),
     _own(
         "pem body only",
-        lambda random: "\n".join(values.armoured("RSA PRIVATE KEY", 1190)(random).splitlines()[3:9]),
+        lambda random: "\n".join(values.armoured_key("RSA PRIVATE KEY", 1190)(random).splitlines()[3:9]),
         "tail -6 server.key\n{}\n-----END RSA PRIVATE KEY-----",
         "$ head -c 400 key | tail -6\n{}",
         "{}",
@@ -773,7 +775,7 @@ _OWN = (
     ),
     _own(
         "pem without end",
-        lambda random: "\n".join(values.armoured("PRIVATE KEY", 1190, head="MII")(random).splitlines()[:7]),
+        lambda random: "\n".join(values.armoured_key("PRIVATE KEY", 1190, head="MII")(random).splitlines()[:7]),
         "head -7 server.key\n{}\n…",
         "{}",
         named=True,
@@ -781,7 +783,7 @@ _OWN = (
     _own(
         "pem in a diff",
         lambda random: "\n".join(
-            "+" + line for line in values.armoured("RSA PRIVATE KEY", 900)(random).splitlines()[1:-1]
+            "+" + line for line in values.armoured_key("RSA PRIVATE KEY", 900)(random).splitlines()[1:-1]
         ),
         "@@ -0,0 +1,16 @@\n+-----BEGIN RSA PRIVATE KEY-----\n{}\n+-----END RSA PRIVATE KEY-----",
         "@@ -3,2 +3,9 @@\n{}",
@@ -829,7 +831,7 @@ _OWN = (
     ),
     _own(
         "wireguard key",
-        lambda random: values.base64_of(random, 32),
+        lambda random: values.random_base64(random, 32),
         "[Interface]\nPrivateKey = {}",
         "PresharedKey = {}",
     ),
@@ -948,42 +950,42 @@ _CONTEXTS_WITHOUT_NAME = (
 )
 
 
-# Held out until the first measurement, which missed 15 of 1,800 texts of all 60 such kinds.
-_OPENED = frozenset(
+# Held out until the first measurement, which missed 15 of 1,800 texts of all 60 held-out kinds.
+_NO_LONGER_HELD_OUT = frozenset(
     ["braintree token", "credentials in prose", "firebase messaging key", "smtp password", "escaped json"]
 )
 
 
 def all_kinds() -> tuple[Kind, ...]:
     """Return every kind, in a fixed order."""
-    return (*_PREFIXED, *_KEYED, *_PASSWORDS, *_OWN)
+    return (*_PREFIXED_KINDS, *_KEYED_KINDS, *_PASSWORD_KINDS, *_OTHER_KINDS)
 
 
-def unseen_names() -> frozenset[str]:
-    """Return the held-out kinds: every third kind that was not requested, without the opened ones."""
-    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _OPENED
+def held_out_names() -> frozenset[str]:
+    """Return the names of the held-out kinds: every third kind that was not requested, except `_NO_LONGER_HELD_OUT`."""
+    return frozenset(kind.name for kind in [kind for kind in all_kinds() if not kind.named][2::3]) - _NO_LONGER_HELD_OUT
 
 
 def texts_with_secrets(*, per_kind: int, seed: int = 13) -> Iterator[SecretInText]:
-    """Yield texts of every kind, in different contexts as far as possible."""
+    """Yield texts with secrets of every kind, in as many different contexts as possible."""
     for kind in all_kinds():
         random = Random(f"{seed} {kind.name}")
         contexts = contexts_of(kind)
         random.shuffle(contexts)
         for number in range(per_kind):
             context, template = contexts[number % len(contexts)]
-            yield write(kind, context, template, random)
+            yield write_secret(kind, context, template, random)
 
 
-def write(kind: Kind, context: str, template: str, random: Random) -> SecretInText:
-    """Return one value of a kind in one context."""
+def write_secret(kind: Kind, context: str, template: str, random: Random) -> SecretInText:
+    """Return a text with one secret of a kind in one context."""
     value = kind.make(random)
     text = template.format(value, v=value, **_names(kind.name_in_files))
     return SecretInText(kind.name, context, text, value, _hidden_parts(value))
 
 
 def contexts_of(kind: Kind) -> list[tuple[str, str]]:
-    """Return the names and templates of the contexts of a kind."""
+    """Return the names and templates of the contexts in which a kind occurs."""
     own = [(f"own {number}", text) for number, text in enumerate(kind.texts)]
     with_name = list(_CONTEXTS_WITH_NAME) if kind.style != "own" else []
     without_name = [*_CONTEXTS_WITHOUT_NAME] if kind.style == "prefixed" else []
@@ -991,8 +993,8 @@ def contexts_of(kind: Kind) -> list[tuple[str, str]]:
 
 
 def _hidden_parts(value: str) -> tuple[str, ...]:
-    """Return the secret parts of a value: its lines without PEM boundaries; of a webhook the part after the public
-    path.
+    """Return the secret parts of a value: its lines without PEM boundaries, or the part of a webhook URL after the
+    public path.
     """
     for public in ("/services/", "/webhooks/", "/webhookb2/", "AGE-SECRET-KEY-1"):
         value = value.rpartition(public)[2]

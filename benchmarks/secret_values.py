@@ -1,6 +1,6 @@
-"""Random secrets in the formats that vendors document; independent of the rules that find them.
+"""Random secrets in the formats that vendors document, independent of the redaction rules.
 
-secret_kinds.py has the kinds and their contexts.
+secret_kinds.py lists the kinds and their contexts.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _BIP39 = Path(deltos.redaction.secrets.__file__).with_name("seed_words.txt")
 _FIELD = re.compile(r"\{(uuid|[AlU2hHdbuwBk])(\d*)\}")
 
 
-def formatted(pattern: str) -> Callable[[Random], str]:
-    """Return a generator for a pattern such as `ghp_{A36}`: 36 letters or digits after a prefix."""
+def generator_for(pattern: str) -> Callable[[Random], str]:
+    """Return a generator for a pattern such as `ghp_{A36}`, which is a prefix and 36 letters or digits."""
 
     def make(random: Random) -> str:
         return _FIELD.sub(lambda field: _field(random, field[1], field[2]), pattern)
@@ -64,7 +64,7 @@ _WORDS = """marigold swordfish gadget falcon bramble winter saffron pumpkin harb
 
 
 def password(random: Random) -> str:
-    """Return a typical password: a word with digits and signs, several words, or a generated one."""
+    """Return a typical password: a word with digits and symbols, several words, or random characters."""
     word, other = random.sample(_WORDS, 2)
     digits = characters(random, "d", random.randint(2, 4))
     return random.choice(
@@ -80,7 +80,7 @@ def password(random: Random) -> str:
 
 
 def url_password(random: Random) -> str:
-    """Return a password for a URL: no `/`, `?` or `#`, sometimes percent-encoded."""
+    """Return a password for a URL: without `/`, `?` and `#`, sometimes percent-encoded."""
     value = re.sub(r"[#%^+~*!/]", "", password(random))
     return random.choice((value, value + "%21", value[:4] + "%40" + value[4:]))
 
@@ -90,7 +90,7 @@ def word(random: Random) -> str:
     return random.choice(_WORDS)
 
 
-def base64_of(random: Random, size: int) -> str:
+def random_base64(random: Random, size: int) -> str:
     """Return the given number of random bytes in base64."""
     return base64.b64encode(random.randbytes(size)).decode("ascii")
 
@@ -111,11 +111,11 @@ def _lines(text: str, width: int) -> str:
     return "\n".join(text[start : start + width] for start in range(0, len(text), width))
 
 
-def armoured(label: str, size: int, *, width: int = 64, head: str = "") -> Callable[[Random], str]:
+def armoured_key(label: str, size: int, *, width: int = 64, head: str = "") -> Callable[[Random], str]:
     """Return a generator for a key between BEGIN and END lines (RFC 7468, RFC 4880)."""
 
     def make(random: Random) -> str:
-        body = _lines(head + base64_of(random, size), width)
+        body = _lines(head + random_base64(random, size), width)
         return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----"
 
     return make
@@ -124,18 +124,19 @@ def armoured(label: str, size: int, *, width: int = 64, head: str = "") -> Calla
 def pgp_key(random: Random) -> str:
     """Return an exported OpenPGP private key with its checksum line."""
     label = "PGP PRIVATE KEY BLOCK"
-    body = _lines(base64_of(random, 700), 64)
-    return f"-----BEGIN {label}-----\n\n{body}\n={base64_of(random, 3)}\n-----END {label}-----"
+    body = _lines(random_base64(random, 700), 64)
+    return f"-----BEGIN {label}-----\n\n{body}\n={random_base64(random, 3)}\n-----END {label}-----"
 
 
 def putty_key(random: Random) -> str:
     """Return the private part of PuTTY's file format 3."""
-    return f"Private-Lines: 14\n{_lines(base64_of(random, 600), 64)}\nPrivate-MAC: {characters(random, 'h', 64)}"
+    key = _lines(random_base64(random, 600), 64)
+    return f"Private-Lines: 14\n{key}\nPrivate-MAC: {characters(random, 'h', 64)}"
 
 
 def saml(random: Random) -> str:
     """Return a SAML response as posted by a browser."""
-    xml = f'<samlp:Response ID="_{characters(random, "h", 32)}"><ds:SignatureValue>{base64_of(random, 128)}'
+    xml = f'<samlp:Response ID="_{characters(random, "h", 32)}"><ds:SignatureValue>{random_base64(random, 128)}'
     return base64.b64encode(xml.encode()).decode("ascii")
 
 
@@ -145,12 +146,12 @@ def docker_auth(random: Random) -> str:
 
 
 def telegram(random: Random) -> str:
-    """Return a Telegram bot token: the number of the bot and 35 characters."""
+    """Return a Telegram bot token: the bot number and 35 characters."""
     return f"{characters(random, 'd', 10)}:AA{characters(random, 'u', 33)}"
 
 
 def discord(random: Random) -> str:
-    """Return a Discord bot token: the number of the bot in base64, a time and a code."""
+    """Return a Discord bot token: the bot number in base64, a time and a code."""
     number = base64.b64encode(characters(random, "d", 18).encode()).decode("ascii").rstrip("=")
     return f"{number}.{characters(random, 'u', 6)}.{characters(random, 'u', 38)}"
 
@@ -173,20 +174,20 @@ def crypt_hash(name: str, salt: int, size: int, options: str = "") -> Callable[[
 
 def argon2(random: Random) -> str:
     """Return an encoded Argon2 hash."""
-    salt, digest = base64_of(random, 16).rstrip("="), base64_of(random, 32).rstrip("=")
+    salt, digest = random_base64(random, 16).rstrip("="), random_base64(random, 32).rstrip("=")
     return f"$argon2id$v=19$m=65536,t=3,p=4${salt}${digest}"
 
 
 def django_hash(random: Random) -> str:
     """Return a password hash as stored by Django."""
-    return f"pbkdf2_sha256$600000${characters(random, 'A', 22)}${base64_of(random, 32)}"
+    return f"pbkdf2_sha256$600000${characters(random, 'A', 22)}${random_base64(random, 32)}"
 
 
 def scrypt(random: Random) -> str:
     """Return a scrypt hash in the format of passlib and Werkzeug."""
     if random.random() < 0.5:
         return f"scrypt:32768:8:1${characters(random, 'A', 16)}${characters(random, 'h', 128)}"
-    return f"$scrypt$ln=16,r=8,p=1${base64_of(random, 16).rstrip('=')}${base64_of(random, 32).rstrip('=')}"
+    return f"$scrypt$ln=16,r=8,p=1${random_base64(random, 16).rstrip('=')}${random_base64(random, 32).rstrip('=')}"
 
 
 def bip39_words() -> tuple[str, ...]:
@@ -208,7 +209,7 @@ def mnemonic(count: int, words: Sequence[str]) -> Callable[[Random], str]:
 
 
 def openai_old(random: Random) -> str:
-    """Return an OpenAI key of the older format, with its marker in the middle."""
+    """Return an OpenAI key in the older format, with a marker in the middle."""
     return f"sk-{characters(random, 'A', 20)}T3BlbkFJ{characters(random, 'A', 20)}"
 
 
@@ -225,5 +226,10 @@ def one_password(random: Random) -> str:
 
 def grafana_cloud(random: Random) -> str:
     """Return a Grafana Cloud access policy token."""
-    value = {"o": characters(random, "d", 6), "n": "stack-api", "k": characters(random, "A", 24), "m": {"r": "eu"}}
+    value = {
+        "o": characters(random, "d", 6),
+        "n": "stack-api",
+        "k": characters(random, "A", 24),
+        "m": {"r": "eu"},
+    }
     return "glc_" + base64.b64encode(json.dumps(value).encode()).decode("ascii")

@@ -2,10 +2,10 @@
 
     python -m benchmarks.semantic_questions [--held-out] [--domain code] [--misses] [--repositories] [--language de]
 
-Each small project of `questions/semantic/` is indexed in its own data folder. Counts answers whose first, first three
-and first ten results show the target. `--repositories` asks the paraphrases of `questions/code.jsonl` about whole
-repositories instead; `--language` asks the same questions in another language about the same projects, which are in
-English. Asks the development questions, or with `--held-out` the held-out ones.
+Each small project of `questions/semantic/` is indexed in its own data folder. Counts the questions whose target is
+shown by the first, the first three and the first ten results. `--repositories` asks the paraphrases of
+`questions/code.jsonl` about whole repositories instead; `--language` asks the same questions in another language; the
+projects are in English. Asks the development questions, or with `--held-out` the held-out ones.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Question:
     held_out: bool
 
 
-class Product:
-    """The command line with its own data folder."""
+class CommandLine:
+    """Runs the command line with its own data folder."""
 
     def __init__(self, home: Path) -> None:
         self._environment = {**os.environ, "DELTOS_HOME": str(home)}
@@ -73,8 +73,8 @@ class Product:
         return {answer["id"]: answer["results"] for answer in answers}
 
 
-def near_questions(language: str | None = None) -> Iterator[Question]:
-    """Yield the questions about the small projects in a language."""
+def small_project_questions(language: str | None = None) -> Iterator[Question]:
+    """Yield the questions about the small projects, asked in a language."""
     translated = {row["id"]: row["query"] for row in _rows(TRANSLATED) if row["language"] == language}
     for row in _rows(QUESTIONS / "semantic.jsonl"):
         query = translated[row["id"]] if language else row["query"]
@@ -82,7 +82,7 @@ def near_questions(language: str | None = None) -> Iterator[Question]:
 
 
 def paraphrases() -> Iterator[Question]:
-    """Yield the paraphrases about whole repositories."""
+    """Yield the paraphrased questions about whole repositories."""
     for row in _rows(QUESTIONS / "code.jsonl"):
         if row["kind"] == "paraphrase":
             targets = (*row["targets"], *({"path": path, "start": 1, "end": 1_000_000} for path in row["also"]))
@@ -93,20 +93,20 @@ def _rows(file: Path) -> Iterator[Row]:
     return map(json.loads, file.read_text("utf-8").splitlines())
 
 
-def ask_code(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
+def ask_code(product: CommandLine, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the code of the project."""
     product.run("index", str(folder))
     return product.batch(questions, "code", "search", "--project", str(folder), "--json")
 
 
-def ask_docs(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
+def ask_docs(product: CommandLine, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the documentation of the project."""
     product.run("docs", "add", str(folder), "--name", "manual", "--wait")
     product.run("docs", "crawl", "manual")
     return product.batch(questions, "docs", "search", "--json")
 
 
-def ask_memory(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
+def ask_memory(product: CommandLine, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the memory of the project."""
     rows = [json.loads(line) for line in (folder / "observations.jsonl").read_text("utf-8").splitlines()]
     lines = [json.dumps({"text": f"{row['title']}. {row['text']}", "source": row["id"]}) for row in rows]
@@ -114,14 +114,14 @@ def ask_memory(product: Product, folder: Path, questions: Sequence[Question]) ->
     return product.batch(questions, "memory", "search", "--project-id", "near", "--json")
 
 
-def ask_apis(product: Product, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
+def ask_apis(product: CommandLine, folder: Path, questions: Sequence[Question]) -> dict[str, list[Row]]:
     """Search the operations of the project."""
     for file in sorted(folder.iterdir()):
         product.run("api", "add", str(file))
     return product.batch(questions, "api", "search", "--type", "endpoint", "--json")
 
 
-ASK: dict[str, Callable[[Product, Path, Sequence[Question]], dict[str, list[Row]]]] = {
+SEARCH_FUNCTIONS: dict[str, Callable[[CommandLine, Path, Sequence[Question]], dict[str, list[Row]]]] = {
     "code": ask_code,
     "docs": ask_docs,
     "memory": ask_memory,
@@ -130,7 +130,7 @@ ASK: dict[str, Callable[[Product, Path, Sequence[Question]], dict[str, list[Row]
 
 
 def rank_of(question: Question, folder: Path, results: Sequence[Row]) -> int:
-    """Return the rank of the first result that shows a target, or 0."""
+    """Return the rank of the first result that shows a target, or 0 if there is none."""
     is_right = {"code": _shows_lines, "docs": _shows_section, "memory": _is_observation, "apis": _is_operation}
     for rank, result in enumerate(results[:DEPTH], 1):
         if any(is_right[question.domain](result, target, folder) for target in question.targets):
@@ -143,7 +143,7 @@ def _shows_lines(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG00
 
 
 def _shows_section(result: Row, target: Row, folder: Path) -> bool:
-    """Return whether the result is from the page and contains the beginning of the section below its heading."""
+    """Return whether the result is on the page and contains the beginning of the section below its heading."""
     lines = (folder / target["path"]).read_text("utf-8").splitlines()[target["start"] - 1 : target["end"]]
     text = _squashed(_TAG.sub(" ", " ".join(line for line in lines[1:] if any(map(str.isalnum, line)))))
     return target["path"] in result["url"] and text[:_BEGINNING_CHARACTERS] in _squashed(result["text"])
@@ -158,12 +158,12 @@ def _is_observation(result: Row, target: Row, folder: Path) -> bool:  # noqa: AR
 
 
 def _is_operation(result: Row, target: Row, folder: Path) -> bool:  # noqa: ARG001
-    operation = result["id"].split(":", 2)[-1]  # `api:NAME:GET /path`; services have the package name before the method
+    operation = result["id"].split(":", 2)[-1]  # `api:NAME:GET /path`; ids of services start with the package name
     return _squashed(operation).endswith(_squashed(target["operation"]))
 
 
 def tree_of(project: str) -> Path:
-    """Return the files of a repository at the commit of its questions, laid out once."""
+    """Return the folder with the files of a repository at the commit of its questions, written on first use."""
     name, _, commit = project.partition("@")
     target = SCRATCH / "questions" / name.replace("/", "+")
     if not target.exists():
@@ -186,7 +186,7 @@ def measure(questions: Sequence[Question], folder_of: Callable[[Question], Path]
     for (domain, _), asked in projects.items():
         folder = folder_of(asked[0])
         with tempfile.TemporaryDirectory() as home:
-            answers = ASK[domain](Product(Path(home)), folder, asked)
+            answers = SEARCH_FUNCTIONS[domain](CommandLine(Path(home)), folder, asked)
         ranks |= {question.id: rank_of(question, folder, answers.get(question.id, [])) for question in asked}
     return ranks
 
@@ -197,17 +197,17 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true", help="ask the held-out questions")
     parser.add_argument("--domain", choices=DOMAINS)
     parser.add_argument("--repositories", action="store_true", help="paraphrases about whole repositories")
-    parser.add_argument("--misses", action="store_true", help="print the misses; not with --held-out")
-    parser.add_argument("--language", choices=LANGUAGES, help="ask in another language than English")
+    parser.add_argument("--misses", action="store_true", help="print the missed questions; not allowed with --held-out")
+    parser.add_argument("--language", choices=LANGUAGES, help="ask in this language, not in English")
     given = parser.parse_args()
     if given.misses and given.held_out:
         parser.error("--misses is not allowed with --held-out")
     asked = [
         question
-        for question in (paraphrases() if given.repositories else near_questions(given.language))
+        for question in (paraphrases() if given.repositories else small_project_questions(given.language))
         if question.held_out == given.held_out and given.domain in (None, question.domain)
     ]
-    folder_of = (lambda question: tree_of(question.project)) if given.repositories else _small
+    folder_of = (lambda question: tree_of(question.project)) if given.repositories else _small_project_folder
     ranks = measure(asked, folder_of)
     print("| domain | questions | first | first three | first ten |\n|---|--:|--:|--:|--:|")
     for domain in DOMAINS:
@@ -220,7 +220,7 @@ def main() -> None:
             print(f"{question.domain} {question.project}: {question.query} -> {ranks[question.id]} {question.targets}")
 
 
-def _small(question: Question) -> Path:
+def _small_project_folder(question: Question) -> Path:
     return QUESTIONS / "semantic" / question.domain / question.project
 
 

@@ -1,4 +1,4 @@
-"""Run semble without its model: BM25 and its ranking. Needs an environment with semble.
+"""Run semble without its model, with BM25 and its ranking only. Needs an environment with semble.
 
     python semble_words.py index FOLDER
     python semble_words.py search FOLDER < questions
@@ -17,11 +17,11 @@ import numpy as np
 from semble.index.create import create_index_from_path  # type: ignore[import-not-found]
 from semble.search import search  # type: ignore[import-not-found]
 
-TOP = 10
+MAX_RESULTS = 10
 
 
-class NoModel:
-    """Model without cost: every text has the same vector."""
+class ConstantModel:
+    """Embedding model without cost, which returns the same vector for every text."""
 
     dim = 1
 
@@ -33,10 +33,10 @@ class NoModel:
 def main() -> None:
     """Build an index in memory, then answer the questions."""
     action, folder = sys.argv[1], Path(sys.argv[2]).resolve()
-    words, vectors, chunks, _ = create_index_from_path(folder, NoModel(), display_root=folder)
+    words, vectors, chunks, _ = create_index_from_path(folder, ConstantModel(), display_root=folder)
     if action == "search":
         for line in sys.stdin:
-            found = search(line.strip(), NoModel(), vectors, words, chunks, TOP, alpha=0.0)
+            found = search(line.strip(), ConstantModel(), vectors, words, chunks, MAX_RESULTS, alpha=0.0)
             print(json.dumps([result.chunk.file_path for result in found]), flush=True)
 
 

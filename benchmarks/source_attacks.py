@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LIMIT_SECONDS = 30
-SUPERLINEAR = 2.8
-NOTICED_SECONDS = 0.25
+MAX_LINEAR_GROWTH = 2.8
+MIN_COMPARED_SECONDS = 0.25
 SLOW_SECONDS_PER_KB = 0.05
 
 Repeated = tuple[str, str, str]
-"""What stands before, what is repeated (`@` stands for the number of the repetition), and what stands after; a fourth
-part repeated after the middle closes what was opened."""
+"""Beginning, repeated part (`@` is replaced by the number of the repetition), and middle; a fourth part is repeated
+after the middle to close the opened constructs."""
 
-EVERYWHERE: dict[str, tuple[str, ...]] = {
+COMMON_ATTACKS: dict[str, tuple[str, ...]] = {
     "parentheses, never closed": ("", "("),
     "brackets, never closed": ("", "["),
     "braces, never closed": ("", "{"),
@@ -82,9 +82,9 @@ EVERYWHERE: dict[str, tuple[str, ...]] = {
     "NUL": ("", "\0a"),
     "euro signs": ("", "€ "),
 }
-"""Opening, repeated, middle, closing that is repeated as often."""
+"""Attacks by name: beginning, repeated part, middle, and a closing part that is repeated as often."""
 
-PYTHON = {
+PYTHON_ATTACKS = {
     "statements": ("def f():\n", "    x@ = g(@)\n"),
     "assignments of one name": ("", "x = @\n"),
     "attributes of self": ("class A:\n  def f(self):\n", "    self.a@ = @\n"),
@@ -188,7 +188,7 @@ PYTHON = {
     "keys of one name": ("class A:\n", "  x = @\n"),
     "chained with calls": ("x = a", ".b(lambda c: c)", ""),
 }
-ECMASCRIPT = {
+ECMASCRIPT_ATTACKS = {
     "jsdoc import newlines": ("/** @import", "\n", "*/\nlet x;"),
     "jsdoc imports": ("/** ", "@import a ", "*/\nlet x;"),
     "jsdoc import blanks": ("/** @import a", " ", "*/\nlet x;"),
@@ -350,7 +350,7 @@ ECMASCRIPT = {
     "object getters": ("x = {", "get a@() { return 1 }, ", "}"),
     "deep members": ("", "a.b.c.d.e.f.g.h.i.j.k@;\n"),
 }
-TYPESCRIPT = {
+TYPESCRIPT_ATTACKS = {
     "union": ("type A = a", " | B@", ";"),
     "union, leading": ("type A =", "\n | B@", ";"),
     "union of strings": ("type A = 'a'", " | 'b@'", ";"),
@@ -428,7 +428,7 @@ TYPESCRIPT = {
     "functions with generics": ("", "function f@<T extends U>(a: T): T { return a; }\n"),
     "infer": ("type A = ", "B extends infer C ? ", "D", ": E", ";"),
 }
-JSX = {
+JSX_ATTACKS = {
     "elements nested": ("x = ", "<a>", "b", "</a>", ";"),
     "elements": ("x = <a>", "<b/>", "</a>;"),
     "elements, lines": ("x = <a>\n", "<B@ c={d}/>\n", "</a>;"),
@@ -442,7 +442,7 @@ JSX = {
     "text": ("x = <a>", "b c\n", "</a>;"),
     "components nested": ("", "function A@() { ", "<a/>", "}"),
 }
-BRACED = {
+BRACED_LANGUAGE_ATTACKS = {
     "functions": ("", "void f@() { g(); }\n"),
     "functions of one name": ("", "void f() { g(); }\n"),
     "calls": ("void f() {\n", "  g@(a);\n", "}"),
@@ -488,7 +488,7 @@ BRACED = {
     "pointers": ("int ", "*", "a;"),
     "arrays": ("int a", "[1]", ";"),
 }
-SPECIFIC = {
+LANGUAGE_ATTACKS = {
     "go": {
         "imports": ("package a\nimport (\n", '"b/c@"\n', ")\n"),
         "functions": ("package a\n", "func f@() {}\n"),
@@ -699,15 +699,16 @@ SPECIFIC = {
         "long strings": ("a = ", "[=", ""),
     },
 }
-SHARED = {
-    "python": (PYTHON,),
-    "starlark": (PYTHON,),
-    "javascript": (ECMASCRIPT, JSX),
-    "jsx": (ECMASCRIPT, JSX),
-    "typescript": (ECMASCRIPT, TYPESCRIPT),
-    "tsx": (ECMASCRIPT, TYPESCRIPT, JSX),
+SHARED_ATTACKS = {
+    "python": (PYTHON_ATTACKS,),
+    "starlark": (PYTHON_ATTACKS,),
+    "javascript": (ECMASCRIPT_ATTACKS, JSX_ATTACKS),
+    "jsx": (ECMASCRIPT_ATTACKS, JSX_ATTACKS),
+    "typescript": (ECMASCRIPT_ATTACKS, TYPESCRIPT_ATTACKS),
+    "tsx": (ECMASCRIPT_ATTACKS, TYPESCRIPT_ATTACKS, JSX_ATTACKS),
     **dict.fromkeys(
-        "java go rust c cpp csharp php kotlin swift scala dart objc solidity zig powershell perl".split(), (BRACED,)
+        "java go rust c cpp csharp php kotlin swift scala dart objc solidity zig powershell perl".split(),
+        (BRACED_LANGUAGE_ATTACKS,),
     ),
 }
 
@@ -721,7 +722,7 @@ class Timing:
 
 
 class TimeLimitExceeded(Exception):
-    """A stage exceeded the limit."""
+    """Raised when a stage exceeds the time limit."""
 
 
 def main() -> int:
@@ -732,7 +733,7 @@ def main() -> int:
     parser.add_argument("--kb", type=int, default=128, help="size of the smallest of three files")
     chosen = parser.parse_args()
     self_test()
-    signal.signal(signal.SIGPROF, _stop)
+    signal.signal(signal.SIGPROF, _raise_time_limit)
     languages = [word for word in chosen.words if not word.startswith("=")] or [
         row.name for row in LANGUAGES if row.grammar
     ]
@@ -750,34 +751,34 @@ def main() -> int:
 
 
 def attacks(row: Language) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the attacks on a language with their names."""
-    for group in (EVERYWHERE, *SHARED.get(row.name, ()), SPECIFIC.get(row.name, {})):
-        prefix = "any: " if group is EVERYWHERE else ""
+    """Yield the attacks on a language, with their names."""
+    for group in (COMMON_ATTACKS, *SHARED_ATTACKS.get(row.name, ()), LANGUAGE_ATTACKS.get(row.name, {})):
+        prefix = "any: " if group is COMMON_ATTACKS else ""
         yield from ((f"{prefix}{name}", parts) for name, parts in group.items())
     yield "any: the sample", ("", row.sample.rstrip() + "\n")
 
 
-def source(parts: tuple[str, ...], size: int) -> bytes:
-    """Return a file of about `size` bytes that repeats the parts of an attack."""
+def attack_source(parts: tuple[str, ...], size: int) -> bytes:
+    """Return source text of about `size` bytes that repeats the parts of an attack."""
     before, repeated, middle, closing, after = (*parts, "", "", "")[:5]
     if "INDENT" in repeated:
-        return _indented(before, repeated, middle, size)
+        return _nest_blocks(before, repeated, middle, size)
     count = max(1, size // (len(repeated) + len(closing)))
-    body = repeated * count if "@" not in repeated else "".join(_numbered(repeated, size))
+    body = repeated * count if "@" not in repeated else "".join(_repeat_with_numbers(repeated, size))
     return "".join((before, body, middle, closing * count, after)).encode()
 
 
-def _numbered(repeated: str, size: int) -> Iterator[str]:
+def _repeat_with_numbers(repeated: str, size: int) -> Iterator[str]:
     # `@` before a letter is a decorator, not a number
     number = 0
     while size > 0:
-        piece = _with_number(repeated, number)
+        piece = _insert_number(repeated, number)
         size -= len(piece)
         number += 1
         yield piece
 
 
-def _with_number(text: str, number: int) -> str:
+def _insert_number(text: str, number: int) -> str:
     pieces = text.split("@")
     out = [pieces[0]]
     for piece in pieces[1:]:
@@ -786,25 +787,27 @@ def _with_number(text: str, number: int) -> str:
     return "".join(out)
 
 
-def _indented(before: str, repeated: str, middle: str, size: int) -> bytes:
-    """Nest blocks, each one column deeper."""
+def _nest_blocks(before: str, repeated: str, middle: str, size: int) -> bytes:
+    """Nest blocks, each indented by one more column."""
     depth = int((2 * size) ** 0.5)
-    lines = [_with_number(repeated, level).replace("INDENT", " " * level) for level in range(depth)]
+    lines = [_insert_number(repeated, level).replace("INDENT", " " * level) for level in range(depth)]
     return (before + "".join(lines) + middle.replace("INDENT", " " * depth)).encode()
 
 
 def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, show_all: bool) -> bool:
-    """Print an attack that fails or is too slow; return whether it is."""
+    """Print an attack that fails or is too slow, and return whether it does."""
     for factor in (1, 4):
-        data = source(parts, size * factor)
-        now = timing(row, data)
+        data = attack_source(parts, size * factor)
+        now = measure_stages(row, data)
         if now.failure:
             break
-    half = timing(row, source(parts, size * 2))
+    half = measure_stages(row, attack_source(parts, size * 2))
     growth = _growth(half, now)
     verdict = _verdict(now, growth, len(data))
-    if verdict and not now.failure:  # repeat, because other load slows single runs
-        half, now = (_best(old, timing(row, source(parts, size * n))) for old, n in ((half, 2), (now, 4)))
+    if verdict and not now.failure:  # measure again, because other load slows down single runs
+        half, now = (
+            _faster(old, measure_stages(row, attack_source(parts, size * n))) for old, n in ((half, 2), (now, 4))
+        )
         growth = _growth(half, now)
         verdict = _verdict(now, growth, len(data))
     if verdict or show_all:
@@ -818,33 +821,37 @@ def _growth(half: Timing, now: Timing) -> dict[str, float]:
     return {stage: seconds / max(half.stages.get(stage, 0.0), 0.001) for stage, seconds in now.stages.items()}
 
 
-def _best(one: Timing, other: Timing) -> Timing:
+def _faster(one: Timing, other: Timing) -> Timing:
     return Timing({stage: min(seconds, other.stages.get(stage, seconds)) for stage, seconds in one.stages.items()})
 
 
 def _verdict(now: Timing, growth: dict[str, float], size: int) -> str:
     if now.failure:
         return now.failure
-    steep = [stage for stage, factor in growth.items() if factor > SUPERLINEAR and now.stages[stage] > NOTICED_SECONDS]
+    steep = [
+        stage
+        for stage, factor in growth.items()
+        if factor > MAX_LINEAR_GROWTH and now.stages[stage] > MIN_COMPARED_SECONDS
+    ]
     if steep:
         return f"superlinear: {', '.join(steep)}"
     return "slow" if sum(now.stages.values()) > SLOW_SECONDS_PER_KB * (1 + size / 1024) else ""
 
 
-def timing(row: Language, data: bytes) -> Timing:
+def measure_stages(row: Language, data: bytes) -> Timing:
     """Parse and extract one file, with the CPU time of each stage."""
     stages: dict[str, float] = {}
     try:
-        tree = _timed(stages, "parse", lambda: parse(row, data))
+        tree = _run_stage(stages, "parse", lambda: parse(row, data))
         file = ParsedFile(f"src/attack{row.extensions[0]}", data, row, tree)
         for indexer in (CodeIndexer(), GraphIndexer()):
-            _timed(stages, indexer.name, lambda indexer=indexer: indexer.extract(file))  # type: ignore[misc]
+            _run_stage(stages, indexer.name, lambda indexer=indexer: indexer.extract(file))  # type: ignore[misc]
     except Exception as exc:  # noqa: BLE001 (any exception is a finding)
-        return Timing(stages, f"{type(exc).__name__}: {str(exc)[:60]}{_place(exc)}")
+        return Timing(stages, f"{type(exc).__name__}: {str(exc)[:60]}{_error_location(exc)}")
     return Timing(stages)
 
 
-def _place(exc: BaseException) -> str:
+def _error_location(exc: BaseException) -> str:
     trace = exc.__traceback__
     names = []
     while trace is not None:
@@ -853,7 +860,7 @@ def _place(exc: BaseException) -> str:
     return f" at {names[-1]}" if not isinstance(exc, TimeLimitExceeded) else f" in {' '.join(names[-3:-1])}"
 
 
-def _timed(stages: dict[str, float], stage: str, work: Callable[[], Any]) -> Any:
+def _run_stage(stages: dict[str, float], stage: str, work: Callable[[], Any]) -> Any:
     started = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, LIMIT_SECONDS)
     try:
@@ -863,7 +870,7 @@ def _timed(stages: dict[str, float], stage: str, work: Callable[[], Any]) -> Any
         stages[stage] = time.process_time() - started
 
 
-def _stop(_number: int, _frame: object) -> None:
+def _raise_time_limit(_number: int, _frame: object) -> None:
     raise TimeLimitExceeded(f"more than {LIMIT_SECONDS} s")
 
 

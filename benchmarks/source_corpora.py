@@ -1,10 +1,11 @@
-"""Parse and index all files of folders with real sources; report failures, speed and memory.
+"""Parse and index all files in folders of real source code; report failures, speed and memory use.
 
     python -m benchmarks.source_corpora [--resolve] [--facts FILE] FOLDER …
 
 Each folder is processed by its own process, which passes every admitted file to every indexer. A file is lost if it was
-admitted and no indexer extracted anything. Rejected files are counted by reason. CPU time includes child processes,
-memory does not. The slowest file has the most CPU time per KB, of all files that took 50 ms or more.
+admitted and no indexer extracted anything from it. Rejected files are counted by reason. CPU time includes child
+processes, memory does not. The slowest file is the file with the most CPU time per KB, among files that took 50 ms or
+more.
 
 `--resolve` also builds the whole index of the folder, with all edges, in a temporary folder. `--facts FILE` writes one
 line per file with a digest of the facts of each indexer; compare two such files with `diff` before and after a change
@@ -51,8 +52,8 @@ SHOWN_FAILURES = 20
 
 
 @dataclass(slots=True)
-class Reading:
-    """Counts and measurements of one folder."""
+class FolderReport:
+    """Counts and measurements for one folder."""
 
     folder: Path
     files: int = 0
@@ -72,7 +73,7 @@ def main() -> int:
     """Print one row per folder; return 1 if something failed or was lost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--resolve", action="store_true", help="also build the whole index, with all edges")
+    parser.add_argument("--resolve", action="store_true", help="also build the entire index, with all edges")
     parser.add_argument("--facts", type=Path, metavar="FILE", help="write a digest of each file's facts")
     chosen = parser.parse_args()
     readings = []
@@ -86,12 +87,12 @@ def main() -> int:
     return any(reading.failures or reading.lost for reading in readings)
 
 
-def read_folder(folder: Path, *, resolve: bool) -> Reading:
+def read_folder(folder: Path, *, resolve: bool) -> FolderReport:
     """Admit, parse and extract every file of a folder."""
     self_test()  # loads every grammar and resolver before the first measurement
     for family in FAMILIES:
         family.resolver()
-    reading = Reading(folder)
+    reading = FolderReport(folder)
     started = cpu_seconds_with_children()
     found = walk(folder)
     reading.refused += found.refused
@@ -105,8 +106,8 @@ def read_folder(folder: Path, *, resolve: bool) -> Reading:
     return reading
 
 
-def read_file(reading: Reading, tree: FileTree, path: str, size: int) -> None:
-    """Pass one file to every indexer and record time and failures."""
+def read_file(reading: FolderReport, tree: FileTree, path: str, size: int) -> None:
+    """Pass one file to every indexer, and record time and failures."""
     started = time.process_time()
     admitted = admit(tree, path, size)
     if isinstance(admitted, str):
@@ -125,8 +126,8 @@ def read_file(reading: Reading, tree: FileTree, path: str, size: int) -> None:
     reading.digests.append(" ".join([f"{reading.folder.name}/{path}", *(digest or "failed" for digest in digests)]))
 
 
-def extract(reading: Reading, indexer: CodeIndexer | GraphIndexer, file: ParsedFile) -> str | None:
-    """Return a digest of the facts of one indexer, or record the failure and return None."""
+def extract(reading: FolderReport, indexer: CodeIndexer | GraphIndexer, file: ParsedFile) -> str | None:
+    """Return a digest of the facts that one indexer extracts, or record the failure and return None."""
     try:
         facts = indexer.extract(file)
     except Exception as exc:  # noqa: BLE001 (the benchmark counts failures of any kind)
@@ -150,8 +151,8 @@ def digest_of(facts: Any) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
-def index(reading: Reading) -> str:
-    """Build the whole index of the folder; return the time and record failures."""
+def index(reading: FolderReport) -> str:
+    """Build the entire index of the folder, record failures, and return a summary with the time."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as home:
         app = App(Config(home=Path(home)))
@@ -165,7 +166,7 @@ def index(reading: Reading) -> str:
     return f"{report.files_written:,} in {time.monotonic() - started:.0f} s"
 
 
-def print_table(readings: list[Reading]) -> None:
+def print_table(readings: list[FolderReport]) -> None:
     """Print one row per folder, then the failures."""
     print("| folder | files | MB | failed | lost | slowest: ms per KB | most CPU: ms | CPU s | peak MB | resolved |")
     print("|---|--:|--:|--:|--:|---|---|--:|--:|--:|")

@@ -2,7 +2,8 @@
 
     python benchmarks/startup.py [--runs N] [--command "deltos mcp"]
 
-Prints a Markdown table. npm installs the other server into a temporary folder; without npm its row is left out.
+Prints a Markdown table. npm installs the other server into a temporary folder; its row is omitted if npm is not
+available.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ INITIALIZE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class AnswerTime:
     """Time of an answer since the start of the process."""
 
     wall_ms: float
@@ -41,8 +42,8 @@ class Moment:
 class Run:
     """One start of a server."""
 
-    initialize: Moment
-    tools_list: Moment
+    initialize: AnswerTime
+    tools_list: AnswerTime
 
 
 def main() -> None:
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def install_peer(folder: Path) -> list[str]:
-    """Install the other server below `folder`; return its command, or nothing without npm."""
+    """Install the other server below `folder`, and return its command, or an empty list if npm is not available."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
         return []
@@ -72,7 +73,7 @@ def install_peer(folder: Path) -> list[str]:
 
 
 def measure(commands: dict[str, list[str]], environ: dict[str, str], count: int) -> dict[str, list[Run]]:
-    """Run each command `count` times, alternating so that load affects all alike, after a warm-up run."""
+    """Run each command `count` times after a warm-up run, alternating so that other load affects all equally."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(count + 1):
         for name, command in commands.items():
@@ -102,19 +103,19 @@ def send(stdin: IO[bytes], method: str, params: dict[str, Any] | None = None, **
     stdin.flush()
 
 
-def await_answer(process: subprocess.Popen[bytes], request_id: int, start: float) -> Moment:
+def await_answer(process: subprocess.Popen[bytes], request_id: int, start: float) -> AnswerTime:
     assert process.stdout
     for line in process.stdout:
         wall_seconds = time.perf_counter() - start
         message = json.loads(line)
         if message.get("id") == request_id:
             assert "result" in message, message
-            return Moment(wall_seconds * 1000, cpu_ms(process.pid))
+            return AnswerTime(wall_seconds * 1000, cpu_ms(process.pid))
     raise SystemExit(f"{process.args!r} ended without an answer")
 
 
 def cpu_ms(pid: int) -> float:
-    """Return the CPU time of all threads of a process so far; NaN where the system does not provide it."""
+    """Return the CPU time of all threads of a process so far, or NaN if the system does not report it."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     nanoseconds = [int(thread.read_text().split()[0]) for thread in threads]
     return sum(nanoseconds) / 1e6 if nanoseconds else float("nan")
@@ -131,10 +132,10 @@ def print_table(runs: dict[str, list[Run]]) -> None:
             [run.tools_list.wall_ms for run in taken],
             [run.tools_list.cpu_ms for run in taken],
         )
-        print(f"| {name} | {len(taken)} | {' | '.join(map(spread, columns))} |")
+        print(f"| {name} | {len(taken)} | {' | '.join(map(format_times, columns))} |")
 
 
-def spread(values: list[float]) -> str:
+def format_times(values: list[float]) -> str:
     return f"{statistics.median(values):.0f} ({min(values):.0f})"
 
 

@@ -6,9 +6,8 @@
 `--roots` lists the folders of projects that are indexed in the database, one per line. A user opens a session at one of
 two real servers and queries one repository after another, five seconds on average after each answer: a name that only
 one file defines (search_code, find_references), or words of a chunk's documentation (search_code, search). An answer
-without the right file counts as missed. CPU is that of servers and database, per answer.
-Load is the average number of runnable processes of the machine. `--record` appends a line of JSON to a file, which
-`--plot` draws.
+without the right file counts as missed. CPU time is that of servers and database, per answer. Load is the average
+number of runnable processes on the machine. `--record` appends a line of JSON to a file, which `--plot` draws.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 SERVERS = 2
 THINK_SECONDS = 5.0
 QUESTIONS_PER_PROJECT = 12
-WORDS = (4, 8)  # of a question from documentation
+WORDS_PER_QUESTION = (4, 8)  # minimum and maximum number of words in a question from documentation
 TOOLS = ("search_code", "find_references", "search")
 SEED = 20
 
@@ -64,12 +63,12 @@ class Answers:
 
     @property
     def load_average(self) -> float:
-        """Average number of runnable processes of the machine."""
+        """Average number of runnable processes on the machine."""
         return statistics.fmean(self.loads) if self.loads else 0.0
 
     @property
     def count(self) -> int:
-        """Number of answers."""
+        """Number of answers of all tools."""
         return sum(map(len, self.seconds.values()))
 
 
@@ -108,12 +107,12 @@ def main() -> int:
     print("|--:|---|--:|--:|--:|--:|--:|--:|--:|")
     failed = 0
     for count in given.clients:
-        answers, cpu = load(settings, roots[0], asked, count, given.seconds, postmasters)
+        answers, cpu = run_load(settings, roots[0], asked, count, given.seconds, postmasters)
         failed += sum(answers.problems.values())
-        show(count, answers, cpu)
+        print_rows(count, answers, cpu)
         if given.record:
             with given.record.open("a") as out:
-                out.write(json.dumps(record(size, count, answers, cpu)) + "\n")
+                out.write(json.dumps(curve_point(size, count, answers, cpu)) + "\n")
     return 1 if failed else 0
 
 
@@ -149,15 +148,15 @@ def questions(connection: psycopg.Connection[Any], root: Path) -> list[Question]
         found.append(Question("search_code", {"query": name, "project_id": str(root)}, path))
         found.append(Question("find_references", {"symbol": name, "project_path": str(root)}, path))
     for words, path in chance.sample(documented, min(len(documented), QUESTIONS_PER_PROJECT)):
-        query = " ".join(words.split()[: chance.randint(*WORDS)])
+        query = " ".join(words.split()[: chance.randint(*WORDS_PER_QUESTION)])
         found += [Question(tool, {"query": query, "project_id": str(root)}, path) for tool in ("search_code", "search")]
     return found
 
 
-def load(
+def run_load(
     settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
-    """Let `count` users query for a time; also return the CPU seconds of servers and database."""
+    """Let `count` users query for `seconds`; return the answers, and the CPU seconds of servers and database."""
     with ExitStack() as opened, _environment(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(start_server(root, home, "--root", "/")) for _ in range(SERVERS)]
@@ -171,7 +170,7 @@ def load(
 
 @contextmanager
 def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set the environment of servers that start now."""
+    """Set the environment for servers that are started next."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:
@@ -191,14 +190,14 @@ async def _ask_all(
     answers: Answers,
     pids: Sequence[int],
 ) -> float:
-    for host, port in servers:  # warm up, so that one-time loads are not counted
-        await _warm(Session(host, port), asked)
+    for host, port in servers:  # warm up, so that one-time loading is not counted
+        await _warm_up(Session(host, port), asked)
     sessions = [Session(*servers[number % len(servers)]) for number in range(count)]
     await asyncio.gather(*(session.open() for session in sessions))
     before = sum(map(_cpu_seconds, pids))
     ends_at = time.monotonic() + seconds
     watching = asyncio.create_task(_watch_load(answers))
-    await asyncio.gather(*(_user(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
+    await asyncio.gather(*(_run_user(s, random.Random(n), asked, ends_at, answers) for n, s in enumerate(sessions)))
     watching.cancel()
     spent = sum(map(_cpu_seconds, pids)) - before
     for session in sessions:
@@ -207,13 +206,13 @@ async def _ask_all(
 
 
 async def _watch_load(answers: Answers) -> None:
-    """Record every second how many processes are runnable."""
+    """Record the number of runnable processes every second."""
     while True:
         await asyncio.sleep(1.0)
         answers.loads.append(_processes_running())
 
 
-async def _warm(session: Session, asked: Sequence[Question]) -> None:
+async def _warm_up(session: Session, asked: Sequence[Question]) -> None:
     await session.open()
     for tool in TOOLS:
         question = next(each for each in asked if each.tool == tool)
@@ -221,10 +220,10 @@ async def _warm(session: Session, asked: Sequence[Question]) -> None:
     session.close()
 
 
-async def _user(
+async def _run_user(
     session: Session, chance: random.Random, asked: Sequence[Question], ends_at: float, answers: Answers
 ) -> None:
-    """Query, wait, and query again."""
+    """Query repeatedly, with waiting time between the queries."""
     await asyncio.sleep(chance.uniform(0, THINK_SECONDS))
     while time.monotonic() < ends_at:
         question = chance.choice(asked)
@@ -239,8 +238,8 @@ async def _user(
         await asyncio.sleep(chance.uniform(0.5, 1.5) * THINK_SECONDS)
 
 
-def show(count: int, answers: Answers, cpu: float) -> None:
-    """Print the rows of the table for a number of clients."""
+def print_rows(count: int, answers: Answers, cpu: float) -> None:
+    """Print the table rows for one number of clients."""
     for tool in TOOLS:
         times = sorted(answers.seconds[tool])
         if times:
@@ -254,8 +253,8 @@ def show(count: int, answers: Answers, cpu: float) -> None:
         print(f"- {times_seen} × {problem}")
 
 
-def record(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
-    """Return one point of the curve."""
+def curve_point(size: Size, count: int, answers: Answers, cpu: float) -> dict[str, Any]:
+    """Return one point of the curve of cost over database size."""
     times = {tool: [round(at * 1000, 1) for at in _percentiles(sorted(answers.seconds[tool]))] for tool in TOOLS}
     return {
         **size._asdict(),
@@ -279,7 +278,7 @@ def _postmaster(connection: psycopg.Connection[Any]) -> int:
 
 
 def _processes_running() -> int:
-    """Return the number of runnable threads of the machine."""
+    """Return the number of runnable threads on the machine."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
 
@@ -335,7 +334,7 @@ def plot(points: Sequence[dict[str, Any]]) -> str:
         parts.append(f'<path d="M{width - legend + 12},{y} h24" {style}/>')
         parts.append(f'<text x="{width - legend + 42}" y="{y}" dy="4">{name}</text>')
     parts.append(
-        f'<text x="{left}" y="{height - 6}">chunks in the database; medians; behind each name, how many clients</text>'
+        f'<text x="{left}" y="{height - 6}">chunks in the database; medians; number of clients after each name</text>'
         "</g></svg>"
     )
     return "\n".join(parts) + "\n"

@@ -1,19 +1,19 @@
-"""Stop parts of a team installation under load: count lost acknowledged writes and wrong answers.
+"""Stop parts of a team installation under load, and count lost acknowledged writes and wrong answers.
 
     python -m benchmarks.team_faults [--data FOLDER] [--roots FILE] [--clients N] [--writers N] [--pause S]
 
 Runs real processes on loopback: a PostgreSQL primary with two streaming standbys, two servers, two workers. `--data` is
 the data folder of a stopped PostgreSQL server, and `--roots` lists the folders of projects that are indexed in it, one
 per line; without them an empty server is created and the workers index packages of Python's library. Users ask
-questions with known answers, writers remember notes and search for them, editors change small repositories and index
-them again.
+questions with known answers, writers remember notes and search for them, and editors change small repositories and
+index them again.
 
 Meanwhile one server is killed, one worker is killed during a job, one worker is suspended (SIGSTOP) during a job and
-resumed, and all processes of the primary are killed and a standby is promoted. A client asks the
-other server if its own is gone, and retries after 503 with Retry-After.
+resumed, and all processes of the primary are killed and a standby is promoted. A client connects to the other server
+if its own server has ended, and retries after 503 with Retry-After.
 
-Counts acknowledged writes that are lost, answers that differ from before, jobs that ran twice, errors of requests in
-flight during a fault, and other errors. The exit status is 1 if anything but errors in flight occurred.
+Counts lost acknowledged writes, answers that differ from those before the faults, jobs that ran twice, errors of
+requests in flight during a fault, and other errors. The exit status is 1 if anything but errors in flight occurred.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 PACKAGES = ("asyncio", "json", "http", "logging", "xml", "importlib")
 THINK_SECONDS = 5.0
 EDITED_REPOSITORIES = 6
-QUESTIONS_ASKED = 120
+QUESTION_COUNT = 120
 HEARTBEAT_SECONDS = 3
 DETECTION_SECONDS = 2.0  # time in which a failover manager detects the loss of the primary
-PATIENCE_SECONDS = 180.0
+WAIT_TIMEOUT_SECONDS = 180.0
 RETRY_SECONDS = 0.5
 SEED = 20
 _NOTE = re.compile(r"^Note: .*$", re.MULTILINE)
@@ -69,7 +69,7 @@ _CONNECTION_LOST = (ConnectionError, asyncio.IncompleteReadError)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault and the time until the part was available again."""
+    """A fault, and the time until the affected part was available again."""
 
     what: str
     began: float
@@ -87,15 +87,15 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Seen:
-    """Observations of all callers."""
+class Observed:
+    """Answers, failures and retries that all callers observed."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failures: list[Failure] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     retried: list[float] = field(default_factory=list)
-    moved: int = 0  # requests repeated at the other server, because the connection was already closed
+    moved: int = 0  # requests sent to the other server, because the connection was already closed
 
 
 class Program:
@@ -125,7 +125,7 @@ class Program:
 
     def kill(self) -> None:
         """Kill the process with its children."""
-        self.killed_at = float("inf")  # requests that lose their connection from now on were in flight
+        self.killed_at = float("inf")  # from now on, requests that lose their connection were in flight
         for pid in tree(self.process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -144,28 +144,28 @@ class Program:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def in_hand(self) -> str:
-        """Return the project of the running index job, or ""."""
+    def running_project(self) -> str:
+        """Return the project that an index job of this worker is indexing, or "" if none runs."""
         for line in reversed(list(self.lines)):
             if found := _INDEX_LINE.search(line):
                 return found[2] if found[3] == "started" else ""
         return ""
 
     def times_done(self, project: str) -> int:
-        """Return how often it has indexed a project."""
+        """Return how often this worker has indexed a project."""
         lines = [_INDEX_LINE.search(line) for line in list(self.lines)]
         return sum(found is not None and found[2] == project and found[3] == "done" for found in lines)
 
 
 class Caller(StatelessClient):
-    """A client that asks another server if its own is gone."""
+    """A client that connects to another server if its own has ended."""
 
-    def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Seen) -> None:
+    def __init__(self, servers: Sequence[Program], ports: Sequence[int], first: int, seen: Observed) -> None:
         super().__init__("127.0.0.1", ports[first])
         self._servers, self._ports, self._at, self._seen = servers, ports, first, seen
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the result of a tool, or None after recording a failure."""
+        """Return the result of a tool, or record the failure and return None."""
         began = time.monotonic()
         while True:
             sent = time.monotonic()
@@ -179,7 +179,7 @@ class Caller(StatelessClient):
                 await self._move()
                 self._seen.moved += 1
                 continue
-            if status == "503" and time.monotonic() - began < PATIENCE_SECONDS:
+            if status == "503" and time.monotonic() - began < WAIT_TIMEOUT_SECONDS:
                 self._seen.retried.append(sent)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -197,9 +197,9 @@ class Caller(StatelessClient):
         return await self._exchange(self._request(message, notification=notification))
 
     async def _move(self) -> None:
-        """Connect to any available server, the other one first."""
+        """Connect to an available server, and try the other one first."""
         self._writer.close()
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while True:
             self._at = (self._at + 1) % len(self._ports)
             self._port = self._ports[self._at]
@@ -239,7 +239,7 @@ class Team:
         ]
         for program in (*self.workers, *self.servers):
             opened.callback(program.stop)
-        _await(lambda: all(any("serving" in line for line in server.lines) for server in self.servers), "servers")
+        _wait_until(lambda: all(any("serving" in line for line in server.lines) for server in self.servers), "servers")
 
     def note(self, what: str, began: float) -> None:
         """Record a fault and its duration."""
@@ -257,25 +257,25 @@ class Team:
     def kill_worker(self) -> None:
         """Kill a worker during a job, wait until the other one has taken it over, and restart it."""
         lost_writes, other = self.workers
-        project = _awaited(lost_writes.in_hand, "a job in the hands of the first worker")
+        project = _wait_for_value(lost_writes.running_project, "a job that runs on the first worker")
         done, began = other.times_done(project), time.monotonic()
         lost_writes.kill()
         self.note(f"a worker killed (-9) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
         lost_writes.start()
 
-    def cut_worker_off(self) -> None:
-        """Suspend a worker during a job until the other one has done it, then resume it."""
+    def suspend_worker(self) -> None:
+        """Suspend a worker during a job until the other worker has completed the job, then resume it."""
         other, lost_writes = self.workers
-        project = _awaited(lost_writes.in_hand, "a job in the hands of the second worker")
+        project = _wait_for_value(lost_writes.running_project, "a job that runs on the second worker")
         done, began = other.times_done(project), time.monotonic()
         lost_writes.send_to_all(signal.SIGSTOP)
-        self.note(f"a worker cut off (SIGSTOP) while it indexed {Path(project).name}", began)
+        self.note(f"a worker suspended (SIGSTOP) while it indexed {Path(project).name}", began)
         self._await_taken_over(project, other, done, began)
         lost_writes.send_to_all(signal.SIGCONT)
 
     def _await_taken_over(self, project: str, worker: Program, before: int, began: float) -> None:
-        _await(lambda: worker.times_done(project) > before, f"{project} to be indexed by the other worker")
+        _wait_until(lambda: worker.times_done(project) > before, f"{project} to be indexed by the other worker")
         print(f"  the other worker had done it after {time.monotonic() - began:.1f} s", flush=True)
 
     def lose_primary(self) -> None:
@@ -320,28 +320,28 @@ def main() -> int:
 
 
 async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, given: argparse.Namespace) -> int:
-    repositories = [_repository(edited / f"shop{n}", 0) for n in range(EDITED_REPOSITORIES)]
+    repositories = [_create_repository(edited / f"shop{n}", 0) for n in range(EDITED_REPOSITORIES)]
     await asyncio.to_thread(_index_all, team, [*roots, *repositories])
     with psycopg.connect(team.url, autocommit=True) as connection:
         connection.execute("SET search_path TO deltos")
         asked = [each for root in roots for each in questions(connection, root)]
-    asked = random.Random(SEED).sample(asked, min(len(asked), QUESTIONS_ASKED))
+    asked = random.Random(SEED).sample(asked, min(len(asked), QUESTION_COUNT))
     before = await _answers_before(team, asked)
-    seen, ends = Seen(), asyncio.Event()
+    seen, ends = Observed(), asyncio.Event()
 
     def caller(number: int) -> Caller:
         return Caller(team.servers, team.ports, number % 2, seen)
 
     tasks: list[Awaitable[None]] = [
-        *(_person(caller(n), random.Random(n), asked, before, seen, ends) for n in range(given.clients)),
-        *(_writer(caller(n), random.Random(f"writer {n}"), seen, ends) for n in range(given.writers)),
-        _editor(caller(0), repositories, seen, ends),
-        _reindexer(caller(1), large, ends),
+        *(_run_user(caller(n), random.Random(n), asked, before, seen, ends) for n in range(given.clients)),
+        *(_run_writer(caller(n), random.Random(f"writer {n}"), seen, ends) for n in range(given.writers)),
+        _run_editor(caller(0), repositories, seen, ends),
+        _run_reindexer(caller(1), large, ends),
     ]
     running = asyncio.gather(*tasks)
     began = time.monotonic()
     try:
-        for act in (team.kill_server, team.kill_worker, team.cut_worker_off, team.lose_primary):
+        for act in (team.kill_server, team.kill_worker, team.suspend_worker, team.lose_primary):
             await asyncio.sleep(given.pause)
             await asyncio.to_thread(act)
         await asyncio.sleep(2 * given.pause)
@@ -349,17 +349,17 @@ async def _run(team: Team, roots: Sequence[Path], edited: Path, large: Path, giv
         ends.set()
         await running
     print(f"\n{time.monotonic() - began:.0f} s under load ({os.getloadavg()[0]:.0f} runnable processes at the end)\n")
-    lost_writes = await _not_found(caller(0), seen.acknowledged)
-    stale = await asyncio.to_thread(_stale, team, repositories)
-    twice = _done_twice(team)
-    return _show(seen, team.faults, lost_writes, stale, twice)
+    lost_writes = await _missing_words(caller(0), seen.acknowledged)
+    stale = await asyncio.to_thread(_stale_repositories, team, repositories)
+    twice = _jobs_done_twice(team)
+    return _print_results(seen, team.faults, lost_writes, stale, twice)
 
 
 # --- questions
 
 
 async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
-    """Return the answers before any fault; both servers must agree."""
+    """Return the answers before any fault, on which both servers must agree."""
     found: list[str] = []
     for port in team.ports:
         session = StatelessClient("127.0.0.1", port)
@@ -371,13 +371,13 @@ async def _answers_before(team: Team, asked: Sequence[Question]) -> list[str]:
         session.close()
         if found and found != answers:
             differ = sum(one != other for one, other in zip(found, answers, strict=True))
-            sys.exit(f"Two servers differ in {differ} of {len(asked)} answers before anything is done to them")
+            sys.exit(f"The two servers differ in {differ} of {len(asked)} answers before any fault")
         found = answers
     return found
 
 
 def signature(result: dict[str, Any]) -> str:
-    """Return the results of an answer in order, without notes and without effects of the session."""
+    """Return the results of an answer in order, without notes and without content that depends on the session."""
     results = result.get("structuredContent", {}).get("results")
     if results is not None:
         keys = ("id", "file_path", "start_line", "end_line")
@@ -385,17 +385,17 @@ def signature(result: dict[str, Any]) -> str:
     return _NOTE.sub("", result["content"][0]["text"]).strip()
 
 
-async def _person(
+async def _run_user(
     caller: Caller,
     chance: random.Random,
     asked: Sequence[Question],
     before: Sequence[str],
-    seen: Seen,
+    seen: Observed,
     ends: asyncio.Event,
 ) -> None:
-    """Query, wait, and query again."""
+    """Query repeatedly, with waiting time between the queries."""
     await caller.open()
-    while not await _over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
+    while not await _is_over(ends, chance.uniform(0.5, 1.5) * THINK_SECONDS):
         number = chance.randrange(len(asked))
         result = await caller.call(asked[number].tool, asked[number].arguments)
         if result is not None and signature(result) != before[number]:
@@ -403,11 +403,11 @@ async def _person(
     caller.close()
 
 
-async def _writer(caller: Caller, chance: random.Random, seen: Seen, ends: asyncio.Event) -> None:
-    """Remember notes, and search for acknowledged ones."""
+async def _run_writer(caller: Caller, chance: random.Random, seen: Observed, ends: asyncio.Event) -> None:
+    """Remember notes, and search for acknowledged notes."""
     await caller.open()
     mine: list[str] = []
-    while not await _over(ends, chance.uniform(0.5, 1.5)):
+    while not await _is_over(ends, chance.uniform(0.5, 1.5)):
         word, *others = ("".join(chance.choices("bcdfghklmnprstvzaeiou", k=9)) for _ in range(9))
         if await caller.call("remember", {"text": f"The {word} goes with {' '.join(others)}.", "kind": "decision"}):
             mine.append(word)
@@ -415,57 +415,61 @@ async def _writer(caller: Caller, chance: random.Random, seen: Seen, ends: async
         if mine:
             word = chance.choice(mine[-3:] if chance.random() < 0.7 else mine)
             result = await caller.call("search", {"query": word, "scope": ["memory"]})
-            if result is not None and not _has(result, word):
-                seen.wrong.append(f"{word} was acknowledged, and not found: {json.dumps(result)[:200]}")
+            if result is not None and not _contains_word(result, word):
+                seen.wrong.append(f"{word} was acknowledged but not found: {json.dumps(result)[:200]}")
     caller.close()
 
 
-def _has(result: dict[str, Any], word: str) -> bool:
-    """Return whether the results, not the repeated query, contain a word."""
+def _contains_word(result: dict[str, Any], word: str) -> bool:
+    """Return whether the results contain a word, not counting the repeated query."""
     return word in json.dumps(result.get("structuredContent", {}).get("results", []))
 
 
-async def _editor(caller: Caller, repositories: Sequence[Path], seen: Seen, ends: asyncio.Event) -> None:
+async def _run_editor(caller: Caller, repositories: Sequence[Path], seen: Observed, ends: asyncio.Event) -> None:
     """Edit a repository, index it, and search for the change."""
     await caller.open()
     generation = 0
-    while not await _over(ends, 1.0):
+    while not await _is_over(ends, 1.0):
         generation += 1
         root = repositories[generation % len(repositories)]
-        await asyncio.to_thread(_repository, root, generation)
+        await asyncio.to_thread(_create_repository, root, generation)
         await caller.call("index_repository", {"repo_path": str(root)})
-        result = await caller.call("search_code", {"query": _name(root, generation), "project_id": str(root)})
+        result = await caller.call("search_code", {"query": _function_name(root, generation), "project_id": str(root)})
         answer = json.dumps(result)
-        if result is not None and f'"symbol": "{_name(root, generation)}"' not in answer and "Note: " not in answer:
-            seen.wrong.append(f"{_name(root, generation)} is not found, without a note: {answer[:300]}")
+        if (
+            result is not None
+            and f'"symbol": "{_function_name(root, generation)}"' not in answer
+            and "Note: " not in answer
+        ):
+            seen.wrong.append(f"{_function_name(root, generation)} is not found, without a note: {answer[:300]}")
     caller.close()
 
 
-async def _reindexer(caller: Caller, root: Path, ends: asyncio.Event) -> None:
+async def _run_reindexer(caller: Caller, root: Path, ends: asyncio.Event) -> None:
     """Index a large repository again and again."""
     await caller.open()
-    while not await _over(ends, 2.0):
+    while not await _is_over(ends, 2.0):
         await caller.call("index_repository", {"repo_path": str(root), "force_reindex": True})
     caller.close()
 
 
-async def _over(ends: asyncio.Event, seconds: float) -> bool:
-    """Wait for a time; return whether the run is over."""
+async def _is_over(ends: asyncio.Event, seconds: float) -> bool:
+    """Wait for some seconds, and return whether the run is over."""
     with suppress(TimeoutError):
         await asyncio.wait_for(ends.wait(), seconds)
     return ends.is_set()
 
 
-def _repository(root: Path, generation: int) -> Path:
+def _create_repository(root: Path, generation: int) -> Path:
     for number in range(8):
-        name = f"{_name(root, generation)}_{number}" if number else _name(root, generation)
+        name = f"{_function_name(root, generation)}_{number}" if number else _function_name(root, generation)
         _write(
             root / f"part{number}.py", f'def {name}(amount):\n    """Generation {generation}."""\n    return amount\n'
         )
     return root
 
 
-def _name(root: Path, generation: int) -> str:
+def _function_name(root: Path, generation: int) -> str:
     return f"{root.name}_total_{generation}"
 
 
@@ -485,24 +489,24 @@ def _index_all(team: Team, roots: Sequence[Path]) -> None:
     for root in roots:
         if str(root) not in known:
             jobs.add(JobRequest(INDEX, str(root)))
-    _await(lambda: not [job for job in jobs.all() if job.kind == INDEX], "first indexes", PATIENCE_SECONDS * 4)
+    _wait_until(lambda: not [job for job in jobs.all() if job.kind == INDEX], "first indexes", WAIT_TIMEOUT_SECONDS * 4)
     database.close()
 
 
-async def _not_found(caller: Caller, words: Sequence[str]) -> list[str]:
+async def _missing_words(caller: Caller, words: Sequence[str]) -> list[str]:
     """Return the words that no observation contains."""
     await caller.open()
     lost_writes = []
     for word in words:
         result = await caller.call("search", {"query": word, "scope": ["memory"]})
-        if result is None or not _has(result, word):
+        if result is None or not _contains_word(result, word):
             lost_writes.append(word)
     caller.close()
     return lost_writes
 
 
-def _stale(team: Team, repositories: Sequence[Path]) -> list[str]:
-    """Return the repositories whose index does not match their files within a time."""
+def _stale_repositories(team: Team, repositories: Sequence[Path]) -> list[str]:
+    """Return the repositories whose index still differs from their files after the timeout."""
     database = PostgresDatabase(team.url, migrations=None)
 
     def names() -> dict[str, list[str]]:
@@ -518,19 +522,21 @@ def _stale(team: Team, repositories: Sequence[Path]) -> list[str]:
         for root in repositories
     }
     with suppress(TimeoutError):
-        _await(lambda: all(sorted(each) == wanted[root] for root, each in names().items()), "indexes")
+        _wait_until(lambda: all(sorted(each) == wanted[root] for root, each in names().items()), "indexes")
     stale = [f"{root}: {sorted(each)}" for root, each in names().items() if sorted(each) != wanted[root]]
     database.close()
     return stale
 
 
-def _done_twice(team: Team) -> list[str]:
+def _jobs_done_twice(team: Team) -> list[str]:
     lines = [_INDEX_LINE.search(line) for worker in team.workers for line in worker.lines]
     done = Counter(found[1] for found in lines if found and found[3] == "done")
     return [job for job, times in done.items() if times > 1]
 
 
-def _show(seen: Seen, faults: Sequence[Fault], lost_writes: list[str], stale: list[str], twice: list[str]) -> int:
+def _print_results(
+    seen: Observed, faults: Sequence[Fault], lost_writes: list[str], stale: list[str], twice: list[str]
+) -> int:
     by_fault: dict[str, list[Failure]] = defaultdict(list)
     for failure in seen.failures:
         hit = next((fault for fault in faults if failure.sent <= fault.ended and failure.ended >= fault.began), None)
@@ -566,7 +572,7 @@ def _show(seen: Seen, faults: Sequence[Fault], lost_writes: list[str], stale: li
     return 1 if others or lost_writes or seen.wrong or stale or twice else 0
 
 
-def _await(condition: Callable[[], object], what: str, seconds: float = PATIENCE_SECONDS) -> None:
+def _wait_until(condition: Callable[[], object], what: str, seconds: float = WAIT_TIMEOUT_SECONDS) -> None:
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
@@ -574,8 +580,8 @@ def _await(condition: Callable[[], object], what: str, seconds: float = PATIENCE
         time.sleep(0.1)
 
 
-def _awaited(value: Callable[[], str], what: str) -> str:
-    _await(value, what)
+def _wait_for_value(value: Callable[[], str], what: str) -> str:
+    _wait_until(value, what)
     return value()
 
 

@@ -1,16 +1,16 @@
-"""Search for leaks between users: random queries by users with different permissions.
+"""Search for leaks between users with random queries by users with different permissions.
 
     python -m benchmarks.team_rights [--questions 5000] [--unchecked 1500] [--repositories 50] [--people 24] [--seed 20]
 
 Repositories are slices of the standard library. Each has a query word, and next to every occurrence of it a secret word
-that no query contains: in code, file names, documentation, an API, a commit and a memory; a folder inside has its own
-pair. An answer leaks if it contains the secret of a place that the user may not read. Permissions are those of tokens:
-projects, one folder of a project, workspaces, or everything. Two real servers answer over one real PostgreSQL with a
-role subject to row-level security.
+that no query contains: in code, file names, documentation, an API, a commit and an observation; a folder inside has its
+own pair. An answer leaks if it contains the secret of a repository or folder that the user may not read. Permissions
+are those of tokens: projects, one folder of a project, workspaces, or everything. Two real servers answer over one real
+PostgreSQL with a role subject to row-level security.
 
 The same queries then run with the application's own checks disabled in one process, to test the database alone. The
 last table compares the cost of searches as owner, to whom row-level security does not apply, as the role, and as the
-role for a caller with two projects.
+role for a caller who may read two projects.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from tests.server.raw import JsonObject
 
 FILES_PER_PLACE = 3
-INNER_EVERY = 5
+INNER_FOLDER_INTERVAL = 5
 _PARTS_OF_ID = re.compile("[:#]")
-ASKING_AT_ONCE = 16
-INDEXING_AT_ONCE = 4
+CONCURRENT_QUERIES = 16
+CONCURRENT_INDEX_RUNS = 4
 LINES_PER_FILE = 120
-COST_QUESTIONS = 60
-API = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
+COST_QUERIES = 60
+API_TEMPLATE = "openapi: 3.0.0\ninfo: {title: %s, version: '1'}\npaths:\n  /%s:\n    get: {summary: list %s}\n"
 
 Question = tuple[str, dict[str, Any]]
 
@@ -78,7 +78,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository, and in some a folder inside with its own permissions."""
+    """A repository, some of which contain a folder with its own permissions."""
 
     top: Place
     inner: Place | None
@@ -95,7 +95,7 @@ STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
 class Person:
     """A user with a token."""
 
-    roots: tuple[Path, ...]  # none: everything
+    roots: tuple[Path, ...]  # empty: everything
     token: str
     secrets: frozenset[str]
     headers: dict[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Team:
     def _repository(self, number: int, sources: Sequence[Path]) -> Repository:
         root = self.folder / "served" / f"repo{number:02d}"
         top = Place(root, self._word("ask"), self._word("sec"))
-        inner = None if number % INNER_EVERY else Place(root / "inner", self._word("ask"), self._word("sec"))
+        inner = None if number % INNER_FOLDER_INTERVAL else Place(root / "inner", self._word("ask"), self._word("sec"))
         git_root(root)
         for place in filter(None, (top, inner)):
             write_files(place.root, _files(place, self.random.sample(sources, FILES_PER_PLACE)))
@@ -131,7 +131,7 @@ class Team:
         return Repository(top, inner)
 
     def _index(self) -> None:
-        with closing(App(self.config)) as app, ThreadPoolExecutor(INDEXING_AT_ONCE) as threads:
+        with closing(App(self.config)) as app, ThreadPoolExecutor(CONCURRENT_INDEX_RUNS) as threads:
             tools = app.tools()
 
             def index(place: Place) -> None:
@@ -172,7 +172,7 @@ class Team:
     # ------------------------------------------------------------------ questions
 
     def question(self, ids: Sequence[str]) -> Question:
-        """Return a query about a random place."""
+        """Return a query about a random repository or inner folder."""
         choice = self.random.choice
         place = choice(choice(self.repositories).places)
         words = choice(
@@ -213,10 +213,10 @@ def git_root(root: Path) -> None:
 
 
 def _files(place: Place, sources: Sequence[Path]) -> dict[str, str]:
-    """Return real files with the words of a place inserted."""
+    """Return real source files with the words of a place inserted."""
     files = {
         "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",
-        "api.yaml": API % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
+        "api.yaml": API_TEMPLATE % (f"{place.word}-api", place.word, f"{place.word} of {place.secret}"),
         f"{place.secret}_uses.py": f"from {place.secret}_0 import {place.word}_handler_1\n\n{place.word}_handler_1()\n",
     }
     for n, source in enumerate(sources):
@@ -263,7 +263,7 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
             times.append(1000 * (time.perf_counter() - started))
             return number, (name, arguments), reply.message
 
-        with ThreadPoolExecutor(ASKING_AT_ONCE) as threads:
+        with ThreadPoolExecutor(CONCURRENT_QUERIES) as threads:
             for number, question, message in threads.map(ask, asked):
                 if message is None:
                     continue
@@ -274,7 +274,7 @@ def ask_over_http(team: Team, questions: int, seconds: float) -> None:
             each.dismiss()
     print("\n| two servers, all checks on | |\n|---|--:|")
     _print(counts, leaked, len(team.people))
-    print(f"| p50 / p95 of an answer | {_quantile(times, 50):.0f} / {_quantile(times, 95):.0f} ms |")
+    print(f"| p50 / p95 of an answer | {_percentile(times, 50):.0f} / {_percentile(times, 95):.0f} ms |")
 
 
 def _count(
@@ -289,7 +289,7 @@ def _count(
 ) -> None:
     name, arguments = question
     for given in (text for value in arguments.values() for text in (value if isinstance(value, list) else [value])):
-        # Ignore secrets that are part of the query, also in the file of an id.
+        # Ignore secrets that the query itself contains, including a file name in an id.
         for part in (str(given), *_PARTS_OF_ID.split(str(given))[1:]):
             answer = answer.replace(part, "?") if part else answer
     counts["questions"] += 1
@@ -324,7 +324,7 @@ def ask_without_checks(team: Team, questions: int) -> None:
         for _ in range(questions):
             number = team.random.randrange(len(confinements))
             person, (name, arguments) = team.people[number + 1], team.question(ids)
-            if name in ("find_symbol", "get_context"):  # their lines come from the disk, not from the database
+            if name in ("find_symbol", "get_context"):  # these tools read lines from the disk, not from the database
                 continue
             with confined(confinements[number]):
                 try:
@@ -345,7 +345,7 @@ def measure_cost(team: Team) -> None:
     """Print the CPU time of a search in the process and in PostgreSQL, with and without row-level security."""
     places = [each.top for each in team.repositories]
     first, second = places[0], places[1]
-    asked = [f"how does {place.word} keep in step" for place in (first, second)] * (COST_QUESTIONS // 2)
+    asked = [f"how does {place.word} keep in step" for place in (first, second)] * (COST_QUERIES // 2)
     two = Confinement((first.root, second.root), memory_scopes((first.root, second.root)))
     ways: dict[str, tuple[str, Confinement | None]] = {
         "owner, without row-level security": (team.owner, None),
@@ -388,7 +388,7 @@ def _cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _quantile(times: Sequence[float], percent: int) -> float:
+def _percentile(times: Sequence[float], percent: int) -> float:
     return sorted(times)[min(len(times) - 1, len(times) * percent // 100)]
 
 

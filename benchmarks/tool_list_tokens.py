@@ -1,4 +1,4 @@
-"""Measure the tokens of `tools/list`, next to published figures of other servers."""
+"""Measure the tokens of `tools/list`, next to published figures for other servers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from deltos.config import TOOLSETS
 from deltos.server.manifest import Manifest
 from deltos.tool import compact_json
 
-# Characters / 4 of their `tools/list` results.
-PEERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
+# A quarter of the characters in their `tools/list` results.
+OTHER_SERVERS = {"code-review-graph": 9_734, "MemPalace": 8_641, "mcp-memory-service": 10_494}
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     for name, manifest in offers.items():
         result = manifest.tools_result()
         print(f"| {name} | {len(result['tools'])} | {estimate_tokens(compact_json(result)):,} |")
-    for name, tokens in PEERS.items():
+    for name, tokens in OTHER_SERVERS.items():
         print(f"| {name} | | {tokens:,} |")
 
 

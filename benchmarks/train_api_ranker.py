@@ -71,22 +71,22 @@ TRAINING_FILES = {
     "twitter": "twitter.com/current",
     "xero": "xero.com/xero_accounting",
 }
-# Providers that do not train intents: held-out ones, and those of other benchmarks.
-_LEFT_OUT = frozenset(
+# Providers whose APIs do not train intents: held-out ones, and those of other benchmarks.
+_EXCLUDED_PROVIDERS = frozenset(
     """zoom.us box.com plaid.com squareup.com vercel.com mailchimp.com gitea.io github.com slack.com stripe.com
     spotify.com gitlab.com circleci.com netlify.com notion.com openai.com bitbucket.org docker.com atlassian.com
     jira.local""".split()
 )
 _FILES_OF_PROVIDER, _SUMMARIES_OF_FILE, _MAX_FILE_BYTES = 40, 60, 4_000_000
-_SUMMARIES = 6_000
-_SUMMARY_WEIGHT = 0.1  # of a summary relative to a question
-_PHRASE_WEIGHT = 0.3  # of a phrase with nouns filled in
-_FILLED = 4  # times that each phrase is used
-_WORDING_WEIGHT = 0.3  # of a question about an API without other questions
-_RAREST_GRAM = 6
+_MAX_SUMMARIES = 6_000
+_SUMMARY_WEIGHT = 0.1  # weight of a summary, relative to a question
+_PHRASE_WEIGHT = 0.3  # weight of a phrase whose nouns are filled in
+_USES_PER_PHRASE = 4  # number of times that each phrase is used
+_WORDING_WEIGHT = 0.3  # weight of a question about an API that has no other questions
+_MIN_GRAM_COUNT = 6
 _INTENT_SHRINKAGE = 1.0
-_TITLES_OF_API = 7
-_NAMES_OF_API = 7
+_TITLES_PER_API = 7
+_NAMES_PER_API = 7
 _IS_VERSION = re.compile(r"^v?\d[\d.]*+$")
 _ACTION_WORDS = {
     "list": "list|show all|get all|find", "get": "get|fetch|show|look up", "create": "create|add|new|make",
@@ -106,15 +106,24 @@ FOLDS = 5
 SHRINKAGE = 0.002
 STEPS = 120
 HARD_CANDIDATES = 50
-OWN_WORDS_WEIGHT = 8  # weight of a question in the operation's own words, because most real questions share some
-_AT_FIRST_SIGHT = ("cosine", "names_cosine", "question_in_names", "question_in_all")
+OWN_WORDS_WEIGHT = 8  # most real questions share some words with their operation
+_INITIAL_SCORE_FEATURES = ("cosine", "names_cosine", "question_in_names", "question_in_all")
 
 # The questions avoid the words of their operations, so these weights must not become negative.
-_AGAINST = {"delete_unrequested", "read_unrequested", "write_unrequested", "is_deprecated", "is_preview", "is_outdated"}
-# Newest stable versions first, deprecated ones last; not learned from questions.
-_RULES = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
-_EITHER_SIGN = {"depth", "parameters", "title_words"}
-_SIGNS = np.array([0 if n in _EITHER_SIGN else -1 if n in _AGAINST else 1 for n in OperationFeatures._fields], float)
+_NEGATIVE_WEIGHTS = {
+    "delete_unrequested",
+    "read_unrequested",
+    "write_unrequested",
+    "is_deprecated",
+    "is_preview",
+    "is_outdated",
+}
+# Fixed, not learned from questions: newest stable versions come first, deprecated ones last.
+_FIXED_WEIGHTS = {"is_deprecated": -6.0, "is_preview": -4.5, "is_outdated": -3.0}
+_UNSIGNED_WEIGHTS = {"depth", "parameters", "title_words"}
+_SIGNS = np.array(
+    [0 if n in _UNSIGNED_WEIGHTS else -1 if n in _NEGATIVE_WEIGHTS else 1 for n in OperationFeatures._fields], float
+)
 
 Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
@@ -155,7 +164,7 @@ def summaries(folder: Path) -> Iterator[tuple[str, int]]:
     for path in sorted(folder.rglob("*.json")):
         providers.setdefault(path.relative_to(folder).parts[0].removesuffix(".json"), []).append(path)
     for provider, paths in sorted(providers.items()):
-        if provider not in _LEFT_OUT:
+        if provider not in _EXCLUDED_PROVIDERS:
             random.shuffle(paths)
             for path in paths[:_FILES_OF_PROVIDER]:
                 if path.stat().st_size <= _MAX_FILE_BYTES:
@@ -177,8 +186,8 @@ def _summaries_of(description: Any) -> Iterator[tuple[str, int]]:
             yield str(summary)[:200], action_of(method, path)
 
 
-def things_of(folder: Path) -> list[str]:
-    """Return the last nouns of the paths of the training APIs."""
+def path_nouns(folder: Path) -> list[str]:
+    """Return the last nouns in the paths of the training APIs."""
     found: set[str] = set()
     for file in TRAINING_FILES.values():
         for path in json.loads((folder / f"{file}.json").read_text(encoding="utf-8"))["paths"]:
@@ -191,20 +200,20 @@ def phrases(things: Sequence[str]) -> Iterator[tuple[str, int]]:
     chance = random.Random(3)
     for line in PHRASES.read_text(encoding="utf-8").splitlines():
         action, _, phrase = line.partition(": ")
-        for _ in range(_FILLED if not line.startswith("#") else 0):
+        for _ in range(_USES_PER_PHRASE if not line.startswith("#") else 0):
             parts = phrase.split("…")
             filled = "".join(part + chance.choice(things) for part in parts[:-1]) + parts[-1]
             yield filled, ACTIONS.index(action)
 
 
 def wordings() -> Iterator[tuple[str, int]]:
-    """Yield questions about many other APIs with the action of their operation."""
+    """Yield questions about many other APIs, with the action of the right operation."""
     for row in map(json.loads, WORDINGS.read_text(encoding="utf-8").splitlines()):
-        for question in queries_of(row):
+        for question in question_variants(row):
             yield question, action_of(*row["operation"].split(" ", 1))
 
 
-def queries_of(row: Mapping[str, Any]) -> list[str]:
+def question_variants(row: Mapping[str, Any]) -> list[str]:
     """Return all questions about one operation."""
     return [question for kind in ("natural", "paraphrase", "short") for question in row.get(kind, ())]
 
@@ -212,7 +221,7 @@ def queries_of(row: Mapping[str, Any]) -> list[str]:
 def fit_intents(
     summarised: Sequence[tuple[str, int]], phrased: Sequence[tuple[str, int]], asked: Sequence[tuple[str, int]]
 ) -> dict[str, list[float]]:
-    """Fit weights of grams by action: softmax regression with shrinkage."""
+    """Fit the weights of grams for each action by softmax regression with shrinkage."""
     texts = [
         *((text, action, _SUMMARY_WEIGHT) for text, action in summarised),
         *((text, action, _PHRASE_WEIGHT) for text, action in phrased),
@@ -224,7 +233,7 @@ def fit_intents(
         for gram in set(grams(text)):
             counts[gram] += 1 if weight < 1 else 4
     numbers = {
-        gram: number for number, gram in enumerate(gram for gram, count in counts.items() if count >= _RAREST_GRAM)
+        gram: number for number, gram in enumerate(gram for gram, count in counts.items() if count >= _MIN_GRAM_COUNT)
     }
     rows = [[len(numbers), *{numbers[gram] for gram in grams(text) if gram in numbers}] for text, _, _ in texts]
     columns = np.concatenate([np.array(row, np.intp) for row in rows])
@@ -244,7 +253,7 @@ def fit_intents(
         penalty[-1] = 0
         return (found + penalty).ravel() / len(texts)
 
-    weights = descend(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, rate=0.15).reshape(-1, len(ACTIONS))
+    weights = minimise(gradient, (len(numbers) + 1) * len(ACTIONS), steps=120, rate=0.15).reshape(-1, len(ACTIONS))
     kept = {
         gram: weights[number] for gram, number in numbers.items() if np.abs(weights[number]).max() >= _MIN_GRAM_WEIGHT
     }
@@ -257,10 +266,10 @@ def _softmax(scores: Array) -> Array:
     return result
 
 
-def descend(
+def minimise(
     gradient: Callable[[Array], Array], size: int, *, steps: int, rate: float, signs: Array | None = None
 ) -> Array:
-    """Minimise with Adam from zero; weights keep their required signs."""
+    """Minimise with Adam, starting at zero; weights keep their required signs."""
     at, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     for step in range(1, steps + 1):
         slope = gradient(at)
@@ -272,17 +281,17 @@ def descend(
     return at
 
 
-def hardest(example: Example) -> Example:
+def hardest_candidates(example: Example) -> Example:
     """Return the right operations and the wrong ones with the highest initial scores."""
-    looks = example.rows[:, [OperationFeatures._fields.index(name) for name in _AT_FIRST_SIGHT]].sum(axis=1)
+    looks = example.rows[:, [OperationFeatures._fields.index(name) for name in _INITIAL_SCORE_FEATURES]].sum(axis=1)
     kept = np.argsort(-(looks + 10 * example.right))[:HARD_CANDIDATES]
     return Example(example.question, example.is_given, example.rows[kept].astype(np.float32), example.right[kept])
 
 
 def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
-    """Return weights of standardised features, with their means and spreads."""
+    """Return the weights of standardised features, and the means and spreads of the features."""
     usable = [
-        hardest(example)
+        hardest_candidates(example)
         for example in training
         if example.right.any() and not example.right.all()
         for _ in range(OWN_WORDS_WEIGHT if example.question.origin in ("title", "name") else 1)
@@ -304,7 +313,7 @@ def fit(training: Sequence[Example]) -> tuple[Array, Array, Array]:
         result: Array = scaled.T @ error / len(usable) + SHRINKAGE * weights
         return result
 
-    weights = descend(gradient, len(spread), steps=STEPS, rate=0.06, signs=_SIGNS)
+    weights = minimise(gradient, len(spread), steps=STEPS, rate=0.06, signs=_SIGNS)
     return weights, means, spread
 
 
@@ -313,8 +322,8 @@ def place_of(scores: Array, right: np.ndarray[tuple[int, ...], np.dtype[np.bool_
     return int((scores > scores[right].max()).sum()) if right.any() else 999
 
 
-def retitled(title: str, chance: random.Random) -> str:
-    """Make a question from the title of an operation, with another verb and some words dropped."""
+def question_from_title(title: str, chance: random.Random) -> str:
+    """Make a question from the title of an operation, with another verb and without some words."""
     words = [word.strip(".,()").lower() for word in title.split()]
     words[0] = chance.choice(_OTHER_VERBS.get(words[0], words[0]).split("|"))
     if len(words) > 3 and chance.random() < 0.5:
@@ -322,8 +331,8 @@ def retitled(title: str, chance: random.Random) -> str:
     return " ".join(words)
 
 
-def path_question(method: str, path: str, chance: random.Random) -> str:
-    """Make a question from a path: its action and its nouns, sometimes without the first."""
+def question_from_path(method: str, path: str, chance: random.Random) -> str:
+    """Make a question from a path: its action and its nouns, sometimes without the first noun."""
     action = ACTIONS[action_of(method, path)]
     segments = [
         part for part in path.partition("#")[0].removesuffix(".json").split("/") if part and part[0] not in "{:"
@@ -336,7 +345,7 @@ def path_question(method: str, path: str, chance: random.Random) -> str:
 
 
 class Material:
-    """Library of all APIs, and the examples from it."""
+    """Library of all APIs, and the training examples from it."""
 
     def __init__(self, folder: Path, place: Path) -> None:
         self._store = SqliteLibrary(place)
@@ -363,22 +372,22 @@ class Material:
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
             short = [unit for unit in units if 2 <= len(unit.title.split()) <= 9]
-            for unit in chance.sample(short, min(_TITLES_OF_API, len(short))):
-                yield Question(retitled(unit.title, chance), name, unit.key, "title")
+            for unit in chance.sample(short, min(_TITLES_PER_API, len(short))):
+                yield Question(question_from_title(unit.title, chance), name, unit.key, "title")
 
     def names(self) -> Iterator[Question]:
         """Return questions in the words of paths: an action, and the nouns in order."""
         chance = random.Random(11)
         for name in TRAINING_FILES:
             units = self._store.apis.units(self._ids[name], ("operation",))
-            for unit in chance.sample(units, min(_NAMES_OF_API, len(units))):
-                asked = path_question(unit.method, unit.path, chance)
-                if asked and not unit.deprecated:  # such operations are never the wanted answer
+            for unit in chance.sample(units, min(_NAMES_PER_API, len(units))):
+                asked = question_from_path(unit.method, unit.path, chance)
+                if asked and not unit.deprecated:  # deprecated operations are never the right answer
                     yield Question(asked, name, unit.key, "name")
 
     def example(self, question: Question, *, is_given: bool) -> Example | None:
-        """Describe the candidates of a question, among the APIs of the benchmark for its questions, else among the
-        others.
+        """Describe the candidates of a question: among the benchmark APIs for questions of the benchmark, otherwise
+        among the other APIs.
         """
         similarities = self._meaning.compare(question.text)
         is_development = question.origin == "development"
@@ -403,8 +412,8 @@ class Material:
         return Example(question, is_given, rows.astype(float), np.array(is_right))
 
 
-def with_intents(learned: dict[str, list[float]]) -> None:
-    """Use these intent weights from now on."""
+def use_intents(learned: dict[str, list[float]]) -> None:
+    """Replace the intent weights that ranking uses."""
     features.requested_actions = lambda question: intent.action_probabilities(question, learned)  # type: ignore[attr-defined]
 
 
@@ -433,18 +442,18 @@ def main() -> None:
         intent.WEIGHTS_FILE.write_text(
             "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in learned.items()) + "\n}\n"
         )
-        named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True)) | _RULES
+        named = dict(zip(OperationFeatures._fields, (weights / spread).round(4).tolist(), strict=True)) | _FIXED_WEIGHTS
         WEIGHTS_FILE.write_text(json.dumps({"weights": named}, indent=1) + "\n")
 
 
 def learn_and_describe(
     folder: Path, library: Path, asked: Sequence[Question], folds: dict[str, int]
 ) -> tuple[dict[str, list[float]], list[Example]]:
-    """Train intents on everything, and describe examples with intents that were trained without their API."""
+    """Train intents on all data, and describe examples with intents that were trained without their API."""
     summarised = list(summaries(folder))
     random.shuffle(summarised)
-    summarised = summarised[:_SUMMARIES]
-    phrased = list(phrases(things_of(folder)))
+    summarised = summarised[:_MAX_SUMMARIES]
+    phrased = list(phrases(path_nouns(folder)))
     actions = {question: action_of(*question.operation.split(" ", 1)) for question in asked}
     material = Material(folder, library)
     examples: list[Example] = []
@@ -452,7 +461,7 @@ def learn_and_describe(
     for fold in range(FOLDS):
         learned = fit_intents(summarised, phrased, [(q.text, actions[q]) for q in asked if folds[q.api] != fold])
         print(f"fold {fold}: {len(learned)} grams", flush=True)
-        with_intents(learned)
+        use_intents(learned)
         for question in asked:
             if folds[question.api] == fold:
                 agree += int(np.argmax(intent.action_probabilities(question.text, learned))) == actions[question]
@@ -466,7 +475,7 @@ def learn_and_describe(
 
 
 def print_table(examples: Sequence[Example], folds: dict[str, int]) -> None:
-    """Print figures cross-validated by API."""
+    """Print figures that are cross-validated by API."""
     places: dict[tuple[str, bool], list[int]] = {}
     for fold in range(FOLDS):
         weights, means, spread = fit([example for example in examples if folds[example.question.api] != fold])

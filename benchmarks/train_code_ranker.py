@@ -3,8 +3,8 @@
     python -m benchmarks.train_code_ranker [--write] [--words]
 
 Pairwise logistic regression with shrinkage: each right file against the hardest wrong ones of the same query, with
-equal weight per query, over four sets (code_dataset.py). Prints figures cross-validated by repository, and figures of
-the held-out repositories, which choose nothing. `--words` leaves out the semantic features.
+equal weight per query, over four sets (code_dataset.py). Prints figures that are cross-validated by repository, and
+figures for the held-out repositories, which are not used for training. `--words` omits the semantic features.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROUNDS = 3
 STEPS = 6
 SHRINKAGE = 0.015
 LARGE_FILES = 500
-# Weight of a query by set, because the sets differ in size.
+# Weight of a query, by set; the sets differ in size.
 SET_WEIGHTS = {"labelled": 1.0, "commits": 2.0, "questions": 1.0, "subjects": 0.5}
 
 Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
@@ -54,7 +54,7 @@ Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query with its candidate files, their features and the right ones."""
+    """A query with its candidate files, their features, and which files are right."""
 
     query: Query
     paths: list[str]
@@ -63,7 +63,7 @@ class Example:
 
 
 def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Example]:
-    """Yield every query that has candidates."""
+    """Yield an example for every query that has candidates."""
     found = []
     for query in asked:
         store = index_of(query.root).code
@@ -78,7 +78,7 @@ def examples(asked: Iterable[Query], *, is_semantic: bool = True) -> list[Exampl
 
 
 def fit(training: list[Example]) -> Vector:
-    """Return weights for raw features."""
+    """Return the weights for features that are not standardised."""
     everything = np.vstack([example.features for example in training])
     spread = everything.std(axis=0) + 1e-6
     weights: Vector = np.zeros(len(FEATURES))
@@ -124,7 +124,7 @@ def folds_of(found: list[Example]) -> dict[str, int]:
 
 
 def fit_without(found: list[Example]) -> dict[str, Vector]:
-    """Return for each repository weights that were trained without it."""
+    """Return, for each repository, weights that were trained without it."""
     folds = folds_of(found)
     learned = [fit([example for example in found if folds[example.query.repository] != fold]) for fold in range(FOLDS)]
     return {repository: learned[fold] for repository, fold in folds.items()}
@@ -157,7 +157,7 @@ def print_table(name: str, ranked: Iterable[tuple[Query, list[str]]]) -> None:
 
 
 def main() -> None:
-    """Cross-validate, print, and write the weights trained on everything."""
+    """Print cross-validated figures, and write weights trained on all data."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the weights into the package")
     parser.add_argument("--words", action="store_true", help="without semantic features")

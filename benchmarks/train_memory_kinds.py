@@ -4,9 +4,9 @@
 
 Trains on memory_kinds_registers.jsonl, …_training.jsonl, …_further.jsonl, …_working.jsonl, …_prompts.jsonl,
 …_plain.jsonl and the development part of memory_kinds.jsonl; findings on memory_findings.jsonl. A text is positive if
-one of its sentences is; which one is learned together with the weights unless `span` names it. The held-out parts are
-printed and chose nothing. `--folds` judges the development part with weights trained without its projects; `--write`
-saves the weights.
+one of its sentences is; unless `span` names the sentence, it is learned together with the weights. Figures for the
+held-out parts are printed; these parts are not used for training. `--folds` classifies the development part with
+weights trained without its projects; `--write` saves the weights.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 FRESH = QUESTIONS.with_name("memory_kinds_fresh.jsonl")
 FINDINGS = QUESTIONS.with_name("memory_findings.jsonl")
 HELD_OUT = "held-out"
-SURE = 0.9  # probability from which a text is stored as a decision or preference
-UNSURE = 0.4
-FINDING = 0.5
-MIN_COMMON_SENTENCES = 60  # in which a word must occur to be used as itself in sequences
-MIN_SENTENCES = 3  # in which a feature must occur
+STORE_THRESHOLD = 0.9  # minimum probability to store a text as a decision or preference
+UNCERTAIN_THRESHOLD = 0.4
+FINDING_THRESHOLD = 0.5
+MIN_COMMON_SENTENCES = 60  # sentences in which a word must occur to be used as itself in sequences
+MIN_SENTENCES = 3  # sentences in which a feature must occur
 # Penalties of weights: features of single texts are penalised more than those of the whole text.
 TEXT_PENALTY = 1.0
 WORD_PENALTY = 3.0
 SEQUENCE_PENALTY = 4.0
 CONTEXT_PENALTY = 6.0
 CONSTANT_PENALTY = 0.01
-FOLDS = 2  # of the projects of the development part, with --folds
-ROUNDS = 2  # of choosing the labelled sentence and fitting
+FOLDS = 2  # folds of the development projects, with --folds
+ROUNDS = 2  # rounds of choosing the labelled sentence and fitting
 STEPS = 40
-REMEMBERED_MOVES = 8
-TRAINING_WEIGHT = 0.8  # of texts written for training
-PLAIN_WEIGHT = 1.5  # of the plainest forms, which are frequent in real use but rare among the other texts
+LBFGS_MEMORY = 8
+TRAINING_WEIGHT = 0.8  # weight of texts written for training
+PLAIN_WEIGHT = 1.5  # weight of the plainest forms, which are frequent in real use but rare in the other texts
 OTHER_SENTENCE_WEIGHT = 0.34
 LABELS = (classify.DECISION, classify.PREFERENCE, NONE)
 INT8_LIMIT = 127
@@ -64,7 +64,7 @@ INT8_LIMIT = 127
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled text as features of its sentences, and the sentences that carry the label if known."""
+    """A labelled text as features of its sentences, with the sentences that carry the label, if known."""
 
     item: Labelled
     features: list[frozenset[str]]
@@ -89,7 +89,7 @@ def penalty(name: str) -> float:
 
 
 class Features:
-    """Buckets of the features that occur often enough, with their penalties; the last row is the constant."""
+    """Rows of the features that occur often enough, with their penalties; the last row is the constant."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         counts: dict[str, int] = {}
@@ -104,13 +104,13 @@ class Features:
                 self.penalty[bucket], self.used[bucket] = penalty(name), True
 
     def row(self, features: frozenset[str]) -> list[int]:
-        """Return the places of the weights of a sentence."""
+        """Return the positions of the weights that apply to a sentence."""
         buckets = {classify.bucket_of(name) for name in features}
         return [*(bucket for bucket in buckets if self.used[bucket]), classify.BUCKETS]
 
 
 class Design:
-    """Sparse matrix of the features of sentences, by rows and by columns."""
+    """Sparse matrix of sentence features, stored by rows and by columns."""
 
     def __init__(self, examples: Sequence[Example], known: Features) -> None:
         self.size = classify.BUCKETS + 1
@@ -169,7 +169,7 @@ def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np
                 break
             rate /= 2
         if (there - weights).ravel() @ (new_gradient - gradient).ravel() > 0:
-            moves = [*moves[1 - REMEMBERED_MOVES :], (there - weights, new_gradient - gradient)]
+            moves = [*moves[1 - LBFGS_MEMORY :], (there - weights, new_gradient - gradient)]
         improved, weights, value, gradient = value - new_value, there, new_value, new_gradient
         if improved < 1e-5 * abs(value):
             break
@@ -191,7 +191,7 @@ def _direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]])
     return direction
 
 
-def learn(examples: Sequence[Example]) -> tuple[Features, np.ndarray]:
+def train(examples: Sequence[Example]) -> tuple[Features, np.ndarray]:
     """Return the features and their weights for the labels."""
     known = Features(examples)
     design = Design(examples, known)
@@ -223,16 +223,16 @@ def _targets(examples: Sequence[Example], design: Design, guess: np.ndarray | No
     return targets, importance
 
 
-def judged(examples: Sequence[Example], known: Features, weights: np.ndarray) -> list[tuple[str, float]]:
-    """Return for each text the more probable kind and the probability of either, from its most probable sentence."""
+def classify_examples(examples: Sequence[Example], known: Features, weights: np.ndarray) -> list[tuple[str, float]]:
+    """Return each text's more probable kind and the probability of either kind, from its most probable sentence."""
     design = Design(examples, known)
     chances = softmax(design.times(weights))[:, :2] if design.sentences else np.zeros((0, 2))
     best = [chances[group][chances[group].sum(1).argmax()] if len(group) else np.zeros(2) for group in design.groups]
     return [(LABELS[int(pair.argmax())], float(pair.sum())) for pair in best]
 
 
-def judged_in_folds(examples: Sequence[Example]) -> tuple[list[Example], list[tuple[str, float]]]:
-    """Return the examples of the development part, judged with weights trained without their projects."""
+def classify_in_folds(examples: Sequence[Example]) -> tuple[list[Example], list[tuple[str, float]]]:
+    """Return the development examples, classified with weights trained without their projects."""
     measured = [e for e in examples if e.item.register == QUESTIONS.stem]
     projects = sorted({e.item.project for e in measured})
     chosen: list[Example] = []
@@ -241,14 +241,14 @@ def judged_in_folds(examples: Sequence[Example]) -> tuple[list[Example], list[tu
         held = set(projects[fold::FOLDS])
         unseen = [e for e in measured if e.item.project in held]
         chosen += unseen
-        judgements += judged(unseen, *learn([e for e in examples if e.item.project not in held]))
+        judgements += classify_examples(unseen, *train([e for e in examples if e.item.project not in held]))
     return chosen, judgements
 
 
-def show(name: str, examples: Sequence[Example], judgements: list[tuple[str, float]]) -> None:
+def print_figures(name: str, examples: Sequence[Example], judgements: list[tuple[str, float]]) -> None:
     """Print precision and recall at some thresholds."""
     pairs = [(e.item, kind, score) for e, (kind, score) in zip(examples, judgements, strict=True)]
-    for at in (0.7, 0.8, 0.85, SURE, 0.95):
+    for at in (0.7, 0.8, 0.85, STORE_THRESHOLD, 0.95):
         print(_figures(f"{name} at {at:.3f}", pairs, at))
 
 
@@ -278,7 +278,7 @@ def learn_findings(common: frozenset[str], known: Features) -> np.ndarray:
     weights = fit(design, _finding_targets(parts["development"]), np.ones(design.sentences), np.zeros((design.size, 2)))
     for part, examples in parts.items():
         chances = softmax(Design(examples, known).times(weights))[:, 0]
-        is_recognised, is_finding = chances >= FINDING, _finding_targets(examples)[:, 0] == 1
+        is_recognised, is_finding = chances >= FINDING_THRESHOLD, _finding_targets(examples)[:, 0] == 1
         right = int((is_recognised & is_finding).sum())
         print(f"findings, {part}: precision {right / is_recognised.sum():.3f}, recall {right / is_finding.sum():.3f}")
     difference: np.ndarray = weights[:, :1] - weights[:, 1:]
@@ -291,7 +291,7 @@ def _finding_targets(examples: Sequence[Example]) -> np.ndarray:
 
 
 def write(common: frozenset[str], weights: np.ndarray, thresholds: Sequence[float]) -> None:
-    """Write the weights as bytes with a scale for each kind."""
+    """Write the weights as 8-bit integers with a scale for each kind."""
     scales = np.abs(weights).max(0) / INT8_LIMIT
     np.savez_compressed(
         classify.WEIGHTS_FILE,
@@ -319,24 +319,26 @@ def development_items() -> list[tuple[Labelled, float]]:
 
 
 def main() -> None:
-    """Train on the development set, print the figures of the held-out sets, and save the weights if asked."""
+    """Train on the development set, print figures for the held-out sets, and optionally save the weights."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--folds", action="store_true", help="also judge the development part by two folds of projects")
+    parser.add_argument(
+        "--folds", action="store_true", help="also classify the development part in two folds of projects"
+    )
     parser.add_argument("--write", action="store_true", help="save the weights")
     given = parser.parse_args()
     items = development_items()
     common = classify.common_words([item.text for item, _ in items], least=MIN_COMMON_SENTENCES)
     examples = [example(item, weight, common) for item, weight in items]
     if given.folds:
-        show(f"{QUESTIONS.stem} development", *judged_in_folds(examples))
-    known, weights = learn(examples)
+        print_figures(f"{QUESTIONS.stem} development", *classify_in_folds(examples))
+    known, weights = train(examples)
     for path, part in ((QUESTIONS, HELD_OUT), (FRESH, "all")):
         unseen = [example(item, 1.0, common) for item in read_labelled(path, part=part)]
-        show(f"{path.stem} {part}", unseen, judged(unseen, known, weights))
+        print_figures(f"{path.stem} {part}", unseen, classify_examples(unseen, known, weights))
     against_none = weights[:, :2] - weights[:, 2:]
     all_weights = np.concatenate([against_none, learn_findings(common, known)], axis=1)
     if given.write:
-        write(common, all_weights, (SURE, UNSURE, FINDING))
+        write(common, all_weights, (STORE_THRESHOLD, UNCERTAIN_THRESHOLD, FINDING_THRESHOLD))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python -m benchmarks.train_memory_ranker
 
 Replays the development weeks (`questions/memory_weeks/`) as events of Claude Code, describes the candidates of each
-question like the product, and fits the weights of `LEARNED` by a softmax over the candidates; the other weights are
-fixed. Prints how many questions are answered in the first three results with the shipped weights, with weights trained
-without the week, and the weights trained on all weeks.
+question as memory search does, and fits the weights of `LEARNED_FEATURES` by a softmax over the candidates; the other
+weights are fixed. Prints how many questions the first three results answer with the shipped weights and with weights
+trained without the week, and prints the weights trained on all weeks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.memory_week import AGENTS, FIRST, WEEKS, first_texts, play, read_week
+from benchmarks.memory_week import AGENTS, COUNTED_RESULTS, WEEKS, first_texts, play, read_week
 from deltos.domains.memory.search import search as memory_search
 from deltos.domains.memory.search.search import WEIGHTS_FILE, ObservationFeatures
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.memory import Memory
 
 DEVELOPMENT_WEEKS = (1, 2, 3, 4, 5, 6, 7, 8, 13, 14)
-LEARNED = ("similarity_before", "similarity_after", "answers_similar")
+LEARNED_FEATURES = ("similarity_before", "similarity_after", "answers_similar")
 SHRINKAGE, STEPS, RATE = 0.1, 150, 0.05
 
 Vector: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
@@ -47,13 +47,13 @@ class Example:
     outdated: Vector
 
     def is_answered(self, weights: Vector) -> bool:
-        """Return whether one of the first three answers and none of them is outdated."""
-        first = np.argsort(-(self.rows @ weights), kind="stable")[:FIRST]
+        """Return whether one of the first three candidates answers and none of them is outdated."""
+        first = np.argsort(-(self.rows @ weights), kind="stable")[:COUNTED_RESULTS]
         return bool(self.right[first].any() and not self.outdated[first].any())
 
 
 def examples(number: int) -> list[Example]:
-    """Return the questions of one week, described while it is queried."""
+    """Return an example for each question of one week, described during the search."""
     week = read_week(WEEKS / f"week_{number:02}.jsonl")
     by_text = {question.text: question for question in week.questions}
     found: list[Example] = []
@@ -87,8 +87,8 @@ def _example(week: int, question: Question, rows: Mapping[int, ObservationFeatur
 
 
 def fit(training: Sequence[Example], weights: Vector) -> Vector:
-    """Fit the weights of `LEARNED` with shrinkage towards 0; the others are fixed."""
-    free = np.array([name in LEARNED for name in ObservationFeatures._fields])
+    """Fit the weights of `LEARNED_FEATURES` with shrinkage towards 0; the others are fixed."""
+    free = np.array([name in LEARNED_FEATURES for name in ObservationFeatures._fields])
     start = np.where(free, 0.0, weights)
     usable = [example for example in training if example.right.any() and not example.right.all()]
     spread = np.vstack([example.rows for example in usable]).std(axis=0)
@@ -109,10 +109,10 @@ def fit(training: Sequence[Example], weights: Vector) -> Vector:
 
 
 def main() -> None:
-    """Train and print."""
+    """Train the weights and print the table."""
     stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))["weights"]
     shipped = np.array([stored[name] for name in ObservationFeatures._fields])
-    without = np.where([name in LEARNED for name in ObservationFeatures._fields], 0.0, shipped)
+    without = np.where([name in LEARNED_FEATURES for name in ObservationFeatures._fields], 0.0, shipped)
     every = [example for number in DEVELOPMENT_WEEKS for example in examples(number)]
     print("| week | questions | without these weights | trained without the week | shipped |\n|---|--:|--:|--:|--:|")
     totals: Counter[str] = Counter()
@@ -124,7 +124,7 @@ def main() -> None:
         print(f"| {number} | {len(own)} | {' | '.join(map(str, counts))} |", flush=True)
     print(f"| all | {len(every)} | {' | '.join(map(str, totals.values()))} |")
     learned = fit(every, shipped)
-    print({name: round(float(learned[ObservationFeatures._fields.index(name)]), 2) for name in LEARNED})
+    print({name: round(float(learned[ObservationFeatures._fields.index(name)]), 2) for name in LEARNED_FEATURES})
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python -m benchmarks.train_packs [--write] [--cache FILE]
 
-Fits a logistic regression to the units of the candidate files: the share of a unit's lines that the reference answer
-cites. Prints the share of cited lines that fit into a budget, cross-validated by repository; repositories that are held
-out in `benchmarks.packs` are not read.
+Fits a logistic regression to the code units of the candidate files: the target is the share of a unit's lines that the
+reference answer cites. Prints the share of cited lines that fit into a budget, cross-validated by repository;
+repositories that are held out in `benchmarks.packs` are not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.packs import is_held_out, open_app, questions, source_lines, tree
+from benchmarks.packs import is_held_out, open_app, questions, repository_folder, source_lines
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.federation.explore.evidence import FEATURES, WEIGHTS_FILE
 from deltos.federation.explore.gather import HITS, OpenProject, gather
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-_BUDGETS = (1_800, 2_500, 5_000)
+_TOKEN_BUDGETS = (1_800, 2_500, 5_000)
 _RIDGE = 10.0
 _STEPS = 12
-_PLACE_CHARACTERS = 15  # of a heading, besides the symbol
+_HEADING_CHARACTERS = 15  # length of a heading without the symbol
 _MAX_WEIGHTED_LINES = 40
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     """Print cross-validated figures and write the weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the weights")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="where examples are kept between runs")
+    parser.add_argument("--cache", type=Path, metavar="FILE", help="file in which examples are stored between runs")
     arguments = parser.parse_args()
     if arguments.cache and arguments.cache.exists():
         every = pickle.loads(arguments.cache.read_bytes())
@@ -66,7 +66,7 @@ def main() -> None:
     for repo in dict.fromkeys(each.repo for each in every):
         weights, midpoint = fit([each for each in every if each.repo != repo])
         own = [each for each in every if each.repo == repo]
-        print(repo, [round(_shown(own, weights, midpoint, budget), 3) for budget in _BUDGETS])
+        print(repo, [round(_mean_cited_share(own, weights, midpoint, budget), 3) for budget in _TOKEN_BUDGETS])
     weights, midpoint = fit(every)
     stored = {name: round(float(weight), 4) for name, weight in zip(FEATURES, weights, strict=True)}
     print(json.dumps(stored, indent=1))
@@ -83,7 +83,7 @@ def _examples() -> list[Example]:
 
 
 def _example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
-    index = app.domains.projects.at(tree(question.repo))
+    index = app.domains.projects.at(repository_folder(question.repo))
     search = app.code_search(index)
     answer = search.search(question.question, limit=HITS)
     gathered = gather(question.question, [OpenProject(index)], answer, [search])
@@ -93,7 +93,7 @@ def _example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
         unit = candidate.unit
         span = range(unit.start, unit.end + 1)
         text = source_lines(question.repo, unit.path)[unit.start - 1 : unit.end]
-        size = sum(len(line) + len(str(unit.end)) + 2 for line in text) + len(unit.symbol) + _PLACE_CHARACTERS
+        size = sum(len(line) + len(str(unit.end)) + 2 for line in text) + len(unit.symbol) + _HEADING_CHARACTERS
         rows.append([candidate.features[name] for name in FEATURES])
         hits.append(len(cited.get(unit.path, set()).intersection(span)))
         tokens.append(size / CHARACTERS_PER_TOKEN)
@@ -127,7 +127,7 @@ def fit(examples: Sequence[Example]) -> tuple[Floats, float]:
     return own, float((weights[:-1] * mean / deviation).sum() - weights[-1])
 
 
-def _shown(examples: Sequence[Example], weights: Floats, midpoint: float, budget: int) -> float:
+def _mean_cited_share(examples: Sequence[Example], weights: Floats, midpoint: float, budget: int) -> float:
     """Return the mean share of cited lines in the best units that fit into the budget."""
     shares = []
     for each in examples:

@@ -1,6 +1,6 @@
-"""History of laid-out trees, read from their clones: the interface of `store.history` without an index.
+"""History of source trees, read from their clones: the interface of `store.history` without an index.
 
-A question that is the subject of a commit is answered with the commits before it.
+If a question is a commit subject, only the commits before that commit are used.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CloneHistory:
         for entry in _git(clone, *listing, "--format=%x01%ct%x02%s", commit).split("\x01")[1:]:
             head, _, listed = entry.partition("\n")
             seconds, _, subject = head.partition("\x02")
-            if not seconds.isdigit():  # the subject contains the separator
+            if not seconds.isdigit():  # the subject contains the separator of the fields
                 continue
             touched = [path for path in listed.split("\n") if path]
             paths = tuple(path for path in touched if path in there)
@@ -68,11 +68,11 @@ class CloneHistory:
         self._positions = {commit.subject: at for at, commit in reversed([*enumerate(self.commits)])}
 
     def whole(self) -> History:
-        """Return the whole history."""
+        """Return the entire history."""
         return History(self, 0)
 
     def before(self, subject: str) -> History:
-        """Return the history before the last commit with a subject, or the whole history if there is none."""
+        """Return the history before the last commit with this subject, or the entire history if there is none."""
         return History(self, self._positions.get(subject, -1) + 1)
 
 

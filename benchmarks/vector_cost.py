@@ -4,7 +4,7 @@
 
 Uses the repositories and questions of `query_speed`. Indexing runs in one process, alternately with and without
 vectors, and the best round counts; each question runs with and without vectors in one warm process. All times are CPU
-time, which other load changes little.
+times, which other load hardly affects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from benchmarks.code_dataset import lay_out
 from benchmarks.paths import SCRATCH
 from benchmarks.processes import Cost, measure
-from benchmarks.query_speed import large, medium, point
+from benchmarks.query_speed import large_repository, medium_repository, quantile
 from deltos.domains.code.index import CodeIndexer
 from deltos.domains.code.search import CodeSearch
 from deltos.store.sqlite.projects import SqliteProjects
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from benchmarks.code_dataset import Query
     from deltos.workspace.project_index import ProjectIndex
 
-SIZES = {"medium": medium, "large": large}
+REPOSITORIES = {"medium": medium_repository, "large": large_repository}
 WORDS, VECTORS = "terms only", "with vectors"
 
 
@@ -51,12 +51,12 @@ def main() -> None:
         index(how, Path(folder), Path(home))
         return
     parser = argparse.ArgumentParser()
-    parser.add_argument("sizes", nargs="*", default=list(SIZES))
+    parser.add_argument("sizes", nargs="*", default=list(REPOSITORIES))
     parser.add_argument("--rounds", type=int, default=2)
     arguments = parser.parse_args()
     lay_out()
     for size in arguments.sizes:
-        print_costs(*SIZES[size](), arguments.rounds)
+        print_costs(*REPOSITORIES[size](), arguments.rounds)
 
 
 def index(how: str, folder: Path, home: Path) -> None:
@@ -64,7 +64,7 @@ def index(how: str, folder: Path, home: Path) -> None:
     Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).at(folder).index()
 
 
-def with_code(home: Path) -> Projects:
+def code_only(home: Path) -> Projects:
     """Return projects that are indexed for code search only."""
     return Projects(SqliteProjects(home), (CodeIndexer(),))
 
@@ -77,7 +77,7 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
             found = index_from_scratch(how, folder)
             if how not in best or found.cost.cpu_seconds < best[how].cost.cpu_seconds:
                 best[how] = found
-    project = with_code(home_of(VECTORS)).at(folder)
+    project = code_only(home_of(VECTORS)).at(folder)
     chunks = project.store.code.chunk_count()
     times = query_times(project, asked)
     print(f"\n{chunks:,} chunks, {project.store.totals().lines:,} lines, {len(asked)} questions\n", flush=True)
@@ -88,7 +88,7 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
         ("peak memory of indexing, MB", words.cost.peak_bytes / 1e6, vectors.cost.peak_bytes / 1e6),
         ("database, MB", words.database_bytes / 1e6, vectors.database_bytes / 1e6),
         *(
-            (f"query p{share * 100:.0f}, CPU-ms", point(times[WORDS], share), point(times[VECTORS], share))
+            (f"query p{share * 100:.0f}, CPU-ms", quantile(times[WORDS], share), quantile(times[VECTORS], share))
             for share in (0.5, 0.95)
         ),
     ]
@@ -97,7 +97,7 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
 
 
 def home_of(how: str) -> Path:
-    """Return the data folder of a variant."""
+    """Return the data folder of a variant (with or without vectors)."""
     return SCRATCH / f"vector-cost-{how.replace(' ', '-')}"
 
 

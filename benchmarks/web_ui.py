@@ -1,4 +1,4 @@
-"""Measure the web interface in Chromium: paint, search as you type, 20,000 symbols, 100,000 observations.
+"""Measure the web UI in Chromium: first paint, search as you type, 20,000 symbols, 100,000 observations.
 
     python -m benchmarks.web_ui [paint] [search] [graph] [memory] [lighthouse]
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.ui.opened import chromium, serve_page
 
 from benchmarks.paths import REPOSITORY, SCRATCH
-from benchmarks.query_speed import medium, point
+from benchmarks.query_speed import medium_repository, quantile
 from deltos.app import App
 from deltos.config import Config
 from deltos.store.observations import Clean, NewObservation
@@ -39,7 +39,7 @@ HOME = SCRATCH / "page-home"
 LARGE_HOME = SCRATCH / "page-memory"
 LIGHTHOUSE = "lighthouse@13.5.0"
 RELOADS = 12
-TYPED = (
+TYPED_QUERIES = (
     "where is a connection closed",
     "parse a header",
     "timer wheel",
@@ -47,13 +47,13 @@ TYPED = (
     "dependency injection of parameters",
     "expire keys",
 )
-KEY_MS = 120  # interval between keys of a fast typist
+KEY_INTERVAL_MS = 120  # interval between keys of a fast typist
 FRAMES = 60
 SETTLED_MS = 1500  # time until a page is loaded and idle
 REPEATS = 3
 OBSERVATIONS = 100_000
-FORGET_EVERY = 20  # one in 20
-PATIENCE_MS = 180_000
+FORGET_INTERVAL = 20  # one observation in 20 is forgotten
+TIMEOUT_MS = 180_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Tab:
 
 
 @contextmanager
-def opened(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Served]]:
-    """Start `deltos ui` for a project, and open its link in a tab."""
+def open_ui(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Served]]:
+    """Start `deltos ui` for a project, and open its link in a browser tab."""
     served = serve_page(root, home)
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
+    page.set_default_timeout(TIMEOUT_MS)
     page.goto(served.url)
     page.wait_for_selector(".welcome")
     counters = context.new_cdp_session(page)
@@ -88,7 +88,7 @@ def opened(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Serv
     served.dismiss()
 
 
-def indexed(root: Path) -> int:
+def index_project(root: Path) -> int:
     """Index a project before its page is opened; return the number of chunks."""
     app = App(Config(HOME))
     index = app.domains.projects.at(root)
@@ -98,27 +98,27 @@ def indexed(root: Path) -> int:
     return chunks
 
 
-def row(name: str, values: list[float], aim: str) -> None:
+def format_row(name: str, values: list[float], aim: str) -> None:
     """Format a row of the table."""
-    shown = (min(values), statistics.median(values), point(values, 0.95))
+    shown = (min(values), statistics.median(values), quantile(values, 0.95))
     print(f"| {name} | {' | '.join(f'{value:,.0f} ms' for value in shown)} | {aim} |", flush=True)
 
 
-def head() -> None:
+def format_head() -> None:
     """Format the head of a table of times."""
     print(f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     print("| | min | p50 | p95 | target |\n|---|--:|--:|--:|--:|")
 
 
-def paint(browser: Browser) -> None:
-    """Print the first paint after a reload, from the server's response.
+def measure_paint(browser: Browser) -> None:
+    """Print the time from the server's response to the first paint, after a reload.
 
     The very first load is excluded, because Chromium starts its renderer then. The page is not observed while it loads,
     because that would use its main thread. In an empty tab Chromium starts a new process for a page with
     Cross-Origin-Opener-Policy; for comparison, a page with one sentence and no script is measured too.
     """
-    indexed(REPOSITORY)
-    with opened(browser, REPOSITORY, HOME) as (tab, _):
+    index_project(REPOSITORY)
+    with open_ui(browser, REPOSITORY, HOME) as (tab, _):
 
         def loaded(load: Callable[[], object]) -> Paints:
             load()
@@ -136,12 +136,12 @@ def paint(browser: Browser) -> None:
         for _ in range(1 + RELOADS):
             again.append(loaded(tab.page.reload))
             main.append(tab.main_thread_ms())
-        head()
-        row("first paint after the server's answer, loaded again", [each.first for each in again[1:]], "150 ms")
-        row("the view is there (largest paint)", [each.largest for each in again[1:]], "")
-        row("main thread, CPU", main[1:], "")
-        row("first paint in an empty tab", in_empty_tab(f"{tab.base}/#/search"), "")
-        row("of a page of one sentence, in an empty tab", in_empty_tab(f"{tab.base}/enter"), "")
+        format_head()
+        format_row("first paint after the server's answer, on a reload", [each.first for each in again[1:]], "150 ms")
+        format_row("largest paint: the view is shown", [each.largest for each in again[1:]], "")
+        format_row("main thread, CPU", main[1:], "")
+        format_row("first paint in an empty tab", in_empty_tab(f"{tab.base}/#/search"), "")
+        format_row("of a page of one sentence, in an empty tab", in_empty_tab(f"{tab.base}/enter"), "")
 
 
 class Paints(NamedTuple):
@@ -162,32 +162,32 @@ def paints(page: Page) -> Paints:
     return Paints(first - answered, largest - answered)
 
 
-def search(browser: Browser) -> None:
-    """Print the time from the last key to the results of the whole query, at about 20 thousand chunks."""
+def measure_search(browser: Browser) -> None:
+    """Print the time from the last key press to the results of the complete query, with about 20,000 chunks."""
     tree = os.environ.get("DELTOS_BENCH_TREE")
-    root = Path(tree) if tree else medium()[0]
-    chunks = indexed(root)
+    root = Path(tree) if tree else medium_repository()[0]
+    chunks = index_project(root)
     seen: dict[str, list[float]] = {"clock": [], "server": [], "main": []}
-    with opened(browser, root, HOME) as (tab, _):
+    with open_ui(browser, root, HOME) as (tab, _):
         tab.page.evaluate(_WATCH_RESULTS)
-        for question in (*TYPED, *TYPED, *TYPED):
+        for question in (*TYPED_QUERIES, *TYPED_QUERIES, *TYPED_QUERIES):
             tab.page.fill("#query", "")
             tab.page.wait_for_selector(".welcome")
-            tab.page.keyboard.type(question, delay=KEY_MS)
+            tab.page.keyboard.type(question, delay=KEY_INTERVAL_MS)
             before = tab.main_thread_ms()
             tab.page.wait_for_function("(q) => window.answered?.query === q", arg=question)
             found = tab.page.evaluate("window.answered")
             seen["clock"].append(found["at"] - found["key"])
             seen["server"].append(found["server"])
             seen["main"].append(tab.main_thread_ms() - before)
-    print(f"\n{chunks:,} chunks, typed with {KEY_MS} ms between keys")
-    head()
-    row("results after the last key", seen["clock"][len(TYPED) :], "100 ms")
-    row("of it the server's search", seen["server"][len(TYPED) :], "")
-    row("of it the page's main thread, CPU", seen["main"][len(TYPED) :], "")
+    print(f"\n{chunks:,} chunks, typed with {KEY_INTERVAL_MS} ms between keys")
+    format_head()
+    format_row("results after the last key", seen["clock"][len(TYPED_QUERIES) :], "100 ms")
+    format_row("of it the server's search", seen["server"][len(TYPED_QUERIES) :], "")
+    format_row("of it the page's main thread, CPU", seen["main"][len(TYPED_QUERIES) :], "")
 
 
-# Times of the last key and of the results for the text in the field.
+# Records the times of the last key press and of the results for the text in the field.
 _WATCH_RESULTS = """() => {
   let key = 0;
   addEventListener('input', () => { key = performance.now(); }, true);
@@ -202,12 +202,12 @@ _WATCH_RESULTS = """() => {
 }"""
 
 
-def graph(browser: Browser) -> None:
-    """Print the time to draw the 20,000 most used symbols of this repository, and the time of a frame while they
-    move.
+def measure_graph(browser: Browser) -> None:
+    """Print the time to draw the 20,000 most used symbols of this repository, and the time of a frame while they are
+    dragged.
     """
-    indexed(REPOSITORY)
-    with opened(browser, REPOSITORY, HOME) as (tab, _):
+    index_project(REPOSITORY)
+    with open_ui(browser, REPOSITORY, HOME) as (tab, _):
         page = tab.page
         drawn, answered, main = [], [], []
         for _ in range(REPEATS):
@@ -227,23 +227,23 @@ def graph(browser: Browser) -> None:
             answered.append(times[1])
         nodes = page.get_attribute(".sigma", "data-drawn")
         print(f"\n{page.inner_text('.graph-note')} ({nodes} nodes are drawn)")
-        head()
-        row("drawn after the click", drawn, "2,000 ms")
-        row("of it the server's answer", answered, "")
-        row("of it the main thread, CPU", main, "")
-        _move(tab)
+        format_head()
+        format_row("drawn after the click", drawn, "2,000 ms")
+        format_row("of it the server's answer", answered, "")
+        format_row("of it the main thread, CPU", main, "")
+        _drag_map(tab)
 
 
-def _move(tab: Tab) -> None:
-    """Drag the map with synthetic pointer events, one per frame, so that the driver causes no delay."""
+def _drag_map(tab: Tab) -> None:
+    """Drag the map with one synthetic pointer event per frame, so that the browser driver causes no delay."""
     before = tab.main_thread_ms()
     times = tab.page.evaluate(_DRAG, FRAMES)
     spent = tab.main_thread_ms() - before
-    row("dragging: work of a frame on the main thread", times, "16 ms")
+    format_row("dragging: work of a frame on the main thread", times, "16 ms")
     print(f"| dragging: all work of the main thread by frame, CPU | | {spent / FRAMES:.1f} ms | | 16 ms |")
 
 
-# Time of the callbacks of each frame, in which sigma draws.
+# Measures the callbacks of each frame, in which sigma draws.
 _DRAG = """(frames) => new Promise((done) => {
   const canvas = document.querySelector('.sigma-mouse');
   const box = canvas.getBoundingClientRect();
@@ -268,12 +268,12 @@ _DRAG = """(frames) => new Promise((done) => {
 })"""
 
 
-def memory(browser: Browser) -> None:
-    """Print times for 100,000 observations: every part of the timeline, and how many observations are on the page."""
+def measure_memory(browser: Browser) -> None:
+    """Print times for each part of a timeline of 100,000 observations, and the number of observations on the page."""
     root = REPOSITORY
     _remember_many(root)
-    with opened(browser, root, LARGE_HOME) as (tab, _):
-        head()
+    with open_ui(browser, root, LARGE_HOME) as (tab, _):
+        format_head()
         for name, address in (
             ("timeline", "memory"),
             ("timeline of a kind", "memory?kind=decision"),
@@ -281,7 +281,7 @@ def memory(browser: Browser) -> None:
             ("forgotten", "memory?show=forgotten"),
             ("session-start context", "memory?show=next"),
         ):
-            row(name, [_shown_ms(tab, address) for _ in range(REPEATS)], "")
+            format_row(name, [_shown_ms(tab, address) for _ in range(REPEATS)], "")
         tab.page.goto(f"{tab.base}/#/memory")
         for _ in range(10):
             count = tab.page.locator(".memo").count()
@@ -319,13 +319,13 @@ def _remember_many(root: Path) -> None:
                 text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms, for {number} lines"
                 new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)
                 place = writer.insert(key, session, new)
-                if number % FORGET_EVERY == 0:
+                if number % FORGET_INTERVAL == 0:
                     writer.mark_deleted(place, at + day)
     app.close()
 
 
-def lighthouse(browser: Browser) -> None:
-    """Print Lighthouse's scores for a desktop."""
+def run_lighthouse(browser: Browser) -> None:
+    """Print Lighthouse's scores for a desktop computer."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     program, npm = shutil.which("chromium"), shutil.which("npm", path=path)
     assert program
@@ -336,8 +336,8 @@ def lighthouse(browser: Browser) -> None:
     if not (folder / "node_modules" / "lighthouse").exists():
         subprocess.run([npm, "install", "--no-audit", "--no-fund", LIGHTHOUSE], cwd=folder, env=environment, check=True)
     print("\n| view | accessibility | best practices |\n|---|--:|--:|")
-    indexed(REPOSITORY)
-    with opened(browser, REPOSITORY, HOME) as (tab, _):
+    index_project(REPOSITORY)
+    with open_ui(browser, REPOSITORY, HOME) as (tab, _):
         cookie = tab.page.context.cookies()[0]
         headers = json.dumps({"Cookie": f"{cookie['name']}={cookie['value']}"})
         for view in ("search?q=rate+limit", "memory", "graph", "sources", "health"):
@@ -373,16 +373,16 @@ def _refs(found: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> set[s
 
 
 PARTS: dict[str, Callable[[Browser], None]] = {
-    "paint": paint,
-    "search": search,
-    "graph": graph,
-    "memory": memory,
-    "lighthouse": lighthouse,
+    "paint": measure_paint,
+    "search": measure_search,
+    "graph": measure_graph,
+    "memory": measure_memory,
+    "lighthouse": run_lighthouse,
 }
 
 
 def main() -> None:
-    """Print the chosen tables, or all."""
+    """Print the selected tables, or all tables."""
     with chromium() as browser:
         for name in sys.argv[1:] or PARTS:
             PARTS[name](browser)

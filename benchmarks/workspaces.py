@@ -2,9 +2,9 @@
 
     python -m benchmarks.workspaces [--repositories N] [--questions N] [--budget-ms MS]
 
-The repositories are folders of installed packages, each as its own git repository. Queries are the first sentences of
-docstrings, and names, each with an answer in exactly one repository. A call includes everything: choosing the projects,
-comparing them with the disk, searching, and rendering. Wall-clock time is what a client waits; CPU time is printed too,
+The repositories are folders of installed packages, each as its own git repository. Queries are first sentences of
+docstrings, and names, each with an answer in exactly one repository. A call includes selecting the projects, comparing
+them with the disk, searching and rendering. Wall-clock time is the time that a client waits; CPU time is printed too,
 because the machine may be shared. A `p95` above the budget is a failure.
 """
 
@@ -38,12 +38,12 @@ BUDGET_MS = 150.0
 QUESTIONS = 100
 MIN_WORDS = 5
 SEED = 20
-ALL = "all-of-them"
+ALL_WORKSPACE = "all-of-them"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query and the place of its answer."""
+    """A query, and the location of its answer."""
 
     text: str
     repository: str
@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(slots=True)
 class Figures:
-    """Milliseconds of every call, and the rank of the right file, 0 if missing."""
+    """Milliseconds of every call, and the rank of the right file (0 if it is missing)."""
 
     clock: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def lay_out(folder: Path, count: int) -> list[Path]:
-    """Create the repositories; those of an earlier run are reused."""
+    """Create the repositories, or reuse those of an earlier run."""
     found = []
     for source in _sources(count):
         root = folder / "repositories" / source.name
@@ -99,7 +99,7 @@ def lay_out(folder: Path, count: int) -> list[Path]:
 
 
 def _sources(count: int) -> list[Path]:
-    """Return folders of Python files of the size of a small repository, in a fixed order."""
+    """Return folders of Python files that have the size of a small repository, in a fixed order."""
     places = [Path(each) for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
     tops = [each for place in places if place.is_dir() for each in place.iterdir() if (each / "__init__.py").is_file()]
     found: dict[str, Path] = {}
@@ -130,9 +130,9 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
     """Run all queries and print the figures."""
     records = app.domains.projects.workspaces
     assert records
-    if known := records.get(ALL):  # left by an earlier run with other packages
-        records.remove(ALL, known.roots)
-    records.add(ALL, [str(root) for root in roots])
+    if known := records.get(ALL_WORKSPACE):  # created by an earlier run with other packages
+        records.remove(ALL_WORKSPACE, known.roots)
+    records.add(ALL_WORKSPACE, [str(root) for root in roots])
     started = time.monotonic()
     for root in roots:
         index = app.domains.projects.at(root)
@@ -145,10 +145,10 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
     names = [(question, name) for question, name in every if name]
     print("| query | n | wall-clock p50, ms | p95 | CPU p50, ms | p95 | first | in 5 | in 10 |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    client.call("search_code", {"query": "warm up", "project_id": ALL})
-    together = ask_code(client, [question for question, _ in every], ALL)
+    client.call("search_code", {"query": "warm up", "project_id": ALL_WORKSPACE})
+    together = ask_code(client, [question for question, _ in every], ALL_WORKSPACE)
     print(together.row("search_code, a sentence, all"))
-    by_name = ask_code(client, [Question(name, each.repository, each.path) for each, name in names], ALL)
+    by_name = ask_code(client, [Question(name, each.repository, each.path) for each, name in names], ALL_WORKSPACE)
     print(by_name.row("search_code, a name, all"))
     alone = Figures()
     for question, _ in every:
@@ -157,8 +157,8 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
         alone.cpu += found.cpu
         alone.ranks += found.ranks
     print(alone.row("search_code, a sentence, in its own repository"))
-    print(ask(client, "search", [{"query": q.text, "project_id": ALL} for q, _ in every]).row("search, all"))
-    symbols: list[dict[str, Any]] = [{"symbol": name, "project_path": ALL} for _, name in names]
+    print(ask(client, "search", [{"query": q.text, "project_id": ALL_WORKSPACE} for q, _ in every]).row("search, all"))
+    symbols: list[dict[str, Any]] = [{"symbol": name, "project_path": ALL_WORKSPACE} for _, name in names]
     print(ask(client, "find_symbol", symbols).row("find_symbol, all"))
     ask(client, "find_references", symbols[:1])
     print(ask(client, "find_references", symbols).row("find_references, all"))
@@ -168,7 +168,7 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
 
 
 def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
-    """Yield first docstring sentences that are unique to one function, and names that only one file defines."""
+    """Yield first docstring sentences that occur in only one function, and names that only one file defines."""
     sentences: dict[str, list[Question]] = {}
     names: dict[str, int] = {}
     named: dict[str, str] = {}
@@ -200,7 +200,7 @@ def ask_code(client: ToolClient, every: Sequence[Question], project: str) -> Fig
     """Call search_code with each query, and record the rank of the right file."""
     figures = Figures()
     for question in every:
-        answer = _timed(client, "search_code", {"query": question.text, "project_id": project}, figures)
+        answer = _time_call(client, "search_code", {"query": question.text, "project_id": project}, figures)
         results = answer["results"] if answer else []
         places = [(hit.get("repository", question.repository), hit["file_path"]) for hit in results]
         right = (question.repository, question.path)
@@ -209,14 +209,14 @@ def ask_code(client: ToolClient, every: Sequence[Question], project: str) -> Fig
 
 
 def ask(client: ToolClient, tool: str, calls: Sequence[dict[str, Any]]) -> Figures:
-    """Call another tool without checking the answers."""
+    """Call another tool, without checking its answers."""
     figures = Figures()
     for arguments in calls:
-        _timed(client, tool, arguments, figures)
+        _time_call(client, tool, arguments, figures)
     return figures
 
 
-def _timed(client: ToolClient, tool: str, arguments: dict[str, Any], figures: Figures) -> dict[str, Any] | None:
+def _time_call(client: ToolClient, tool: str, arguments: dict[str, Any], figures: Figures) -> dict[str, Any] | None:
     clock, cpu = time.perf_counter(), time.process_time()
     answer = client.call(tool, arguments)
     figures.clock.append((time.perf_counter() - clock) * 1000)

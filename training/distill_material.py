@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from benchmarks.train_api_ranker import WORDINGS, queries_of
+from benchmarks.train_api_ranker import WORDINGS, question_variants
 
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.code.index import CodeIndexer
@@ -141,7 +141,7 @@ def add_apis(material: Material, folder: Path) -> None:
     for line in WORDINGS.read_text("utf-8").splitlines():
         row = json.loads(line)
         if not row.get("held_out"):
-            asked[row["api"]][row["operation"]] = queries_of(row)
+            asked[row["api"]][row["operation"]] = question_variants(row)
     with tempfile.TemporaryDirectory() as place:
         store = SqliteLibrary(Path(place) / "library.db")
         indexer = open_apis(store, network=None, clock=time.time).indexer

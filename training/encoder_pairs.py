@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks.api_questions import FILES, QUESTIONS
-from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, queries_of
+from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, question_variants
 
 from deltos.domains.apis.domain import open_apis
 from deltos.domains.code.index import CodeIndexer
@@ -223,7 +223,9 @@ def main() -> None:
     arguments = parser.parse_args()
     files = {name: f"{file}.json" for name, file in {**FILES, **TRAINING_FILES}.items()}
     asked = [
-        (question, row["api"], row["operation"], LEARNED) for row in rows_of(WORDINGS) for question in queries_of(row)
+        (question, row["api"], row["operation"], LEARNED)
+        for row in rows_of(WORDINGS)
+        for question in question_variants(row)
     ]
     for path, origin in ((QUESTIONS, SEEN), (TRAINING, TRAINED_RANKER)):
         asked += [(row["query"], files[row["api"]], row["operation"], origin) for row in rows_of(path)]

@@ -1,1 +1,1 @@
-"""Checks invariants of the index and the graph on hundreds of real repositories."""
+"""Checks of index and graph invariants on hundreds of real repositories."""

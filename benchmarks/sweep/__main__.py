@@ -1,9 +1,9 @@
 """Check invariants on hundreds of real repositories: `python -m benchmarks.sweep FOLDER [--limit N]`.
 
 FOLDER holds the downloaded sources and `results.jsonl`, which a second run continues; the smallest repositories come
-first. Of each repository a sample of files is extracted and checked; those up to `--max-lines` are indexed too, and
-asked over MCP. `--path REPOSITORY` checks local clones instead. `--table` prints the table of the results so far;
-`--list CHECK` the violations of one check, without those of held-out repositories.
+first. A sample of files of each repository is extracted and checked; repositories of up to `--max-lines` are also
+indexed and queried over MCP. `--path REPOSITORY` checks local clones instead. `--table` prints a table of the results
+so far, and `--list CHECK` the violations of one check, except in held-out repositories.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
     from benchmarks.sweep.names import Definition
 
-INDEX_SECONDS = 1_800
+INDEX_TIMEOUT_SECONDS = 1_800
 SEED = 20261119
-EDITED_SHARE = 3  # every third small repository
+EDITED_SHARE = 3  # random edits are checked for every third small repository
 DATA_LANGUAGES = frozenset("json yaml toml xml html css scss less markdown text make dockerfile csv ini".split())
-# What any repository may take to index, and more for each 1,000 lines: CPU seconds and MB.
-FLOORS = {"cpu_seconds": (8.0, 1.0), "max_rss_mb": (400.0, 2.0)}
+# Expected cost of indexing any repository, and additional cost per 1,000 lines: CPU seconds and MB.
+EXPECTED_COSTS = {"cpu_seconds": (8.0, 1.0), "max_rss_mb": (400.0, 2.0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Which repositories are indexed, and how many of their files are checked."""
+    """Limits on the repositories that are indexed and on the files that are checked."""
 
     max_lines: int
     sampled_files: int
 
 
 def check_repository(repository: Repository, limits: Limits) -> dict[str, Any]:
-    """Check one repository; the row for `results.jsonl`."""
+    """Check one repository and return its row for `results.jsonl`."""
     started = _cpu_seconds()
-    root = _inner(repository.root)
+    root = _unpacked_root(repository.root)
     row: dict[str, Any] = {"name": repository.name, "registry": repository.registry}
     result = checks.Result()
     with tempfile.TemporaryDirectory(prefix="deltos-sweep-") as home:
@@ -88,22 +88,24 @@ def check_repository(repository: Repository, limits: Limits) -> dict[str, Any]:
 
 
 def _cpu_seconds() -> float:
-    """CPU time of this process and its ended children."""
+    """Return the CPU time of this process and its ended children."""
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _is_edited(name: str) -> bool:
-    """Whether random edits are checked too, by digest of the name: they cost more than all other checks."""
+    """Return whether random edits are checked, which costs more than all other checks; a digest of the name decides."""
     return int(hashlib.sha256(f"edits {name}".encode()).hexdigest(), 16) % EDITED_SHARE == 0
 
 
 def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Index the repository; its size, time and memory."""
+    """Index the repository, and return its size, time and memory use."""
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root), "--json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=INDEX_SECONDS, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=INDEX_TIMEOUT_SECONDS, check=False
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise ValueError(f"index ended with {done.returncode}: {done.stderr[-200:]}")
@@ -135,7 +137,7 @@ def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> No
 
 
 def _indexed_definitions(root: Path) -> list[Definition]:
-    """The definitions of files that are indexed: built and minified ones are not."""
+    """Return the definitions in indexed files, which excludes built and minified files."""
     by_path: dict[str, list[Definition]] = defaultdict(list)
     for each in definitions(root):
         by_path[each.path].append(each)
@@ -144,14 +146,14 @@ def _indexed_definitions(root: Path) -> list[Definition]:
     return [each for path, rows in by_path.items() if not isinstance(admitted[path], str) for each in rows]
 
 
-def _inner(root: Path) -> Path:
-    """The one folder that most archives unpack to."""
+def _unpacked_root(root: Path) -> Path:
+    """Return the single folder that most archives unpack to."""
     entries = [path for path in root.iterdir() if not path.name.startswith(".")]
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else root
 
 
 def print_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> None:
-    """Print repositories, sizes and violations by check, for the development and the held-out part."""
+    """Print sizes of the repositories and violations by check, for the development and the held-out part."""
     for title, part in (("Development part", False), ("Held-out part", True)):
         parts = [
             [row for row in rows if "checked" in row and is_held_out(row["name"]) is part] for rows in (before, after)
@@ -198,8 +200,8 @@ def _tally(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
 
 
 def outliers(rows: list[dict[str, Any]], measure: str) -> list[tuple[str, str]]:
-    """Repositories whose CPU time or memory is far above what their size explains, with both figures."""
-    floor, per_thousand = FLOORS[measure]
+    """Return repositories whose CPU time or memory use is far above that expected for their size, with both figures."""
+    floor, per_thousand = EXPECTED_COSTS[measure]
     return [
         (row["name"], f"{row[measure]:,} for {row.get('lines', 0):,} lines")
         for row in rows
@@ -222,15 +224,17 @@ def main() -> None:
     """Run the sweep or print its results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder for sources and results")
-    parser.add_argument("--limit", type=int, default=0, help="check only this many packages; 0: all")
+    parser.add_argument("--limit", type=int, default=0, help="check at most this many packages; 0: all")
     parser.add_argument("--path", type=Path, nargs="*", default=(), help="check these local repositories instead")
-    parser.add_argument("--offline", action="store_true", help="check only what is downloaded already")
+    parser.add_argument("--offline", action="store_true", help="check only packages that are already downloaded")
     parser.add_argument("--part", default="", choices=("development", "held-out"), help="check only this part")
-    parser.add_argument("--max-lines", type=int, default=100_000, help="index repositories up to this size only")
-    parser.add_argument("--sampled-files", type=int, default=30, help="files of each repository that are checked")
-    parser.add_argument("--cpu-minutes", type=float, default=0, help="stop when this much CPU time is used; 0: never")
-    parser.add_argument("--processes", type=int, default=2, help="repositories checked at the same time")
-    parser.add_argument("--before", default="", help="name of an older file of results to compare with")
+    parser.add_argument(
+        "--max-lines", type=int, default=100_000, help="index only repositories of up to this many lines"
+    )
+    parser.add_argument("--sampled-files", type=int, default=30, help="number of files to check in each repository")
+    parser.add_argument("--cpu-minutes", type=float, default=0, help="stop after this much CPU time; 0: never")
+    parser.add_argument("--processes", type=int, default=2, help="number of repositories checked at the same time")
+    parser.add_argument("--before", default="", help="name of an older results file to compare with")
     parser.add_argument("--results", default="results.jsonl", help="name of the file of results")
     parser.add_argument("--table", action="store_true", help="print the table of the results")
     parser.add_argument("--list", default="", metavar="CHECK", help="print the violations of a check")
@@ -262,7 +266,7 @@ def main() -> None:
     check = partial(check_repository, limits=Limits(arguments.max_lines, arguments.sampled_files))
     cpu_minutes = 0.0
     with ProcessPoolExecutor(arguments.processes) as pool, file.open("a", encoding="utf-8") as results:
-        for row in _in_turn(pool, check, waiting, arguments.processes):
+        for row in _check_in_parallel(pool, check, waiting, arguments.processes):
             results.write(json.dumps(row) + "\n")
             results.flush()
             print(row["registry"], row["name"], f"{len(row['violations'])} violations", flush=True)
@@ -272,17 +276,17 @@ def main() -> None:
 
 
 def _read_rows(file: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of results; none if it does not exist."""
+    """Return the rows of a results file, or an empty list if it does not exist."""
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
 
 
-def _in_turn(
+def _check_in_parallel(
     pool: ProcessPoolExecutor,
     check: Callable[[Repository], dict[str, Any]],
     waiting: Iterable[Repository],
     processes: int,
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows as they are ready; the next package is downloaded while others are checked."""
+    """Yield rows as they become available; packages are downloaded while others are checked."""
     running: set[Future[dict[str, Any]]] = set()
     for repository in waiting:
         running.add(pool.submit(check, repository))

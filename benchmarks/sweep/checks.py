@@ -1,4 +1,4 @@
-"""The invariants: each check yields the violations that it finds in one repository."""
+"""Invariants of an index: each check records the violations that it finds in one repository."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from benchmarks.sweep.names import Definition
 
 NAMES_PER_LANGUAGE = 25
-FILES_OUTLINED = 15
-SYMBOLS_REFERENCED = 12
+MAX_OUTLINED_FILES = 15
+MAX_REFERENCED_SYMBOLS = 12
 MAX_PARSED_BYTES = 200_000
 _LINE_OF_DEFINITION = re.compile(r"^def (\S+) (.+?):(\d+)-(\d+) ")
 LINE_OF_USE = re.compile(r"^ (\d[\d,:|…]*) (\S+) (.*)$")
@@ -27,8 +27,8 @@ _OUTLINE_ENTRY = re.compile(r"^\s+(\d+)-(\d+)(?: (.*))?$")
 _RECEIVER = re.compile(r"(\w*)[)\]]*\s*(?:\.|->)\s*$")
 _CALL_FORM = re.compile(r"\S+\(")  # a method named `type`, an operator
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
-# A definition of a name by which ctags may not find it: a method of an object, a function that is assigned.
-_DEFINES = re.compile(r"[\w$]+\s*(?:=\s*(?:async\s+)?function\b|\([^()]*\)\s*\{\s*$)")
+# Definitions that ctags may not find: a method of an object, a function that is assigned to a name.
+_OTHER_DEFINITION_FORMS = re.compile(r"[\w$]+\s*(?:=\s*(?:async\s+)?function\b|\([^()]*\)\s*\{\s*$)")
 _KEYWORDS = frozenset(
     "class struct interface enum type func function def fn method trait impl union object namespace module public"
     " private protected static final abstract const let var void int uint8 string bool export default async extern"
@@ -38,7 +38,7 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken invariant, with enough to reproduce it."""
+    """A violated invariant, with the details needed to reproduce it."""
 
     check: str
     place: str
@@ -47,20 +47,20 @@ class Violation:
 
 @dataclass(slots=True)
 class Result:
-    """What the checks of one repository found."""
+    """Numbers of checks and the violations in one repository."""
 
     violations: list[Violation] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
 
     def check(self, name: str, place: str, detail: str, *, holds: bool) -> None:
-        """Count a check and note a violation."""
+        """Count a check, and record a violation if it does not hold."""
         self.checked[name] += 1
         if not holds:
             self.violations.append(Violation(name, place, detail[:300]))
 
 
 def check_errors(result: Result, indexed: dict[str, Any]) -> None:
-    """1: no file fails because of an error in our code."""
+    """Check 1: no file fails because of an error in Deltos."""
     result.checked["errors"] += max(1, indexed["files_indexed"])
     for error in indexed["errors"]:
         text = error if isinstance(error, str) else f"{error.get('path')}: {error.get('reason')}"
@@ -68,7 +68,7 @@ def check_errors(result: Result, indexed: dict[str, Any]) -> None:
 
 
 def sampled(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
-    """A sample of ctags' definitions, the same number of each language, and how often each name is defined."""
+    """Return a sample of ctags' definitions, equally many of each language, and how often each name is defined."""
     by_language: dict[str, list[Definition]] = defaultdict(list)
     counts: Counter[str] = Counter()
     for definition in every:
@@ -81,7 +81,7 @@ def sampled(every: list[Definition], seed: int) -> tuple[list[Definition], Count
 
 
 def check_names(result: Result, server: Server, sample: list[Definition], indexed_paths: set[str]) -> None:
-    """3: what ctags defines is found by its simple and by its qualified name."""
+    """Check 3: definitions that ctags reports are found by their simple and by their qualified names."""
     for each in sample:
         if each.path not in indexed_paths:
             continue
@@ -101,8 +101,8 @@ def _finds(server: Server, name: str, wanted: Definition) -> tuple[bool, str]:
 
 
 def check_outlines(result: Result, server: Server, paths: list[str]) -> None:
-    """4: no outline entry without a name."""
-    for path in paths[:FILES_OUTLINED]:
+    """Check 4: every outline entry has a name."""
+    for path in paths[:MAX_OUTLINED_FILES]:
         text, _, is_error = server.call("get_context", symbol=path)
         if is_error:
             continue
@@ -117,8 +117,8 @@ def check_outlines(result: Result, server: Server, paths: list[str]) -> None:
 def check_references(
     result: Result, server: Server, root: Path, sample: list[Definition], counts: Counter[str]
 ) -> None:
-    """4, 5, 6: every shown line is the file's line, and a "complete" answer misses no line with the name."""
-    for each in sample[:SYMBOLS_REFERENCED]:
+    """Checks 4, 5, 6: shown lines equal the lines of the file, and a "complete" answer misses no line with the name."""
+    for each in sample[:MAX_REFERENCED_SYMBOLS]:
         text, _, is_error = server.call("find_references", symbol=f"{each.path}:{each.line}", limit=200, tests=True)
         if is_error:
             continue
@@ -136,7 +136,7 @@ def check_references(
         claims = [line for line in text.splitlines()[:6] if "No other uses" in line or "; complete" in line]
         place = f" {each.path}:{each.line}-"
         is_asked = any(line.startswith("def ") and place in line for line in text.splitlines()[:3])
-        is_only_one = counts[each.simple] == 1  # else lines with the name may be uses of another definition
+        is_only_one = counts[each.simple] == 1  # otherwise lines with the name may use another definition
         if claims and is_asked and is_only_one and "howing" not in text[:40]:
             for place in _missing_lines(root, each, shown):
                 result.check("complete", place, f"{each.simple} of {each.path}:{each.line}", holds=False)
@@ -144,7 +144,7 @@ def check_references(
 
 
 def used_lines(places: str) -> list[int]:
-    """Line numbers of a row of uses: `12,14`, or `12:5,9` with the columns of several uses on one line."""
+    """Return the line numbers of a row of uses: `12,14`, or `12:5,9` with the columns of several uses on one line."""
     numbers = []
     for place in places.replace("|", ",").split(","):
         line, colon, _ = place.partition(":")
@@ -154,9 +154,9 @@ def used_lines(places: str) -> list[int]:
 
 
 def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
-    """Whether a shown line is the text of that line.
+    """Return whether a shown line equals that line of the file.
 
-    The kind of use comes before the text, unless the text begins with it; the enclosing definition follows behind two
+    The kind of use precedes the text, unless the text starts with it; the enclosing definition follows after two
     spaces.
     """
     lines = (root / path).read_text("utf-8", "replace").split("\n")
@@ -168,7 +168,7 @@ def _is_line(root: Path, path: str, number: int, kind: str, shown: str) -> bool:
 
 
 def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) -> list[str]:
-    """Lines of code in the same language that have the name and were not listed; none if others define it too."""
+    """Return the code lines of that language that contain the name but were not listed; none if others define it."""
     missing = []
     pattern = re.compile(rf"(?<![\w$]){re.escape(each.simple)}(?![\w$])")
     language = detect(each.path)
@@ -182,7 +182,7 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
         for number, line in enumerate(code_lines(language, data), 1):
             is_own = (name, number) in shown or (name == each.path and number == each.line)
             uses = [] if is_own else [*pattern.finditer(line)]
-            if any(_DEFINES.match(line[found.start() :]) for found in uses):
+            if any(_OTHER_DEFINITION_FORMS.match(line[found.start() :]) for found in uses):
                 return []
             if any(_may_refer(each, line[: found.start()], data) for found in uses):
                 missing.append(f"{name}:{number}")
@@ -190,7 +190,7 @@ def _missing_lines(root: Path, each: Definition, shown: set[tuple[str, int]]) ->
 
 
 def _may_refer(each: Definition, before: str, data: bytes) -> bool:
-    """Whether a name may refer to a definition, given the text before it and the file.
+    """Return whether a name may refer to a definition, given the text before the name and the file.
 
     `client.close` does not refer to a function `close` outside of classes, unless `client` is its module, nor to a
     method if `client` is an imported module.
@@ -203,8 +203,8 @@ def _may_refer(each: Definition, before: str, data: bytes) -> bool:
 
 
 def check_hits(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
-    """5: the code of a hit is the file's text."""
-    for each in sample[:SYMBOLS_REFERENCED]:
+    """Check 5: the code of a hit equals the text of the file."""
+    for each in sample[:MAX_REFERENCED_SYMBOLS]:
         words = " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", each.simple)) or each.simple
         for query in (each.simple, words):
             _, data, is_error = server.call("search_code", query=query, limit=5)
@@ -215,7 +215,9 @@ def check_hits(result: Result, server: Server, root: Path, sample: list[Definiti
                 has_name = bool(hit["file_path"]) and hit["start_line"] > 0
                 result.check("hit place", place, str(hit)[:200], holds=has_name)
                 shown = (hit["content"] or "").split("\n")
-                for line in shown if len(shown) > 1 else ():  # a single line may be a signature with its documentation
+                for line in (
+                    shown if len(shown) > 1 else ()
+                ):  # a single shown line may be a signature with its documentation
                     text = " ".join(line.split())
                     if text and "…" not in text:
                         result.check("hit lines", place, text, holds=any(text in one for one in allowed))

@@ -1,4 +1,4 @@
-"""A minimal MCP client over standard input and output: calls the tools of one server, as an agent does."""
+"""A minimal MCP client over standard input and output, which calls the tools of one server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-CALL_SECONDS = 600
+CALL_TIMEOUT_SECONDS = 600
 
 
 class ServerFailed(Exception):
-    """The server ended or did not answer in time."""
+    """Raised when the server has ended or does not answer in time."""
 
 
 class Server:
-    """`deltos mcp` for one project."""
+    """A `deltos mcp` process for one project."""
 
     def __init__(self, root: Path, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -35,13 +35,13 @@ class Server:
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def call(self, tool: str, **arguments: object) -> tuple[str, Any, bool]:
-        """Return text, structured content and whether the answer is an error."""
+        """Call a tool, and return its text, its structured content and whether it is an error."""
         result = self._request("tools/call", {"name": tool, "arguments": arguments})
         text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
         return text, result.get("structuredContent"), bool(result.get("isError"))
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self._process.kill()
         self._process.wait()
 
@@ -63,9 +63,9 @@ class Server:
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
         while True:
             try:
-                line = self._answers.get(timeout=CALL_SECONDS)
+                line = self._answers.get(timeout=CALL_TIMEOUT_SECONDS)
             except queue.Empty as exc:
-                raise ServerFailed(f"no answer to {method} within {CALL_SECONDS} s") from exc
+                raise ServerFailed(f"no answer to {method} within {CALL_TIMEOUT_SECONDS} s") from exc
             if not line:
                 raise ServerFailed(f"the server ended during {method}")
             message = json.loads(line)

@@ -1,4 +1,4 @@
-"""Check 8: after edits, renames, deletions and a switch to another state, the index equals a rebuilt one."""
+"""Check 8: after edits, renames, deletions and swapped files, the index equals a rebuilt one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 ROUNDS = 2
 EDITS_PER_ROUND = 8
 MAX_FILES = 150
-INDEX_SECONDS = 900
-# The content of an index without its ids; the same facts give the same rows.
-_TABLES = {
+INDEX_TIMEOUT_SECONDS = 900
+# The contents of an index without ids, so that equal facts give equal rows.
+_TABLE_QUERIES = {
     "files": "SELECT path, language, lines, size, hex(hash), generated FROM file",
     "skipped files": "SELECT path, reason, size FROM skipped",
     "failures": "SELECT path, indexer, reason FROM failure JOIN file ON file.id = file_id",
@@ -47,7 +47,7 @@ _TABLES = {
 
 
 def check_edits(result: Result, root: Path, environment: dict[str, str], seed: int) -> None:
-    """8: compare the tables of an index that followed edits with those of a new index of the same files."""
+    """Check 8: compare the tables of an incrementally updated index with those of a new index of the same files."""
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
     if len(files) > MAX_FILES:
         return
@@ -62,10 +62,10 @@ def check_edits(result: Result, root: Path, environment: dict[str, str], seed: i
             done += [random_source.choice(_EDITS)(copy, random_source) for _ in range(EDITS_PER_ROUND)]
             _index(copy, followed, environment)
         _index(copy, rebuilt, environment)
-        before, after = _tables(followed), _tables(rebuilt)
-    for name in _TABLES:
+        before, after = _read_tables(followed), _read_tables(rebuilt)
+    for name in _TABLE_QUERIES:
         extra, missing = before[name] - after[name], after[name] - before[name]
-        detail = f"after {done}: extra {_first(extra)}; missing {_first(missing)}"
+        detail = f"after {done}: extra {_first_rows(extra)}; missing {_first_rows(missing)}"
         result.check("edits", name, detail, holds=not extra and not missing)
 
 
@@ -73,22 +73,22 @@ def _index(root: Path, home: Path, environment: dict[str, str]) -> None:
     command = [sys.executable, "-P", "-m", "deltos", "index", str(root), "--json"]
     done = subprocess.run(
         command, env={**environment, "DELTOS_HOME": str(home)}, capture_output=True, text=True,
-        timeout=INDEX_SECONDS, check=False,
+        timeout=INDEX_TIMEOUT_SECONDS, check=False,
     )  # fmt: skip
     if done.returncode:
         raise ValueError(f"index of an edited tree ended with {done.returncode}: {done.stderr[-200:]}")
 
 
-def _tables(home: Path) -> dict[str, set[str]]:
+def _read_tables(home: Path) -> dict[str, set[str]]:
     (file,) = (home / "projects").glob("*.db")
     connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
     try:
-        return {name: {repr(row) for row in connection.execute(sql)} for name, sql in _TABLES.items()}
+        return {name: {repr(row) for row in connection.execute(sql)} for name, sql in _TABLE_QUERIES.items()}
     finally:
         connection.close()
 
 
-def _first(rows: set[str]) -> str:
+def _first_rows(rows: set[str]) -> str:
     return f"{len(rows)} {json.dumps(min(rows, default='')[:160], ensure_ascii=False)}"
 
 
@@ -118,7 +118,7 @@ def _delete_lines(root: Path, random_source: random.Random) -> str:
 
 
 def _insert_lines(root: Path, random_source: random.Random) -> str:
-    """Copy lines of another file of the same language into a file."""
+    """Copy lines from another file of the same language into a file."""
     if (path := _random_file(root, random_source)) is None:
         return ""
     other = random_source.choice([each for each in _source_files(root) if each.suffix == path.suffix])
@@ -176,7 +176,7 @@ def _copy_file(root: Path, random_source: random.Random) -> str:
 
 
 def _swap_files(root: Path, random_source: random.Random) -> str:
-    """Exchange the content of two files, as a branch switch does."""
+    """Swap the contents of two files, as a branch switch may do."""
     if (path := _random_file(root, random_source)) is None:
         return ""
     other = random_source.choice([each for each in _source_files(root) if each.suffix == path.suffix])

@@ -1,4 +1,4 @@
-"""Checks of single files, without an index: cheap enough for a sample of each repository of any size."""
+"""Checks of single files without an index, cheap enough for a sample of files from every repository."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _NAME_SEPARATOR = re.compile(r"::|[.:#]")
 _WORD = re.compile(r"\w+")
-# What a line with a definition has, for kinds of which ctags reports others too: type constraints, arguments, casts.
-_FORMS = {
+# Patterns of lines with a real definition, for kinds under which ctags also reports constraints, arguments and casts.
+_DEFINITION_PATTERNS = {
     ("OCaml", "type"): r"^(?!.*(?<!\w)(?:with|and)\s+type\s).*(?<!\w)(?:type|and)(?!\w)",
     ("Haskell", "function"): r"^(?!\s*infix[lr]?(?!\w))(?!\s*[A-Z])(?!.*\bNAME\s+`)",
     ("Kotlin", "method"): r"(?<!\w)fun(?!\w)",
@@ -41,8 +41,8 @@ _FORMS = {
     ("C++", "typedef"): r"^(?!\s*typedef\s+NAME(?!\w))",
 }
 _MAX_SIGNATURE_LINES = 40
-_MAX_LINES_TO_NAME = 3  # between the line of ctags and that of the outline
-# Headings and keys of data are texts, not names.
+_MAX_LINES_TO_NAME = 3  # between the line that ctags reports and that of the outline
+# Headings and keys of data files are texts, not names.
 _TEXT_KINDS = frozenset({"section", "property"})
 
 
@@ -65,14 +65,14 @@ class RepositoryFiles:
                 self.by_language[language.name].append(path)
 
     def sample(self, size: int, seed: int) -> list[Path]:
-        """A random sample with the same number of files of each language, as far as there are enough."""
+        """Return a random sample with the same number of files of each language, where there are enough files."""
         source = random.Random(seed)
         shuffled = [source.sample(paths, len(paths)) for _, paths in sorted(self.by_language.items())]
         return [path for row in zip_longest(*shuffled) for path in row if path is not None][:size]
 
 
 def check_files(result: Result, files: RepositoryFiles, sample: list[Path]) -> int:
-    """1, 2, 4, 5, 9: extract each file as the indexer does; return the number of lines."""
+    """Checks 1, 2, 4, 5, 9: extract each file as the indexer does, and return the number of lines."""
     lines = 0
     small = [path for path in sample if path.stat().st_size <= MAX_FILE_BYTES]
     by_path: dict[str, list[Definition]] = defaultdict(list)
@@ -92,7 +92,7 @@ def check_files(result: Result, files: RepositoryFiles, sample: list[Path]) -> i
             if current is not None:
                 indexers = (CodeIndexer(makes_vectors=False), GraphIndexer())
                 extracted = extract_file(files.root, indexers, FileToRead(name, current))
-                # Where a plain parse fails too, the file is wrong.
+                # If a plain parse fails too, the file itself is invalid.
                 failures = [each for each in extracted.failures if not (has_plain_error and _is_parse_error(each[1]))]
                 reason = extracted.skip_reason or "; ".join(f"{indexer}: {reason}" for indexer, reason in failures)
                 result.check("extraction", name, reason, holds=not reason)
@@ -116,9 +116,9 @@ def _is_parse_error(reason: str) -> bool:
 
 
 def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Definition]) -> bool:
-    """2, 4, 5: the tree equals that of a plain parse, and definitions and chunks match the source.
+    """Checks 2, 4, 5: the tree equals that of a plain parse, and definitions and chunks match the source.
 
-    Returns whether a plain parse has errors.
+    Return whether a plain parse has errors.
     """
     assert admitted.language is not None
     try:
@@ -145,15 +145,15 @@ def check_file(result: Result, name: str, admitted: Admitted, tagged: list[Defin
 
 
 def is_misread(tag: Definition, text: str) -> bool:
-    """Whether ctags took a comment, a string, a call of a macro or a type constraint for a definition."""
+    """Return whether ctags mistook a comment, a string, a macro call or a type constraint for a definition."""
     last = _NAME_SEPARATOR.split(tag.simple)[-1]
     is_macro_call = tag.language in {"C", "C++"} and tag.kind == "function" and tag.simple.isupper()
-    form = _FORMS.get((tag.language, tag.kind), "")
+    form = _DEFINITION_PATTERNS.get((tag.language, tag.kind), "")
     return last not in text or is_macro_call or re.search(form.replace("NAME", re.escape(last)), text) is None
 
 
 def _is_same(each: Outlined, tag: Definition) -> bool:
-    """Whether a definition has the name of a tag, and its place."""
+    """Return whether a definition has the name and the position of a ctags entry."""
     if not (abs(each.line - tag.line) <= _MAX_LINES_TO_NAME or each.start_line <= tag.line <= each.end_line):
         return False
     steps = (_NAME_SEPARATOR.split(text) for text in (each.name, tag.simple))
@@ -161,7 +161,7 @@ def _is_same(each: Outlined, tag: Definition) -> bool:
 
 
 def code_lines(language: Language, data: bytes) -> list[str]:
-    """The lines of a file without comments and strings, by plain tree-sitter."""
+    """Return the lines of a file without comments and strings, as parsed by plain tree-sitter."""
     import tree_sitter
 
     if not language.grammar or not grammar.is_installed(language):
@@ -179,7 +179,7 @@ def code_lines(language: Language, data: bytes) -> list[str]:
 
 
 def _is_text(node: Any) -> bool:
-    """Whether a node is a string without code in it."""
+    """Return whether a node is a string that contains no code."""
     is_string = any(word in node.type for word in ("string", "heredoc", "char_literal", "regex", "quoted"))
     return is_string and not any(
         word in child.type
@@ -189,7 +189,7 @@ def _is_text(node: Any) -> bool:
 
 
 def _check_tree(result: Result, name: str, language: Language, data: bytes, tree: Any) -> bool:
-    """Compare with a parse of the whole file at once; return whether that has errors."""
+    """Compare the tree with a plain parse of the file, and return whether the plain parse has errors."""
     import tree_sitter
 
     plain = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
@@ -203,7 +203,7 @@ def _check_tree(result: Result, name: str, language: Language, data: bytes, tree
 
 
 def _shape(tree: Any) -> list[tuple[int, int, int]]:
-    """Kind and range of each node of a tree, in order."""
+    """Yield the kind and range of each node of a tree, in order."""
     nodes = []
     cursor = tree.walk()
     is_up = False
@@ -222,7 +222,7 @@ def _shape(tree: Any) -> list[tuple[int, int, int]]:
 
 
 def _check_definition(result: Result, name: str, each: Outlined, lines: list[str]) -> None:
-    """4: a definition has a name that its line contains, a range in the file, and a signature from the source."""
+    """Check 4: a definition has a name that its line contains, a range in the file, and a signature from the source."""
     place = f"{name}:{each.line}"
     in_file = 1 <= each.start_line <= each.line <= each.end_line <= max(1, len(lines))
     result.check("ranges", place, f"{each.kind} {each.name}: {each.start_line}-{each.end_line}", holds=in_file)
@@ -239,7 +239,7 @@ def _check_definition(result: Result, name: str, each: Outlined, lines: list[str
 
 
 def _check_chunks(result: Result, name: str, lines: list[str], outline: list[Outlined]) -> None:
-    """5: chunks cover each line with text exactly once."""
+    """Check 5: chunks cover each non-blank line exactly once."""
     seen = [0] * (len(lines) + 1)
     for chunk in chunk_lines(lines, outline):
         for number in range(max(1, chunk.start_line), min(chunk.end_line, len(lines)) + 1):

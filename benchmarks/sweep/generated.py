@@ -1,15 +1,16 @@
-"""The rules of GitHub's Linguist for generated source code (`generated.rb`) that need no language detection.
+"""The rules of GitHub's Linguist for generated source code (`generated.rb`), without the rules that need language
+detection.
 
-A source map alone is not among them: published JavaScript packages consist of such files.
+The rule for source maps is omitted too, because published JavaScript packages consist of files with source maps.
 """
 
 from __future__ import annotations
 
 import re
 
-_MINIFIED_MEAN_CHARACTERS = 110  # Linguist's, for JavaScript and CSS
+_MINIFIED_MEAN_CHARACTERS = 110  # Linguist's threshold for JavaScript and CSS
 _COMPILED = (".js", ".css")
-# Suffixes, first line, last line, and a pattern that one of these lines has.
+# Suffixes, first line, last line, and a pattern that one of the lines in this range matches.
 _NOTICES = tuple(
     (tuple(suffixes.split()), start, stop, re.compile(pattern))
     for suffixes, start, stop, pattern in (
@@ -37,7 +38,7 @@ _GENERATED_PATH = re.compile(r"(?i)\.designer\.(?:cs|vb)$|(?:^|/)__generated__/|
 
 
 def generated_rule(name: str, data: bytes) -> str:
-    """Return the rule of Linguist by which a file is generated; empty if there is none."""
+    """Return the Linguist rule by which a file is generated, or "" if there is none."""
     if _GENERATED_PATH.search(name):
         return "path"
     lines = data[:20_000].decode("utf-8", "replace").splitlines()[:40]

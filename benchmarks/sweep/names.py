@@ -1,4 +1,4 @@
-"""Definitions that Universal Ctags finds, under the qualified names that their languages write."""
+"""Definitions that Universal Ctags finds, with qualified names in the notation of their languages."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-CTAGS_SECONDS = 300
+CTAGS_TIMEOUT_SECONDS = 300
 MAX_FILE_BYTES = 400_000
 
-# Kinds of Universal Ctags that `find_symbol` promises to find, by language. Not promised, and so not compared: local
-# variables, parameters, macros' arguments, labels, anonymous scopes, and members of data formats.
+# Kinds of Universal Ctags that `find_symbol` supports, by language. Not supported, and so not compared, are local
+# variables, parameters, macro arguments, labels, anonymous scopes, and members of data formats.
 KINDS = {
     "C": "function struct union enum typedef macro",
     "C++": "function class struct union enum typedef",
@@ -43,11 +43,11 @@ KINDS = {
     "Erlang": "function",
 }
 _SEPARATORS = {"C++": "::", "Rust": "::", "PHP": "\\", "Ruby": "::", "Perl": "::"}
-_SCRIPTS = frozenset({"JavaScript", "TypeScript"})
+_SCRIPT_LANGUAGES = frozenset({"JavaScript", "TypeScript"})
 _MODIFIERS = (
     r"(?:(?:public|private|protected|static|declare|abstract|async|export|default|override|readonly|get|set)\s+|\*\s*)*"
 )
-_WRITTEN = (
+_EXPLICIT_DEFINITION = (
     rf"(?:^|[;}}])\s*{_MODIFIERS}(?:class|function\*?|interface|enum|type)\s+NAME(?![\w$])",
     r"(?<![\w$])NAME\s*[:=]\s*(?:async\s*)?(?:function(?![\w$])|class(?![\w$])|\([^()]*\)\s*=>|[\w$]+\s*=>)",
     rf"^\s*{_MODIFIERS}NAME\s*(?:<[^(]*>)?\([^()]*\)[^;=]*\{{\s*$",
@@ -58,7 +58,7 @@ _LOCAL_SCOPES = frozenset({"function", "method", "member", "func", "subroutine",
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition and the name by which a developer would ask for it."""
+    """A definition, and the name by which a developer would search for it."""
 
     language: str
     kind: str
@@ -66,23 +66,25 @@ class Definition:
     qualified: str
     path: str
     line: int
-    is_member: bool = False  # of a class, not only of a package or module
+    is_member: bool = False  # member of a class, not only of a package or module
 
 
 def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Definition]:
-    """Yield the comparable definitions of a source tree, or of some of its files."""
+    """Yield the definitions of a source tree, or of some of its files, that can be compared."""
     languages = ",".join(KINDS)
     command = [
         "ctags", "--options=NONE", "--links=no", "--output-format=json", "--fields=+neKsSlr", "--sort=no",
         f"--languages={languages}", "--map-Sh=-.m4", "-f", "-", *(("-R", ".") if paths is None else ("-L", "-")),
     ]  # fmt: skip
     listed = "\n".join(path for path in paths or () if "\n" not in path).encode()
-    done = subprocess.run(command, cwd=root, input=listed, capture_output=True, timeout=CTAGS_SECONDS, check=False)
+    done = subprocess.run(
+        command, cwd=root, input=listed, capture_output=True, timeout=CTAGS_TIMEOUT_SECONDS, check=False
+    )
     for line in done.stdout.splitlines():
         try:
             tag = json.loads(line)
         except ValueError:
-            continue  # names that are not UTF-8
+            continue  # a name that is not UTF-8
         definition = _definition(root, tag)
         if definition is not None:
             yield definition
@@ -91,7 +93,7 @@ def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Defi
 def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
     language, kind, name = str(tag.get("language", "")), str(tag.get("kind", "")), str(tag.get("name", ""))
     is_wanted = kind in KINDS.get(language, "").split() and tag.get("roles", "def") == "def"
-    if not is_wanted or not name or _ANONYMOUS.search(name) or (language in _SCRIPTS and name == "exports"):
+    if not is_wanted or not name or _ANONYMOUS.search(name) or (language in _SCRIPT_LANGUAGES and name == "exports"):
         return None
     scope = str(tag.get("scope", ""))
     is_local = str(tag.get("scopeKind")) in _LOCAL_SCOPES
@@ -99,20 +101,20 @@ def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
         return None
     path = str(tag["path"]).removeprefix("./")
     is_member = bool(scope) and str(tag.get("scopeKind")) not in {"package", "namespace", "module"}
-    qualified = _qualified(root, language, kind, name, scope, path, is_member=is_member)
+    qualified = _qualified_name(root, language, kind, name, scope, path, is_member=is_member)
     definition = Definition(language, kind, name, qualified, path, int(str(tag["line"])), is_member)
-    return definition if language not in _SCRIPTS or _is_written(root, definition) else None
+    return definition if language not in _SCRIPT_LANGUAGES or _is_explicitly_defined(root, definition) else None
 
 
-def _is_written(root: Path, definition: Definition) -> bool:
-    """Whether a line of JavaScript defines the name as a class, a function or a method.
+def _is_explicitly_defined(root: Path, definition: Definition) -> bool:
+    """Return whether a line of JavaScript defines the name as a class, a function or a method.
 
     ctags also reports objects as classes, properties with any value as methods, and named function expressions, whose
     names exist only within themselves.
     """
     lines = _lines_of(root / definition.path)
     text = lines[definition.line - 1] if definition.line <= len(lines) else ""
-    return any(re.search(form.replace("NAME", re.escape(definition.simple)), text) for form in _WRITTEN)
+    return any(re.search(form.replace("NAME", re.escape(definition.simple)), text) for form in _EXPLICIT_DEFINITION)
 
 
 @lru_cache(maxsize=64)
@@ -120,12 +122,12 @@ def _lines_of(path: Path) -> list[str]:
     return path.read_text("utf-8", "replace").split("\n")
 
 
-def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path: str, *, is_member: bool) -> str:
-    """The name as the language writes it."""
+def _qualified_name(root: Path, language: str, kind: str, name: str, scope: str, path: str, *, is_member: bool) -> str:
+    """Return the qualified name in the notation of the language."""
     separator = _SEPARATORS.get(language, ".")
     parts = [part for part in re.split(r"::|\\|\.|/", scope) if part]
     prefix = _container(root, language, path)
-    if language in _SCRIPTS and scope.startswith(("module.exports", "exports")):
+    if language in _SCRIPT_LANGUAGES and scope.startswith(("module.exports", "exports")):
         return name
     if language == "PHP" and is_member:
         return f"{separator.join(parts)}::{name}"
@@ -135,7 +137,7 @@ def _qualified(root: Path, language: str, kind: str, name: str, scope: str, path
 
 
 def _container(root: Path, language: str, path: str) -> tuple[str, ...]:
-    """Package or module of a file, where ctags leaves it out of the scope."""
+    """Return the package or module of a file, for languages for which ctags omits it from the scope."""
     if language == "Java":
         package = _java_package(root / path)
         return tuple(package.split(".")) if package else ()
@@ -153,7 +155,7 @@ def _container(root: Path, language: str, path: str) -> tuple[str, ...]:
 
 
 def _package_steps(root: Path, steps: list[str]) -> list[str]:
-    """The folders of a Python module that are packages."""
+    """Return the folders of a Python module that are packages."""
     first = len(steps)
     while first and (root.joinpath(*steps[:first]) / "__init__.py").is_file():
         first -= 1

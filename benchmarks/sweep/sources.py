@@ -1,4 +1,4 @@
-"""Downloads source packages from Debian, PyPI and npm, and unpacks them without running any of their code."""
+"""Download source packages from Debian, PyPI and npm, and unpack them without running any of their code."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PACKAGES = Path(__file__).with_name("packages.toml")
 MAX_ARCHIVE_BYTES = 60_000_000
-DOWNLOAD_SECONDS = 300
-HELD_OUT_SHARE = 3  # every third package, by digest of its name
+DOWNLOAD_TIMEOUT_SECONDS = 300
+HELD_OUT_SHARE = 3  # one package in three is held out, chosen by a digest of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Repository:
 
     @property
     def is_held_out(self) -> bool:
-        """Whether nobody may look at this repository while fixing defects."""
+        """Whether the repository is held out: its violations are counted but not examined."""
         return is_held_out(self.name)
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a package belongs to the held-out third."""
+    """Return whether a package belongs to the held-out third."""
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % HELD_OUT_SHARE == 0
 
 
 def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iterator[Repository]:
-    """Yield the packages, unpacked below `folder`; one that cannot be downloaded is reported and skipped."""
+    """Yield the packages, unpacked below `folder`; report and skip packages that cannot be downloaded."""
     listed = tomllib.loads(PACKAGES.read_text("utf-8"))
     names = [(registry, name) for registry, packages in listed.items() for name in packages]
-    # By digest, so that a limited run covers all registries and languages. Downloaded packages come first, by size.
+    # Ordered by digest, so that a limited run covers all registries and languages; downloaded ones come first, by size.
     names.sort(key=lambda each: hashlib.sha256(f"order {each}".encode()).digest())
     names = names[: limit or None]
     present = {each: size for each in names if (size := _size(_folder(folder, *each))) is not None}
@@ -77,7 +77,7 @@ def _folder(folder: Path, registry: str, name: str) -> Path:
 
 
 def _size(root: Path) -> int | None:
-    """Bytes of an unpacked package, counted once; None if it is not there."""
+    """Return the size of an unpacked package in bytes, or None if it is not unpacked; the size is computed once."""
     complete = root / ".complete"
     if not complete.exists():
         return None
@@ -89,7 +89,7 @@ def _size(root: Path) -> int | None:
 
 
 def _download(registry: str, name: str, root: Path, cache: Path) -> None:
-    """Fetch and unpack one package."""
+    """Download and unpack one package."""
     shutil.rmtree(root, ignore_errors=True)
     archives = root / "archives"
     archives.mkdir(parents=True)
@@ -128,13 +128,13 @@ def _from_debian(name: str, archives: Path, cache: Path) -> None:
 
 
 def _debian_versions(printed: str, name: str) -> list[str]:
-    """Versions of a package in the order of `apt-cache showsrc`, without repeats."""
+    """Return the versions of a package in the order of `apt-cache showsrc`, without duplicates."""
     stanzas = [dict(re.findall(r"^(Package|Version): (.*)$", each, re.MULTILINE)) for each in printed.split("\n\n")]
     return list(dict.fromkeys(each["Version"] for each in stanzas if each.get("Package") == name))
 
 
 def _apt_options(cache: Path) -> list[str]:
-    """Options for an apt with source lists of its own, so that the machine's lists stay as they are."""
+    """Return apt options that use separate source lists, so that the lists of the machine stay unchanged."""
     state = cache.resolve() / "apt"
     lists = state / "sources.list"
     options = [
@@ -153,7 +153,7 @@ def _apt_options(cache: Path) -> list[str]:
 
 
 def _source_lines() -> Iterator[str]:
-    """The machine's Debian archive, as `deb-src` lines, in its own suite and in the newer ones."""
+    """Return `deb-src` lines for the Debian archive of the machine, for its own suite and the newer ones."""
     for path in (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("debian*"))):
         text = path.read_text("utf-8") if path.is_file() else ""
         yield from (f"deb-src{line[3:]}" for line in text.splitlines() if line.startswith("deb "))
@@ -170,7 +170,7 @@ def _from_pypi(name: str, archives: Path, cache: Path) -> None:
     del cache
     configured = _run([sys.executable, "-m", "pip", "config", "get", "global.index-url"], archives, check=False).strip()
     address = f"{(configured or 'https://pypi.org/simple').rstrip('/')}/{name}/"
-    links = [link.attributes.get("href") or "" for link in HTMLParser(_fetch(address)).css("a")]
+    links = [link.attributes.get("href") or "" for link in HTMLParser(_fetch_url(address)).css("a")]
     versions = {}
     for link in links:
         file = link.partition("#")[0].rpartition("/")[2]
@@ -181,22 +181,22 @@ def _from_pypi(name: str, archives: Path, cache: Path) -> None:
     if not versions:
         raise ValueError("no source archive")
     newest = versions[max(versions)]
-    (archives / newest.partition("#")[0].rpartition("/")[2]).write_bytes(_fetch(newest))
+    (archives / newest.partition("#")[0].rpartition("/")[2]).write_bytes(_fetch_url(newest))
 
 
 def _from_npm(name: str, archives: Path, cache: Path) -> None:
     _run(["npm", "pack", "--ignore-scripts", "--silent", "--cache", str(cache / "npm"), name], archives)
 
 
-def _fetch(address: str) -> bytes:
-    """Fetch through pip's own session, which knows the machine's certificates and proxies."""
-    answer = PipSession().get(address, timeout=DOWNLOAD_SECONDS)
+def _fetch_url(address: str) -> bytes:
+    """Fetch a URL with pip's session, which is configured with the certificates and proxies of the machine."""
+    answer = PipSession().get(address, timeout=DOWNLOAD_TIMEOUT_SECONDS)
     answer.raise_for_status()
     return answer.content
 
 
 def _unpack(archive: Path, target: Path) -> None:
-    """Unpack an archive; links, devices and paths that lead outside are left out."""
+    """Unpack an archive, except links, devices and paths outside of the target folder."""
     name = archive.name
     if name.endswith(".zst"):
         plain = archive.with_suffix("")
@@ -213,7 +213,7 @@ def _unpack(archive: Path, target: Path) -> None:
 
 def _run(command: list[str], folder: Path, *, check: bool = True) -> str:
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False,
+        command, cwd=folder, capture_output=True, text=True, timeout=DOWNLOAD_TIMEOUT_SECONDS, check=False,
         env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     if check and done.returncode:

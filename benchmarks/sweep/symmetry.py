@@ -28,8 +28,8 @@ _PLACE_IN_LIST = re.compile(r"(?:^| )(\d+) \S")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A definition as the product shows it."""
+class ShownDefinition:
+    """A definition as an answer of Deltos shows it."""
 
     label: str
     path: str
@@ -48,12 +48,12 @@ class Call:
 
 
 def check_symmetry(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
-    """7: callers list their callees, impact contains callers of callers, cycles consist of imports."""
+    """Check 7: callers list their callees, impact contains callers of callers, cycles consist of imports."""
     for each in sample[:MAX_SYMBOLS]:
         target, calls = _references(server, f"{each.path}:{each.line}", root)
         if target is None or target.line > each.line or each.line > target.end:
             continue
-        callers: list[Named] = []
+        callers: list[ShownDefinition] = []
         for call in calls:
             if call.kind != "call" or len(callers) == MAX_CALLERS:
                 continue
@@ -64,20 +64,20 @@ def check_symmetry(result: Result, server: Server, root: Path, sample: list[Defi
     _check_cycles(result, server, root)
 
 
-def _references(server: Server, symbol: str, root: Path) -> tuple[Named | None, list[Call]]:
+def _references(server: Server, symbol: str, root: Path) -> tuple[ShownDefinition | None, list[Call]]:
     """Return the definition and its certain direct uses."""
     text, _, is_error = server.call("find_references", symbol=symbol, limit=200, tests=True)
     lines = text.splitlines()
-    target = None if is_error else next(filter(None, map(_named, lines[:3])), None)
-    return target, list(_calls(lines, root)) if target else []
+    target = None if is_error else next(filter(None, map(_parse_definition, lines[:3])), None)
+    return target, list(_parse_calls(lines, root)) if target else []
 
 
-def _named(line: str) -> Named | None:
+def _parse_definition(line: str) -> ShownDefinition | None:
     match = _HEADER.match(line)
-    return Named(match[1], match[2], int(match[3]), int(match[4]), match[5]) if match else None
+    return ShownDefinition(match[1], match[2], int(match[3]), int(match[4]), match[5]) if match else None
 
 
-def _calls(lines: list[str], root: Path) -> Iterator[Call]:
+def _parse_calls(lines: list[str], root: Path) -> Iterator[Call]:
     path = ""
     for line in lines:
         match = LINE_OF_USE.match(line)
@@ -94,11 +94,13 @@ def _is_file(root: Path, text: str) -> bool:
     return len(text) < MAX_PATH_CHARACTERS and (root / text).is_file()
 
 
-def _check_callees(result: Result, server: Server, root: Path, target: Named, call: Call) -> Named | None:
-    """Check that the definition around a call lists the target as callee; return it."""
+def _check_callees(
+    result: Result, server: Server, root: Path, target: ShownDefinition, call: Call
+) -> ShownDefinition | None:
+    """Check that the definition around a call lists the target as a callee, and return this definition."""
     place = f"{call.path}:{call.line}"
     text, _, is_error = server.call("get_context", symbol=place)
-    caller = None if is_error else _named(text.partition("\n")[0])
+    caller = None if is_error else _parse_definition(text.partition("\n")[0])
     is_around = caller is not None and caller.path == call.path and caller.line <= call.line <= caller.end
     is_callable = caller is not None and caller.kind in {"function", "method"}
     if caller is None or not is_around or not is_callable or _is_within(caller, target) or _is_within(target, caller):
@@ -110,12 +112,12 @@ def _check_callees(result: Result, server: Server, root: Path, target: Named, ca
     return caller
 
 
-def _is_within(inner: Named, outer: Named) -> bool:
+def _is_within(inner: ShownDefinition, outer: ShownDefinition) -> bool:
     return inner.path == outer.path and outer.line <= inner.line and inner.end <= outer.end
 
 
 def _callees(text: str, root: Path) -> tuple[set[tuple[str, int]], bool]:
-    """Return the places of the listed callees, and whether all are listed."""
+    """Return the positions of the listed callees, and whether the list is complete."""
     found: set[tuple[str, int]] = set()
     is_in_section, is_whole, path = False, True, ""
     for line in text.splitlines():
@@ -129,10 +131,12 @@ def _callees(text: str, root: Path) -> tuple[set[tuple[str, int]], bool]:
     return found, is_whole and not text.startswith("Showing")
 
 
-def _check_impact(result: Result, server: Server, root: Path, target: Named, callers: list[Named]) -> None:
+def _check_impact(
+    result: Result, server: Server, root: Path, target: ShownDefinition, callers: list[ShownDefinition]
+) -> None:
     """Check that impact contains the callers of a definition and their callers."""
     text, _, is_error = server.call("get_impact", symbol=f"{target.path}:{target.line}", limit=500)
-    header = _named(text.partition("\n")[0])
+    header = _parse_definition(text.partition("\n")[0])
     if is_error or text.startswith("Showing") or header is None or header.line != target.line:
         return
     affected = _affected(text, root)
@@ -141,13 +145,13 @@ def _check_impact(result: Result, server: Server, root: Path, target: Named, cal
         _, calls = _references(server, f"{caller.path}:{caller.line}", root)
         for call in [call for call in calls if call.kind == "call"][:MAX_CALLERS]:
             context, _, is_error = server.call("get_context", symbol=f"{call.path}:{call.line}")
-            indirect = None if is_error else _named(context.partition("\n")[0])
+            indirect = None if is_error else _parse_definition(context.partition("\n")[0])
             if indirect and indirect.kind in {"function", "method"} and not _is_within(indirect, target):
                 _check_affected(result, target, indirect, affected, "impact closure")
 
 
 def _check_affected(
-    result: Result, target: Named, dependant: Named, affected: set[tuple[str, int]], check: str
+    result: Result, target: ShownDefinition, dependant: ShownDefinition, affected: set[tuple[str, int]], check: str
 ) -> None:
     holds = any(path == dependant.path and dependant.line <= line <= dependant.end for path, line in affected)
     place = f"{target.path}:{target.line}"
@@ -155,7 +159,7 @@ def _check_affected(
 
 
 def _affected(text: str, root: Path) -> set[tuple[str, int]]:
-    """Places that an answer of `get_impact` lists: `path 12 name, 34 name`, or a path and lines of uses below it."""
+    """Return the positions in a `get_impact` answer: `path 12 name, 34 name`, or a path followed by lines with uses."""
     found: set[tuple[str, int]] = set()
     path = ""
     for line in text.splitlines():
@@ -171,7 +175,7 @@ def _affected(text: str, root: Path) -> set[tuple[str, int]]:
 
 
 def _check_cycles(result: Result, server: Server, root: Path) -> None:
-    """Check that each file of a cycle names the next one."""
+    """Check that each file of an import cycle contains the name of the next one."""
     text, _, _ = server.call("detect_circular")
     for line in [line for line in text.splitlines() if " -> " in line][:MAX_CYCLES]:
         files = line.partition(": ")[2].split(" -> ")

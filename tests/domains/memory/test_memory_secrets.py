@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from benchmarks.memory_secrets import leaked, measure, pieces_of, raw_bytes
 from benchmarks.secret_channels import all_channels
-from benchmarks.secret_kinds import texts_with_secrets, unseen_names
+from benchmarks.secret_kinds import held_out_names, texts_with_secrets
 from benchmarks.secret_values import bip39_words, characters, jwt, mnemonic, saml
 
 from deltos.cli import hook
@@ -230,7 +230,7 @@ def test_other_answers_are_unchanged(
 def test_generated_secrets_of_every_kind_are_redacted_in_one_pass() -> None:
     # Held-out kinds are left out: a failing test would show them to the author of the rules.
     samples = dict(
-        enumerate(sample for sample in texts_with_secrets(per_kind=2, seed=1) if sample.kind not in unseen_names())
+        enumerate(sample for sample in texts_with_secrets(per_kind=2, seed=1) if sample.kind not in held_out_names())
     )
     assert len({sample.kind for sample in samples.values()}) >= 80
     left = []
@@ -244,7 +244,7 @@ def test_generated_secrets_of_every_kind_are_redacted_in_one_pass() -> None:
 
 @pytest.mark.parametrize("channel", all_channels(), ids=lambda channel: channel.name)
 def test_no_channel_leaks_a_secret_even_in_truncated_text(channel: Channel) -> None:
-    samples = [sample for sample in texts_with_secrets(per_kind=1, seed=2) if sample.kind not in unseen_names()][::12]
+    samples = [sample for sample in texts_with_secrets(per_kind=1, seed=2) if sample.kind not in held_out_names()][::12]
     result = measure(channel, samples)
     # Sessions store only their names; commands that touch secret files are not stored at all.
     assert result.kept >= 0.6 * result.sent or channel.short

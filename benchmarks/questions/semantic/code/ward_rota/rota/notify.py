@@ -6,7 +6,7 @@ from .export import to_ical
 from .models import Assignment, Nurse
 
 
-def compose(nurse: Nurse, plan: list[Assignment], month: str) -> EmailMessage:
+def compose_repository(nurse: Nurse, plan: list[Assignment], month: str) -> EmailMessage:
     msg = EmailMessage()
     msg["To"] = nurse.email
     msg["Subject"] = f"Your duties in {month}"
