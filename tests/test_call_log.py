@@ -21,11 +21,11 @@ def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Pat
     released = threading.Event()
     was_released: list[bool] = []
 
-    def slowly() -> CallRecords:
+    def open_slowly() -> CallRecords:
         was_released.append(released.wait(10))
         return open_calls(tmp_path)
 
-    log = CallRecorder(slowly)
+    log = CallRecorder(open_slowly)
     for note in NOTES[:3]:
         log.note(note)
     released.set()
@@ -47,7 +47,7 @@ def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path
     records.close()
 
 
-def test_a_log_that_cannot_be_opened_is_left_alone(tmp_path: Path) -> None:
+def test_a_call_log_that_cannot_be_opened_causes_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     log = CallRecorder(lambda: open_calls(tmp_path / "file"))
     log.note(NOTES[0])

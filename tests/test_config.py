@@ -19,7 +19,7 @@ def test_an_empty_environment_selects_the_platform_folder_and_defaults() -> None
     assert (config.token_budget, config.toolsets) == (DEFAULT_TOKEN_BUDGET, TOOLSETS)
 
 
-def test_the_environment_decides() -> None:
+def test_environment_variables_override_the_defaults() -> None:
     environ = {"DELTOS_HOME": "/data", "DELTOS_TOKEN_BUDGET": "800", "DELTOS_TOOLSETS": "code"}
     assert Config.from_environment(environ) == Config(Path("/data"), 800, ("code",))
 
@@ -29,7 +29,7 @@ def test_a_relative_home_and_a_tilde_are_resolved() -> None:
     assert Config.from_environment({"DELTOS_HOME": "~/data"}).home == Path.home() / "data"
 
 
-def test_given_toolsets_go_before_the_environment() -> None:
+def test_given_toolsets_take_precedence_over_the_environment() -> None:
     config = Config.from_environment({"DELTOS_HOME": "/d", "DELTOS_TOOLSETS": "nonsense"}, toolsets="code")
     assert config.toolsets == ("code",)
 
@@ -39,12 +39,12 @@ def test_a_tiny_budget_is_raised_to_the_minimum() -> None:
     assert Config.from_environment(environ).token_budget == MIN_TOKEN_BUDGET
 
 
-def test_a_budget_that_is_no_number_is_refused() -> None:
+def test_a_budget_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(BadArgument, match="DELTOS_TOKEN_BUDGET is not a number: 'lots'"):
         Config.from_environment({"DELTOS_HOME": "/d", "DELTOS_TOKEN_BUDGET": "lots"})
 
 
-def test_toolsets_come_in_their_fixed_order() -> None:
+def test_toolsets_are_listed_in_a_fixed_order() -> None:
     assert parse_toolsets("") == TOOLSETS
     assert parse_toolsets(", ".join(reversed(TOOLSETS)).upper() + ",,") == TOOLSETS
 
@@ -54,7 +54,7 @@ def test_an_unknown_toolset_is_an_error_that_lists_the_known_ones() -> None:
         parse_toolsets("code,kitchen")
 
 
-def test_the_bundled_model_embeds_unless_the_user_selects_another_or_none() -> None:
+def test_the_bundled_model_is_used_unless_another_one_or_none_is_selected() -> None:
     assert Config.from_environment({"DELTOS_HOME": "/x"}).embedding.kind == "encoder"
     assert Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "Off"}).embedding.kind == "off"
     chosen = {"DELTOS_EMBED": "ollama", "DELTOS_EMBED_URL": "http://host", "DELTOS_EMBED_MODEL": "m"}
@@ -70,7 +70,7 @@ def test_an_unknown_model_is_an_error_that_lists_the_known_ones() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked itself")
 @pytest.mark.parametrize("chosen", ["", "/srv/data"])
-def test_the_data_folder_is_where_platformdirs_puts_it(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_folder_equals_the_folder_chosen_by_platformdirs(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", chosen)
     expected = Path(platformdirs.user_data_dir("deltos", appauthor=False))
     assert data_folder({"XDG_DATA_HOME": chosen}) == expected

@@ -29,11 +29,11 @@ def client(tmp_path: Path) -> Iterator[ToolClient]:
     app.close()
 
 
-def only(root: Path) -> Confinement:
+def confine_to(root: Path) -> Confinement:
     return Confinement((root.resolve(),), memory_scopes([root]))
 
 
-def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:
+def test_links_and_dots_cannot_leave_the_confinement(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "out").symlink_to(tmp_path)
@@ -47,7 +47,7 @@ def test_links_and_dots_lead_nowhere(tmp_path: Path) -> None:
 
 def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(client: ToolClient) -> None:
     refusals = set()
-    with confined(only(client.root)):
+    with confined(confine_to(client.root)):
         for name, argument in (
             ("get_stats", "project_path"),
             ("index_repository", "repo_path"),
@@ -65,7 +65,7 @@ def test_projects_outside_cannot_be_named_by_id(client: ToolClient) -> None:
     theirs = client.root.with_name("theirs")
     client.call("index_repository", repo_path=str(theirs))
     project_id = identify(theirs).project_id
-    with confined(only(client.root)), pytest.raises(NotFound) as unknown:
+    with confined(confine_to(client.root)), pytest.raises(NotFound) as unknown:
         client.call("search_code", query="of_theirs", project_id=project_id)
     assert "theirs" not in str(unknown.value).replace(project_id, "")
     assert "of_theirs" in client.call("search_code", query="of_theirs", project_id=project_id).text
@@ -73,7 +73,7 @@ def test_projects_outside_cannot_be_named_by_id(client: ToolClient) -> None:
 
 def test_documentation_outside_cannot_be_added(client: ToolClient) -> None:
     (client.root.parent / "secret.md").write_text("# Secret\n\ntext")
-    with confined(only(client.root)), pytest.raises(AddressRefused, match="outside"):
+    with confined(confine_to(client.root)), pytest.raises(AddressRefused, match="outside"):
         client.call("add_source", url="../secret.md", name="s")
 
 
@@ -84,7 +84,7 @@ def test_memories_of_other_projects_are_neither_shown_nor_changed(client: ToolCl
     client.set_project_root(mine)
     personal = client.data("remember", text="I prefer PostgreSQL", project_id="personal")["id"]
     own = client.data("remember", text="We chose PostgreSQL for orders")["id"]
-    with confined(only(client.root)):
+    with confined(confine_to(client.root)):
         for scope in ("", "all", theirs, "personal"):
             assert {hit["id"] for hit in client.data("search", query="PostgreSQL", project_id=scope)["results"]} <= {
                 own

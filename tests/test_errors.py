@@ -19,7 +19,7 @@ from deltos.errors import DeltosError
         ("Really?", "Yes.", "Really? Yes."),
     ],
 )
-def test_an_error_reads_as_message_and_hint(message: str, hint: str, text: str) -> None:
+def test_an_error_is_printed_as_message_and_hint(message: str, hint: str, text: str) -> None:
     assert str(DeltosError(message, hint)) == text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltos.shown_excerpts import SHOWN_FOR_ANSWERS, SHOWN_FOR_SECONDS, ShownExcerpts
 
 
-def test_an_excerpt_is_known_by_its_id_and_its_text() -> None:
+def test_an_excerpt_is_identified_by_its_id_and_its_text() -> None:
     excerpts = ShownExcerpts()
     excerpts.note([("code:a.py#f", "def f(): ...")])
     assert excerpts.has("code:a.py#f", "def f(): ...")
@@ -20,7 +20,7 @@ def test_the_oldest_excerpts_are_forgotten_when_there_are_too_many() -> None:
     assert excerpts.has("doc:20000", "text")
 
 
-def test_an_excerpt_counts_as_shown_for_a_while_only() -> None:
+def test_an_excerpt_counts_as_shown_for_a_limited_time() -> None:
     now = [0.0]
     excerpts = ShownExcerpts(clock=lambda: now[0])
     excerpts.note([("doc:1", "text")])
@@ -30,7 +30,7 @@ def test_an_excerpt_counts_as_shown_for_a_while_only() -> None:
     assert not excerpts.answering("another question").has("doc:1", "text")
 
 
-def test_an_excerpt_counts_as_shown_for_some_answers_only() -> None:
+def test_an_excerpt_counts_as_shown_for_a_limited_number_of_answers() -> None:
     excerpts = ShownExcerpts(clock=lambda: 0.0)
     excerpts.note([("doc:1", "text")])
     for number in range(SHOWN_FOR_ANSWERS):

@@ -48,7 +48,7 @@ def open_descriptors() -> set[str]:
     return {entry.name for entry in os.scandir("/proc/self/fd")}
 
 
-def refusal(tree: FileTree, path: str) -> str:
+def refusal_reason(tree: FileTree, path: str) -> str:
     with pytest.raises(FileRefused) as refused:
         tree.read(path, 100)
     return refused.value.reason
@@ -66,10 +66,10 @@ def test_a_file_above_the_size_limit_is_refused_or_truncated(tree: FileTree) -> 
             tree.read("a.txt", 4)
 
 
-def test_a_sparse_file_of_terabytes_costs_nothing(tree: FileTree, tmp_path: Path) -> None:
+def test_a_sparse_file_of_terabytes_is_refused_quickly(tree: FileTree, tmp_path: Path) -> None:
     with (tmp_path / "root" / "sparse").open("wb") as file:
         file.truncate(1 << 40)
-    assert refusal(tree, "sparse") == TOO_LARGE
+    assert refusal_reason(tree, "sparse") == TOO_LARGE
 
 
 def test_no_link_in_a_path_is_followed(tree: FileTree, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_no_link_in_a_path_is_followed(tree: FileTree, tmp_path: Path) -> None:
     (root / "zero").symlink_to("/dev/zero")
     (root / "loop").symlink_to("loop")
     for path in ("file", "inside", "folder/secret.txt", "zero", "loop", "loop/x"):
-        assert refusal(tree, path) == LINK
+        assert refusal_reason(tree, path) == LINK
     assert tree.status("file").st_size == len(str(outside / "secret.txt"))  # of the link itself
     with pytest.raises(FileRefused, match=LINK):
         tree.entries("folder")
@@ -94,14 +94,14 @@ def test_a_folder_replaced_by_a_link_during_the_walk_is_not_followed(tree: FileT
     tree.close()
     (root / "deep").rename(root / "moved")
     (root / "deep").symlink_to(tmp_path / "outside")
-    assert refusal(tree, "deep/er/b.txt") == LINK
+    assert refusal_reason(tree, "deep/er/b.txt") == LINK
 
 
 @pytest.mark.parametrize(
     "path", ["", ".", "..", "../outside/secret.txt", "/etc/passwd", "deep/../a.txt", "deep//c.txt", "a\0b", "deep/"]
 )
-def test_what_could_leave_the_root_is_no_path(tree: FileTree, path: str) -> None:
-    assert refusal(tree, path) == NOT_A_PATH
+def test_a_path_that_could_leave_the_root_is_refused(tree: FileTree, path: str) -> None:
+    assert refusal_reason(tree, path) == NOT_A_PATH
 
 
 def test_pipes_sockets_devices_and_folders_are_refused_immediately(tree: FileTree, tmp_path: Path) -> None:
@@ -111,17 +111,17 @@ def test_pipes_sockets_devices_and_folders_are_refused_immediately(tree: FileTre
         folder = os.open(root, os.O_RDONLY)
         listening.bind(f"/proc/self/fd/{folder}/socket")
         os.close(folder)
-        assert [refusal(tree, name) for name in ("pipe", "socket", "deep")] == [NOT_REGULAR] * 3
+        assert [refusal_reason(tree, name) for name in ("pipe", "socket", "deep")] == [NOT_REGULAR] * 3
     with pytest.raises(FileRefused, match=NOT_REGULAR):
         read_below("/dev", "zero", 10)
 
 
 def test_a_nonexistent_path_is_missing(tree: FileTree) -> None:
-    assert [refusal(tree, path) for path in ("x", "x/y", "a.txt/x", "n" * 5_000)] == [MISSING] * 4
+    assert [refusal_reason(tree, path) for path in ("x", "x/y", "a.txt/x", "n" * 5_000)] == [MISSING] * 4
 
 
-def test_folders_are_left_unread_below_a_certain_depth(tree: FileTree) -> None:
-    assert refusal(tree, "/".join(["d"] * MAX_DEPTH) + "/x") == TOO_DEEP
+def test_folders_below_the_maximum_depth_are_not_read(tree: FileTree) -> None:
+    assert refusal_reason(tree, "/".join(["d"] * MAX_DEPTH) + "/x") == TOO_DEEP
 
 
 def test_a_folder_listing_is_sorted_by_name_and_has_types(tree: FileTree, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_folder_listing_is_sorted_by_name_and_has_types(tree: FileTree, tmp_pa
     }
 
 
-def test_the_root_may_be_a_link_and_a_file_that_the_user_named_too(tmp_path: Path) -> None:
+def test_the_root_or_a_file_named_by_the_user_may_be_a_link(tmp_path: Path) -> None:
     write_files(tmp_path / "real", {"a.txt": "a"})
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "dotfile").symlink_to("real/a.txt")
@@ -169,4 +169,4 @@ def test_no_path_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path:
         root.mkdir(parents=True)
         write_files(folder, {"b": "outside", "a/a": "outside"})
     with FileTree(root) as tree:
-        assert refusal(tree, path) in (MISSING, NOT_A_PATH, NOT_REGULAR)
+        assert refusal_reason(tree, path) in (MISSING, NOT_A_PATH, NOT_REGULAR)

@@ -20,12 +20,12 @@ def test_a_glob_matches_like_the_standard_library(text: str, glob: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["[", "*a", "a*", "[a-", "?*", "[!", "*[ab]", "[]"])
-def test_no_glob_takes_long(piece: str) -> None:
+def test_every_glob_is_matched_quickly(piece: str) -> None:
     glob = (piece * MAX_GLOB_CHARACTERS)[: MAX_GLOB_CHARACTERS - 1] + "c"
     assert not matches_glob("a" * 100_000 + "b", glob)
 
 
-def test_a_glob_that_is_too_long_is_refused_in_words() -> None:
+def test_a_glob_that_is_too_long_is_refused_with_a_message() -> None:
     with pytest.raises(BadArgument, match="characters"):
         matches_glob("a", "[" * 40_000)
 

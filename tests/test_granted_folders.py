@@ -40,7 +40,7 @@ def client(home: Path, workers: ProcessPool) -> Iterator[ToolClient]:
         yield ToolClient(app.tools(), start)
 
 
-def choose(client: ToolClient, folder: Path) -> None:
+def choose_project(client: ToolClient, folder: Path) -> None:
     client.call("set_working_directory", directory=str(folder))
     assert client.project_root() == folder
 
@@ -49,7 +49,7 @@ def test_choosing_a_folder_as_project_does_not_allow_adding_it_as_a_source(clien
     keys = write_files(home / "keys", PAGES)
     with pytest.raises(AddressRefused, match="outside the folders"):
         client.call("add_source", url=str(keys))
-    choose(client, keys)
+    choose_project(client, keys)
     client.call("index_repository")  # indexing grants nothing either, because an agent can request it
     for url in (str(keys), ".", "notes.md", "deep", f"file://{keys}"):
         with pytest.raises(AddressRefused, match="outside the folders"):
@@ -60,9 +60,9 @@ def test_choosing_a_folder_as_project_does_not_allow_adding_it_as_a_source(clien
 def test_a_checkout_that_an_agent_chose_is_a_project_whose_documentation_it_may_add(
     client: ToolClient, home: Path
 ) -> None:
-    choose(client, make_repository(home / "shop", {"docs/guide.md": "# Guide\n", "web/docs/a.md": "# A\n"}))
+    choose_project(client, make_repository(home / "shop", {"docs/guide.md": "# Guide\n", "web/docs/a.md": "# A\n"}))
     assert client.call("add_source", url="docs").text.startswith("Added ")
-    choose(client, home / "shop" / "web")
+    choose_project(client, home / "shop" / "web")
     assert client.call("add_source", url="docs", name="web").text.startswith("Added ")
     with pytest.raises(AddressRefused):
         client.call("add_source", url="../docs/guide.md", name="around")
@@ -71,19 +71,19 @@ def test_a_checkout_that_an_agent_chose_is_a_project_whose_documentation_it_may_
 def test_a_home_folder_that_is_a_repository_makes_nothing_below_it_a_project(client: ToolClient, home: Path) -> None:
     write_files(home, {".keys/readme.md": "# Keys\n"})
     git(home, "init", "-q")
-    choose(client, home / ".keys")
+    choose_project(client, home / ".keys")
     with pytest.raises(AddressRefused):
         client.call("add_source", url="readme.md")
 
 
 def test_a_folder_that_only_looks_like_a_repository_is_not_one(client: ToolClient, home: Path) -> None:
-    choose(client, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
+    choose_project(client, write_files(home / "shaped", {**PAGES, ".git": "gitdir: /nowhere\n"}))
     with pytest.raises(AddressRefused):
         client.call("add_source", url="notes.md")
 
 
-def test_folders_of_the_start_and_of_the_settings_stay_granted_after_a_choice(client: ToolClient, home: Path) -> None:
-    choose(client, write_files(home / "elsewhere", PAGES))
+def test_start_and_configured_folders_stay_granted_after_choosing_a_project(client: ToolClient, home: Path) -> None:
+    choose_project(client, write_files(home / "elsewhere", PAGES))
     assert client.call("add_source", url=str(home / "start" / "deep")).text.startswith("Added ")
     assert client.call("add_source", url=str(home / "shared")).text.startswith("Added ")
 

@@ -72,7 +72,7 @@ ALLOWED_PROCESS_STARTS = {
 }
 
 
-def calls(path: Path) -> set[str]:
+def called_functions(path: Path) -> set[str]:
     """Names of all functions that a module calls."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -83,21 +83,21 @@ def calls(path: Path) -> set[str]:
     return names
 
 
-def modules() -> list[str]:
+def source_modules() -> list[str]:
     return [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")]
 
 
-def modules_that_call(wanted: frozenset[str]) -> set[str]:
-    return {path for path in modules() if wanted & calls(SOURCE / path)}
+def modules_calling(wanted: frozenset[str]) -> set[str]:
+    return {path for path in source_modules() if wanted & called_functions(SOURCE / path)}
 
 
 def test_only_listed_modules_open_files_by_themselves() -> None:
-    opened = modules_that_call(OPENING_FUNCTIONS)
+    opened = modules_calling(OPENING_FUNCTIONS)
     assert opened - ALLOWED_FILE_READS.keys() == set(), "use deltos.files, or say above why not"
     assert ALLOWED_FILE_READS.keys() - opened == set(), "listed for nothing"
 
 
 def test_only_listed_modules_start_processes() -> None:
-    started = modules_that_call(frozenset("system execv execve posix_spawn spawnv fork".split()))
-    started |= {path for path in modules() if "import subprocess" in (SOURCE / path).read_text("utf-8")}
+    started = modules_calling(frozenset("system execv execve posix_spawn spawnv fork".split()))
+    started |= {path for path in source_modules() if "import subprocess" in (SOURCE / path).read_text("utf-8")}
     assert started == ALLOWED_PROCESS_STARTS.keys()

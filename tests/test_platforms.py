@@ -12,18 +12,22 @@ from tests.platforms import lacks, posix_names
 
 
 def test_posix_names_are_detected_anywhere_in_a_test() -> None:
-    def plain() -> None:
+    def without_posix_names() -> None:
         assert os.environ
 
-    def piped() -> None:
+    def with_named_pipe() -> None:
         os.mkfifo("pipe")
 
-    def nested() -> None:
+    def with_nested_posix_names() -> None:
         subprocess.run(["true"], preexec_fn=lambda: print(os.geteuid()))
 
-    assert [posix_names(test) for test in (plain, piped, nested)] == [[], ["mkfifo"], ["geteuid", "preexec_fn"]]
+    assert [posix_names(test) for test in (without_posix_names, with_named_pipe, with_nested_posix_names)] == [
+        [],
+        ["mkfifo"],
+        ["geteuid", "preexec_fn"],
+    ]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux has everything")
-def test_nothing_may_be_lacking_on_linux() -> None:
+def test_a_missing_program_is_never_optional_on_linux() -> None:
     assert not lacks("no-such-program")

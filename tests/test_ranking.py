@@ -29,7 +29,7 @@ def test_confidence_preserves_the_order_and_is_between_zero_and_one() -> None:
     assert all(0.0 <= confidence <= 1.0 for confidence in confidences)
 
 
-def test_an_interpolated_ranker_mixes_the_weights_of_both(tmp_path: Path) -> None:
+def test_an_interpolated_ranker_combines_the_weights_of_two_rankers(tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     path.write_text(json.dumps({"few": {"a": 1.0, "b": 0.0}, "many": {"a": 3.0, "b": 4.0}, "slope": 2.0}))
     few, many = (load_ranker(path, ("a", "b"), which) for which in ("few", "many"))

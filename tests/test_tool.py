@@ -102,7 +102,7 @@ def test_invalid_arguments_are_refused_with_a_hint(given: dict[str, object], mes
     assert str(raised.value) == message
 
 
-def test_a_tool_without_parameters_says_so() -> None:
+def test_an_argument_error_states_that_a_tool_has_no_parameters() -> None:
     with pytest.raises(BadArgument, match="Known: none"):
         check_arguments((), {"x": 1})
 
@@ -144,23 +144,23 @@ def test_a_refusal_repeats_at_most_a_line_of_the_argument(name: str) -> None:
         ("v2Only", "v2_only"),
     ],
 )
-def test_other_spellings_become_snake_case(name: str, snake: str) -> None:
+def test_other_parameter_spellings_are_converted_to_snake_case(name: str, snake: str) -> None:
     assert snake_case(name) == snake
 
 
 @given(st.from_regex(r"[a-z][a-z0-9]+(_[a-z][a-z0-9]+)*", fullmatch=True))
-def test_every_spelling_of_a_name_comes_back_to_it(name: str) -> None:
+def test_every_spelling_of_a_name_is_converted_back_to_the_name(name: str) -> None:
     camel = re.sub(r"_(\w)", lambda found: found[1].upper(), name)
     assert {snake_case(name), snake_case(name.replace("_", "-")), snake_case(camel)} == {name}
 
 
-def test_a_call_hands_out_its_arguments_by_type() -> None:
+def test_a_call_returns_its_arguments_by_type() -> None:
     call = Call({"a": "text", "b": 3, "c": True, "d": ["x"], "e": None}, ToolClient((), Path("nowhere")), Silent())
     assert (call.text("a"), call.number("b"), call.flag("c"), call.texts("d")) == ("text", 3, True, ["x"])
     assert (call.text("e"), call.number("e"), call.flag("e"), call.texts("e")) == ("", 0, False, [])
 
 
-def test_a_tool_is_listed_with_its_schema_and_honest_annotations() -> None:
+def test_a_tool_is_listed_with_its_schema_and_annotations() -> None:
     tool = Tool(
         "search_docs",
         "docs",

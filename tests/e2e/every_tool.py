@@ -58,18 +58,18 @@ def call_every_tool(call: Call, root: Path, keeps_session: bool = True) -> set[s
     """Call each tool once and return their names; without a session, a working directory is refused."""
     called: set[str] = set()
 
-    def ok(name: str, /, **arguments: Any) -> JsonObject:
+    def call_successfully(name: str, /, **arguments: Any) -> JsonObject:
         called.add(name)
         return _succeed(call, name, arguments)
 
     if keeps_session:
-        ok("set_working_directory", directory=str(root))
+        call_successfully("set_working_directory", directory=str(root))
     else:
         called.add("set_working_directory")
         assert "no session" in _text(call("set_working_directory", {"directory": str(root)}))
-    _call_code_and_graph(ok)
-    _call_memory(ok)
-    _call_docs_and_apis(ok)
+    _call_code_and_graph(call_successfully)
+    _call_memory(call_successfully)
+    _call_docs_and_apis(call_successfully)
     return called
 
 
@@ -86,46 +86,48 @@ def listed_tools() -> set[str]:
     return {listing["name"] for listing in Manifest.load(TOOLSETS).listings()}
 
 
-def _call_code_and_graph(ok: Callable[..., JsonObject]) -> None:
-    assert ok("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
-    assert "12\t" in _text(ok("explore", question="how are amounts rounded to cents", budget=500))
-    assert "rounded" in _text(ok("search_code", query="round to cents", file_type="py", limit=5))
-    assert "def rounded billing.py:11-13 function" in _text(ok("find_symbol", symbol="rounded"))
-    assert "billing.py" in _text(ok("find_references", symbol="rounded", tests="exclude"))
-    assert "add" in _text(ok("get_impact", symbol="rounded"))
-    assert "Ledger" in _text(ok("get_context", symbol="Ledger"))
-    ok("detect_circular")
-    ok("get_stats")
+def _call_code_and_graph(call_successfully: Callable[..., JsonObject]) -> None:
+    assert call_successfully("index_repository", concise=True)["structuredContent"]["files_indexed"] >= 1
+    assert "12\t" in _text(call_successfully("explore", question="how are amounts rounded to cents", budget=500))
+    assert "rounded" in _text(call_successfully("search_code", query="round to cents", file_type="py", limit=5))
+    assert "def rounded billing.py:11-13 function" in _text(call_successfully("find_symbol", symbol="rounded"))
+    assert "billing.py" in _text(call_successfully("find_references", symbol="rounded", tests="exclude"))
+    assert "add" in _text(call_successfully("get_impact", symbol="rounded"))
+    assert "Ledger" in _text(call_successfully("get_context", symbol="Ledger"))
+    call_successfully("detect_circular")
+    call_successfully("get_stats")
 
 
-def _call_memory(ok: Callable[..., JsonObject]) -> None:
-    kept = ok("remember", text="We decided to round to whole cents", kind="decision")["structuredContent"]["id"]
-    assert "round" in _text(ok("search", query="what did we decide about rounding"))
-    assert ok("fetch", id=kept)["structuredContent"]["id"] == kept
-    ok("get_observations", ids=[kept])
-    ok("timeline", around=kept)
-    ok("forget", ids=[kept])
+def _call_memory(call_successfully: Callable[..., JsonObject]) -> None:
+    kept = call_successfully("remember", text="We decided to round to whole cents", kind="decision")[
+        "structuredContent"
+    ]["id"]
+    assert "round" in _text(call_successfully("search", query="what did we decide about rounding"))
+    assert call_successfully("fetch", id=kept)["structuredContent"]["id"] == kept
+    call_successfully("get_observations", ids=[kept])
+    call_successfully("timeline", around=kept)
+    call_successfully("forget", ids=[kept])
 
 
-def _wait_for_crawl(ok: Callable[..., JsonObject], source: str) -> None:
+def _wait_for_crawl(call_successfully: Callable[..., JsonObject], source: str) -> None:
     """Wait until the crawl has ended, because a second crawl is refused while one runs."""
     for _ in range(300):
-        if not re.search("CRAWLING|WAITING", _text(ok("crawl_status", source=source))):
+        if not re.search("CRAWLING|WAITING", _text(call_successfully("crawl_status", source=source))):
             return
         time.sleep(0.2)
     raise AssertionError("the crawl does not end")
 
 
-def _call_docs_and_apis(ok: Callable[..., JsonObject]) -> None:
-    ok("add_source", url="docs", name="guide")
-    assert "guide" in _text(ok("list_sources"))
-    _wait_for_crawl(ok, "guide")
-    ok("search_docs", query="add an entry")
-    ok("recrawl_source", source="guide")
-    ok("remove_source", source="guide")
-    ok("add_source", url="openapi.yaml", name="billing")
-    assert "/entries" in _text(ok("get_api_endpoints", api_name="billing"))
-    assert "billing" in _text(ok("list_apis")).lower()
+def _call_docs_and_apis(call_successfully: Callable[..., JsonObject]) -> None:
+    call_successfully("add_source", url="docs", name="guide")
+    assert "guide" in _text(call_successfully("list_sources"))
+    _wait_for_crawl(call_successfully, "guide")
+    call_successfully("search_docs", query="add an entry")
+    call_successfully("recrawl_source", source="guide")
+    call_successfully("remove_source", source="guide")
+    call_successfully("add_source", url="openapi.yaml", name="billing")
+    assert "/entries" in _text(call_successfully("get_api_endpoints", api_name="billing"))
+    assert "billing" in _text(call_successfully("list_apis")).lower()
 
 
 def _succeed(call: Call, name: str, arguments: JsonObject) -> JsonObject:

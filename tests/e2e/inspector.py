@@ -12,7 +12,7 @@ from tests.e2e.every_tool import call_every_tool, call_some_tools, listed_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 120
+INSPECTOR_TIMEOUT_SECONDS = 120
 
 
 class Inspector:
@@ -48,7 +48,7 @@ class Inspector:
             [node.program("mcp-inspector"), "--cli", "--quiet", "--format", "json", *words, *self._target],
             capture_output=True,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=INSPECTOR_TIMEOUT_SECONDS,
             env=self._environment,
         )
         assert done.stdout, done.stderr

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_inspector_drives_every_tool_over_http(tmp_path: Path) -> None:
+def test_the_inspector_calls_every_tool_over_http(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
     served = Served(
         [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0"], tmp_path / "home"

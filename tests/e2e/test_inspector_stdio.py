@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_inspector_drives_a_tool_of_each_domain_over_stdio(tmp_path: Path) -> None:
+def test_the_inspector_calls_a_tool_of_each_domain_over_stdio(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
     variables = {"PYTHONPATH": ":".join(sys.path), "DELTOS_HOME": str(tmp_path / "home")}
     given = [word for name, value in variables.items() for word in ("-e", f"{name}={value}")]

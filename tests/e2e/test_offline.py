@@ -20,9 +20,9 @@ from mcp import Client, StdioServerParameters
 
 from tests.e2e.every_tool import call_every_tool, listed_tools, write_project
 
-PATIENCE_SECONDS = 60
+WAIT_TIMEOUT_SECONDS = 60
 # Refuses and logs every connection to another machine and every name lookup.
-OFFLINE = """
+OFFLINE_HOOK = """
 import sys
 
 def refuse(event, given):
@@ -38,7 +38,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-def without_network() -> list[str]:
+def no_network_prefix() -> list[str]:
     """Return a command prefix that runs a program without network access; empty if the system has none."""
     words = ["unshare", "--map-root-user", "--net"]
     works = shutil.which("unshare") and subprocess.run([*words, "true"], capture_output=True).returncode == 0
@@ -62,7 +62,7 @@ def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_pat
     home.mkdir()
     mark = f"mark-{uuid.uuid4()}"
     variables = {"HOME": str(home), "DELTOS_HOME": str(home / "data"), "DELTOS_TEST_MARK": mark}
-    words = [*without_network(), sys.executable, "-P", "-c", OFFLINE, str(log), "mcp", str(project)]
+    words = [*no_network_prefix(), sys.executable, "-P", "-c", OFFLINE_HOOK, str(log), "mcp", str(project)]
     target = StdioServerParameters(command=words[0], args=words[1:], env=variables)
 
     async def scenario() -> set[str]:
@@ -78,7 +78,7 @@ def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_pat
 
     assert anyio.run(scenario) == listed_tools()
     assert not log.exists(), log.read_text()
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while (left := processes_with(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left == [], "there is no daemon"
@@ -89,7 +89,7 @@ def test_network_access_is_detected(tmp_path: Path) -> None:
         sys.executable,
         "-P",
         "-c",
-        OFFLINE,
+        OFFLINE_HOOK,
         str(tmp_path / "told"),
         "docs",
         "add",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SERVE = ["-P", "-m", "deltos", "mcp"]
+SERVER_ARGUMENTS = ["-P", "-m", "deltos", "mcp"]
 
 
 @pytest.fixture
@@ -32,17 +32,17 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def served(project: Path, tmp_path: Path) -> Iterator[Served]:
     """A real server on loopback."""
-    running = Served([sys.executable, *SERVE, str(project), "--http", "127.0.0.1:0"], tmp_path / "home")
+    running = Served([sys.executable, *SERVER_ARGUMENTS, str(project), "--http", "127.0.0.1:0"], tmp_path / "home")
     yield running
     running.dismiss()
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("stdio", "legacy"), ("http", "auto")])
-def test_the_client_drives_every_tool(
+def test_the_sdk_client_calls_every_tool(
     transport: str, mode: str, project: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     target: Any = StdioServerParameters(
-        command=sys.executable, args=[*SERVE, str(project)], env=environment(tmp_path / "home")
+        command=sys.executable, args=[*SERVER_ARGUMENTS, str(project)], env=environment(tmp_path / "home")
     )
     if transport == "http":
         target = request.getfixturevalue("served").url

@@ -52,20 +52,20 @@ SECTIONS = (
 MODELS = pytest.mark.parametrize("model", [api_embedder, docs_embedder, memory_embedder])
 
 
-def passage(text: str) -> TextToEmbed:
+def passage_text(text: str) -> TextToEmbed:
     """Return a text as the model embeds it."""
     return TextToEmbed(text, Words().of(text))
 
 
-def query(question: str) -> TextToEmbed:
+def query_text(question: str) -> TextToEmbed:
     """Return a query as the model embeds it."""
     return TextToEmbed(question, query_words(question))
 
 
-def nearest(model: CombinedEmbedder, question: str, texts: tuple[str, ...]) -> str:
+def most_similar(model: CombinedEmbedder, question: str, texts: tuple[str, ...]) -> str:
     """Return the text that is most similar to a query."""
-    vectors = model.texts([passage(text) for text in texts])
-    return texts[int(np.argmax(vectors @ model.question(query(question))))]
+    vectors = model.texts([passage_text(text) for text in texts])
+    return texts[int(np.argmax(vectors @ model.question(query_text(question))))]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def nearest(model: CombinedEmbedder, question: str, texts: tuple[str, ...]) -> s
     ],
 )
 def test_an_api_question_without_common_words_is_answered(question: str, operation: str) -> None:
-    assert nearest(api_embedder(), question, OPERATIONS) == operation
+    assert most_similar(api_embedder(), question, OPERATIONS) == operation
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_api_question_without_common_words_is_answered(question: str, operati
     ],
 )
 def test_a_memory_question_without_common_words_is_answered(question: str, observation: str) -> None:
-    assert nearest(memory_embedder(), question, OBSERVATIONS) == observation
+    assert most_similar(memory_embedder(), question, OBSERVATIONS) == observation
 
 
 @MODELS
@@ -97,17 +97,17 @@ def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedE
     text = "退款 refund 如何 操作"
     assert shared_encoder().question(text) is None
     opened = model()
-    question, expected = opened.question(query(text)), opened.table.question(query(text))
+    question, expected = opened.question(query_text(text)), opened.table.question(query_text(text))
     assert not question[0::2].any()  # the dimensions of the encoder
     assert question[1::2] == pytest.approx(expected, abs=1e-6)
-    assert not shared_encoder().texts([passage("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
+    assert not shared_encoder().texts([passage_text("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
 
 
 @MODELS
 @pytest.mark.parametrize("question", ["", "?", "qzxv"])
-def test_empty_text_becomes_zeros(model: Callable[[], CombinedEmbedder], question: str) -> None:
-    assert not model().question(query(question)).any()
-    assert not api_embedder().texts([passage("")]).any()
+def test_the_vector_of_an_empty_text_is_zero(model: Callable[[], CombinedEmbedder], question: str) -> None:
+    assert not model().question(query_text(question)).any()
+    assert not api_embedder().texts([passage_text("")]).any()
 
 
 @pytest.mark.parametrize(
@@ -119,26 +119,29 @@ def test_empty_text_becomes_zeros(model: Callable[[], CombinedEmbedder], questio
     ],
 )
 def test_a_passage_is_found_without_its_terms(question: str, section: str) -> None:
-    assert nearest(docs_embedder(), question, SECTIONS) == section
+    assert most_similar(docs_embedder(), question, SECTIONS) == section
 
 
 def test_the_end_of_a_passage_is_encoded_too() -> None:
     opening = "Settings > Files\n" + "The file is read when the program starts, and whatever is unknown is told. " * 5
     late = opening + "Passwords of the registry are asked from the keyring of the desktop."
-    question = docs_embedder().question(query("where do the credentials come from"))
-    of_late, of_opening = docs_embedder().texts([passage(late), passage(opening)]) @ question
+    question = docs_embedder().question(query_text("where do the credentials come from"))
+    of_late, of_opening = docs_embedder().texts([passage_text(late), passage_text(opening)]) @ question
     assert of_late > of_opening + 0.05
 
 
 @MODELS
 def test_vectors_have_unit_length_for_any_text_length(model: Callable[[], CombinedEmbedder]) -> None:
     texts = ["cancel", "cancel the order " * 500]
-    for vector in (*(model().question(query(text)) for text in texts), *model().texts([*map(passage, texts)])):
+    for vector in (
+        *(model().question(query_text(text)) for text in texts),
+        *model().texts([*map(passage_text, texts)]),
+    ):
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_text_has_the_same_vector_alone_and_in_a_batch() -> None:
-    texts = [*map(passage, (*OPERATIONS, *OBSERVATIONS))]
+    texts = [*map(passage_text, (*OPERATIONS, *OBSERVATIONS))]
     for model in (api_embedder(), code_embedder(), docs_embedder(), memory_embedder()):
         alone = np.vstack([model.texts([text]) for text in texts])
         assert model.texts(texts) == pytest.approx(alone, abs=1e-4)

@@ -70,7 +70,7 @@ def passages(*texts: str) -> list[TextToEmbed]:
 
 
 @pytest.mark.parametrize("kind", ["openai", "ollama", "voyage"])
-def test_texts_become_unit_vectors_in_their_order(server: Server, kind: Kind) -> None:
+def test_texts_are_converted_to_unit_vectors_in_order(server: Server, kind: Kind) -> None:
     vectors = model(server, kind).texts(passages("a", "abc"))
     assert (vectors[:, 0] / vectors[:, 1]).tolist() == pytest.approx([1, 3])
     assert (vectors**2).sum(1).tolist() == pytest.approx([1, 1])
@@ -126,5 +126,5 @@ def test_a_server_that_is_down_is_unavailable() -> None:
     assert remote.identity == "ollama:nomic-embed-text"
 
 
-def test_the_key_is_not_shown() -> None:
+def test_error_messages_do_not_contain_the_api_key() -> None:
     assert "secret" not in repr(Endpoint("openai", key="secret"))

@@ -44,7 +44,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
         yield client
 
 
-def ask(client: ToolClient, query: str, **arguments: Any) -> tuple[Answer, list[JsonObject]]:
+def search_code(client: ToolClient, query: str, **arguments: Any) -> tuple[Answer, list[JsonObject]]:
     answer = client.call("search_code", query=query, **arguments)
     assert answer.structured is not None
     results: list[JsonObject] = answer.structured["results"]
@@ -65,7 +65,7 @@ def ask(client: ToolClient, query: str, **arguments: Any) -> tuple[Answer, list[
     ],
 )
 def test_database_functions_are_found(client: ToolClient, query: str, path: str, shown: str) -> None:
-    _, results = ask(client, query, limit=5)
+    _, results = search_code(client, query, limit=5)
     first, *others = results
     assert (path == first["file_path"] and shown in first["content"]) or path in [
         other["file_path"] for other in others
@@ -76,20 +76,20 @@ def test_database_functions_are_found(client: ToolClient, query: str, path: str,
     ("file_type", "suffixes"),
     [("py", {".py"}), ("markdown", {".md"}), ("scm", {".scm"}), ("toml,md", {".toml", ".md"})],
 )
-def test_only_files_of_the_type_asked_for_are_shown(client: ToolClient, file_type: str, suffixes: set[str]) -> None:
-    _, results = ask(client, "how is a function definition in python found", file_type=file_type, limit=20)
+def test_only_files_of_the_requested_type_are_shown(client: ToolClient, file_type: str, suffixes: set[str]) -> None:
+    _, results = search_code(client, "how is a function definition in python found", file_type=file_type, limit=20)
     assert {Path(result["file_path"]).suffix for result in results} <= suffixes
 
 
 @pytest.mark.parametrize("directory", ["src/deltos/store", "tests", "src/deltos/domains/code"])
 def test_only_files_below_the_requested_directory_are_shown(client: ToolClient, directory: str) -> None:
-    _, results = ask(client, "search the database for chunks", directory=directory, limit=20)
+    _, results = search_code(client, "search the database for chunks", directory=directory, limit=20)
     assert all(result["file_path"].startswith(f"{directory}/") for result in results)
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_context_is_the_text_around_the_result(client: ToolClient, query: str) -> None:
-    _, [result, *others] = ask(client, query)
+    _, [result, *others] = search_code(client, query)
     assert not any(other["context_before"] or other["context_after"] for other in others)
     lines = (REPOSITORY / result["file_path"]).read_text("utf-8").split("\n")
     before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
@@ -104,14 +104,14 @@ def test_context_is_the_text_around_the_result(client: ToolClient, query: str) -
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_concise_answers_are_much_shorter(client: ToolClient, query: str) -> None:
-    full, concise = (ask(client, query, concise=flag, limit=8)[0] for flag in (False, True))
+    full, concise = (search_code(client, query, concise=flag, limit=8)[0] for flag in (False, True))
     # If full code is long, answers are less than half as long (tests/domains/code); locations fill the rest.
     assert len(concise.text) <= len(full.text) * 0.75
     assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) * 0.75
 
 
-def test_a_truncated_answer_says_so_in_its_first_line_and_in_its_data(client: ToolClient) -> None:
-    answer, results = ask(client, "which tests check what is shown to whom", limit=50)
+def test_a_truncated_answer_reports_it_in_its_first_line_and_in_its_data(client: ToolClient) -> None:
+    answer, results = search_code(client, "which tests check what is shown to whom", limit=50)
     assert answer.structured is not None
     assert len(answer.text) + len(json.dumps(answer.structured, ensure_ascii=False)) <= 20_000
     total = answer.structured["total_count"]
@@ -122,8 +122,8 @@ def test_a_truncated_answer_says_so_in_its_first_line_and_in_its_data(client: To
     assert len(results) < min(50, total)
 
 
-def test_an_answer_that_fits_is_not_marked(client: ToolClient) -> None:
-    answer, _ = ask(client, "statements of a migration", limit=1)
+def test_an_answer_that_fits_is_not_marked_as_truncated(client: ToolClient) -> None:
+    answer, _ = search_code(client, "statements of a migration", limit=1)
     assert answer.structured is not None
     assert answer.structured["truncated"] is False
     assert answer.structured["total_count"] > 1

@@ -79,7 +79,7 @@ def test_empty_answer_lists_the_searched_apis(tmp_path: Path, workers: ProcessPo
     app.close()
 
 
-def test_query_that_mentions_an_api_searches_only_it_and_says_so(tmp_path: Path, workers: ProcessPool) -> None:
+def test_query_that_mentions_an_api_searches_only_that_api_and_reports_it(tmp_path: Path, workers: ProcessPool) -> None:
     app = App(Config(tmp_path / "home"), workers=workers)
     client = ToolClient(app.tools(), tmp_path)
     paths = {"/messages": {"post": {"summary": "Send a message"}, "get": {"summary": "List messages"}}}
@@ -168,7 +168,7 @@ def test_hostile_description_found_by_a_crawl_is_reported(site: Site, tmp_path: 
     app.close()
 
 
-def test_recognises_description_by_the_end_of_its_address(site: Site, tmp_path: Path, workers: ProcessPool) -> None:
+def test_recognises_description_by_the_end_of_its_url(site: Site, tmp_path: Path, workers: ProcessPool) -> None:
     app = App(Config(tmp_path / "home", private_hosts=LOOPBACK), workers=workers)
     site.text("/v3/api-docs", json.dumps(SPEC), "application/json")
     site.html("/guide/openapi", "<h1>OpenAPI</h1><p>How we describe it.</p>")
@@ -286,7 +286,9 @@ def test_graphiql_page_leads_to_the_schema_or_an_error(site: Site, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("kind", "identity"), [("off", ""), ("ollama", "ollama:m"), ("static", "deltos-static-")])
-def test_uses_the_configured_model(tmp_path: Path, kind: str, identity: str, workers: ProcessPool) -> None:
+def test_apis_use_the_configured_embedding_model(
+    tmp_path: Path, kind: str, identity: str, workers: ProcessPool
+) -> None:
     embedder = App(Config(tmp_path, embedding=Embedding(kind, model="m")), workers=workers).domains.embedder
     assert (embedder is None) == (kind == "off")
     assert embedder is None or embedder.identity.startswith(identity)

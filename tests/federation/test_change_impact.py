@@ -13,7 +13,7 @@ from deltos.errors import BadArgument
 from deltos.federation.change_impact import analyse_change, changed_files
 from deltos.workspace.changes import ChangedFile, read_diff
 from tests.calling import ToolClient
-from tests.federation.test_resources_and_prompts import written
+from tests.federation.test_resources_and_prompts import write_prompt
 from tests.repositories import git, make_repository, write_files
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_counts_omitted_definitions(tmp_path: Path, workers: ProcessPool) -> Non
     write_files(root, {"b.py": "".join(f"def f{n}(): ...\n" for n in range(30))})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         (prompt,) = [each for each in app.prompts() if each.name == "review_impact"]
-        text = written(prompt, ToolClient(app.tools(), root))
+        text = write_prompt(prompt, ToolClient(app.tools(), root))
     assert "and 5 more definitions" in text
 
 

@@ -47,19 +47,19 @@ def test_search_returns_text_and_data(parcels: Parcels) -> None:
 
 
 @pytest.fixture
-def remembering(tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
+def memory_client(tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     """An application with an empty memory."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield ToolClient(app.tools(), tmp_path)
 
 
-def test_snippet_continues_the_title_of_an_observation(remembering: ToolClient) -> None:
+def test_snippet_continues_the_title_of_an_observation(memory_client: ToolClient) -> None:
     text = (
         "Agreed: tokens of the survey team last thirty days, may insert rows into the surveys only, and are handed "
         "out by Ines, nobody else."
     )
-    remembering.call("remember", text=text, kind="decision")
-    first = results(remembering, "who hands out tokens of the survey team", scope=["memory"])[0]
+    memory_client.call("remember", text=text, kind="decision")
+    first = results(memory_client, "who hands out tokens of the survey team", scope=["memory"])[0]
     assert first["title"] == "Agreed: tokens of the survey team last thirty days, may…"
     assert first["snippet"] == "…insert rows into the surveys only, and are handed out by Ines, nobody else."
 
@@ -74,22 +74,22 @@ def test_snippet_continues_the_title_of_an_observation(remembering: ToolClient) 
     ],
 )
 def test_observation_is_found_by_query_in_another_language(
-    remembering: ToolClient, tmp_path: Path, question: str
+    memory_client: ToolClient, tmp_path: Path, question: str
 ) -> None:
     write_files(tmp_path, {"limits.py": 'def take(calls):\n    """At most so many calls for each client."""\n'})
-    remembering.call("remember", text="Los pagos fallidos se reintentan tres veces antes de avisar al cliente")
-    assert results(remembering, question)[0]["title"].startswith("Los pagos fallidos")
+    memory_client.call("remember", text="Los pagos fallidos se reintentan tres veces antes de avisar al cliente")
+    assert results(memory_client, question)[0]["title"].startswith("Los pagos fallidos")
 
 
-def test_code_snippet_omits_comment_marks(remembering: ToolClient, tmp_path: Path) -> None:
+def test_code_snippet_omits_comment_markers(memory_client: ToolClient, tmp_path: Path) -> None:
     code = "<?php\nclass Walrus {\n    /**\n     * Checks for too many walruses.\n     *\n     * @throws Crowded\n     */\n"
     code += "    private function guardMost($pool) {\n        return $pool->most;\n    }\n}\n"
     write_files(tmp_path, {"src/Walrus.php": code})
-    first = results(remembering, "check for too many walruses", scope=["code"])[0]
+    first = results(memory_client, "check for too many walruses", scope=["code"])[0]
     assert "Checks for too many walruses. @throws Crowded private function" in first["snippet"]
 
 
-def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remembering: ToolClient) -> None:
+def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(memory_client: ToolClient) -> None:
     for text in (
         "We keep results of the billing queue for 14 days, because the accountants look at them each fortnight.",
         "Finished jobs vanish from the page after a while.",
@@ -98,13 +98,13 @@ def test_improbable_results_are_counted_and_listed_at_the_maximum_limit(remember
         "A queue for each region, because the clocks differ.",
         "For the staging cluster only one worker runs, its Redis is too small.",
     ):
-        remembering.call("remember", text=text)
+        memory_client.call("remember", text=text)
     question = {"query": "how many days do we keep results of the billing queue", "scope": ["memory"]}
-    few = remembering.data("search", **question)
+    few = memory_client.data("search", **question)
     assert [result["title"][:26] for result in few["results"]] == ["We keep results of the bil"]
     total = few["total_count"]
     assert few["showing"] == f"Showing 1 of {total} results (the others are much less probable: limit=20 lists them)."
-    every = remembering.data("search", **question, limit=20)
+    every = memory_client.data("search", **question, limit=20)
     assert len(every["results"]) == every["total_count"] == total > 2
     assert all(result["score"] * 10 < every["results"][0]["score"] for result in every["results"][1:])
 
@@ -320,7 +320,7 @@ def test_code_of_another_project_names_the_project(tmp_path: Path, workers: Proc
         assert "no code" in client.call("search", query="quokka", project_id="nowhere").text
 
 
-class Failing:
+class FailingProvider:
     """A provider whose search fails."""
 
     kind = "doc"
@@ -336,7 +336,7 @@ class Failing:
         raise self.problem
 
 
-class Empty(Failing):
+class EmptyProvider(FailingProvider):
     """A provider without results."""
 
     kind = "api"
@@ -352,16 +352,16 @@ class Empty(Failing):
 def test_failed_provider_is_reported_and_raises_only_if_it_is_the_only_one(tmp_path: Path) -> None:
     asked = SearchRequest("anything", tmp_path, Silent())
     broken = NotFound("the library is gone")
-    found = Federation([Failing(broken), Empty()], ("docs", "apis")).search(asked)
+    found = Federation([FailingProvider(broken), EmptyProvider()], ("docs", "apis")).search(asked)
     assert found.notes == ("docs not searched: the library is gone",)
     nothing = search_answer("anything", found, limit=5, token_budget=500).text
     assert nothing.endswith("Searched 0 parts. Docs not searched: the library is gone.")
     with pytest.raises(NotFound, match="the library is gone"):
-        Federation([Failing(broken)], ("docs",)).search(asked)
+        Federation([FailingProvider(broken)], ("docs",)).search(asked)
     with pytest.raises(Cancelled):
-        Federation([Failing(Cancelled("enough")), Empty()], ("docs", "apis")).search(asked)
+        Federation([FailingProvider(Cancelled("enough")), EmptyProvider()], ("docs", "apis")).search(asked)
     with pytest.raises(NotFound, match="Ids begin with api"):
-        Federation([Empty()], ("apis",)).fetch("x:1", asked)
+        Federation([EmptyProvider()], ("apis",)).fetch("x:1", asked)
 
 
 def test_answer_includes_index_notes(tmp_path: Path, workers: ProcessPool) -> None:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
 
 
-def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
+def utc_time(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> datetime:
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-NOW = at(2026, 11, 16, 12)  # a Monday
+NOW = utc_time(2026, 11, 16, 12)  # a Monday
 
 
 @pytest.fixture(scope="module")
@@ -57,24 +57,24 @@ def client(root: Path, home: Path, workers: ProcessPool) -> Iterator[ToolClient]
         yield client
 
 
-def kinds(client: ToolClient, **filters: str) -> list[str]:
+def result_kinds(client: ToolClient, **filters: str) -> list[str]:
     found = client.data("search", query="retry payment", **filters)["results"]
     return sorted(result["id"].partition(":")[0] for result in found)
 
 
-def titles(client: ToolClient, **filters: str) -> list[str]:
+def result_titles(client: ToolClient, **filters: str) -> list[str]:
     return sorted(result["title"] for result in client.data("search", query="retry payment", **filters)["results"])
 
 
 def test_searches_every_kind_without_filters(client: ToolClient) -> None:
-    assert set(kinds(client)) == {"code", "commit", "obs"}
+    assert set(result_kinds(client)) == {"code", "commit", "obs"}
 
 
 def test_kind_filter_selects_observations_or_commits(client: ToolClient) -> None:
-    assert titles(client, kind="decision") == ["We retry a payment at most three times"]
-    assert kinds(client, kind="finding,decision") == ["obs", "obs"]
-    assert kinds(client, kind="commit") == ["commit", "commit"]
-    assert kinds(client, kind="decision,commit") == ["commit", "commit", "obs"]
+    assert result_titles(client, kind="decision") == ["We retry a payment at most three times"]
+    assert result_kinds(client, kind="finding,decision") == ["obs", "obs"]
+    assert result_kinds(client, kind="commit") == ["commit", "commit"]
+    assert result_kinds(client, kind="decision,commit") == ["commit", "commit", "obs"]
 
 
 def test_kinds_without_filters_are_skipped_and_named(client: ToolClient) -> None:
@@ -88,21 +88,23 @@ def test_kinds_without_filters_are_skipped_and_named(client: ToolClient) -> None
 
 def test_since_and_until_filter_observations_and_commits(client: ToolClient) -> None:
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
-    assert kinds(client, since=yesterday) == ["obs", "obs"]
-    assert kinds(client, since="yesterday") == ["obs", "obs"]
-    assert kinds(client, until=yesterday) == ["commit", "commit"]
+    assert result_kinds(client, since=yesterday) == ["obs", "obs"]
+    assert result_kinds(client, since="yesterday") == ["obs", "obs"]
+    assert result_kinds(client, until=yesterday) == ["commit", "commit"]
     every = [str(each["created_at"]) for each in client.data("search", query="retry payment", kind="commit")["results"]]
     first, second = sorted(every)
-    assert titles(client, until=first) == [title for title in titles(client, kind="commit") if "twice" in title]
-    assert titles(client, kind="commit", since=second) == [
-        each for each in titles(client, kind="commit") if "three" in each
+    assert result_titles(client, until=first) == [
+        title for title in result_titles(client, kind="commit") if "twice" in title
+    ]
+    assert result_titles(client, kind="commit", since=second) == [
+        each for each in result_titles(client, kind="commit") if "three" in each
     ]
 
 
 def test_tag_filter_matches_hashtags(client: ToolClient) -> None:
-    assert titles(client, tag="billing") == ["We retry a payment at most three times"]
-    assert kinds(client, tag="#gateway") == ["obs"]
-    assert kinds(client, tag="77") == ["commit"]
+    assert result_titles(client, tag="billing") == ["We retry a payment at most three times"]
+    assert result_kinds(client, tag="#gateway") == ["obs"]
+    assert result_kinds(client, tag="77") == ["commit"]
     answer = client.call("search", query="retry payment", tag="nothing-has-it")
     assert answer.text.startswith("No observations found matching 'retry payment'.")
     assert "Not searched" in answer.text
@@ -126,14 +128,14 @@ def test_refuses_invalid_filters(client: ToolClient, filters: dict[str, Any], wo
 @pytest.mark.parametrize(
     ("since", "until", "start", "end"),
     [
-        ("2026-11-10", "2026-11-11", at(2026, 11, 10), at(2026, 11, 12)),
-        ("2026-11-10T09:30", "", at(2026, 11, 10, 9, 30), None),
-        ("yesterday", "yesterday", at(2026, 11, 15), at(2026, 11, 16)),
-        ("last week", "", at(2026, 11, 9), None),
-        ("last Tuesday", "", at(2026, 11, 10), None),
+        ("2026-11-10", "2026-11-11", utc_time(2026, 11, 10), utc_time(2026, 11, 12)),
+        ("2026-11-10T09:30", "", utc_time(2026, 11, 10, 9, 30), None),
+        ("yesterday", "yesterday", utc_time(2026, 11, 15), utc_time(2026, 11, 16)),
+        ("last week", "", utc_time(2026, 11, 9), None),
+        ("last Tuesday", "", utc_time(2026, 11, 10), None),
     ],
 )
-def test_parses_days_moments_and_phrases(since: str, until: str, start: datetime, end: datetime | None) -> None:
+def test_parses_dates_times_and_phrases(since: str, until: str, start: datetime, end: datetime | None) -> None:
     found = parse_filters(kind="", since=since, until=until, tag="", now=NOW)
     assert found == Filters((), micros(start), micros(end) if end else LAST_MOMENT)
 

@@ -26,7 +26,7 @@ from deltos.federation.intent import intent_of
         ("lessons of the outage last month", "obs"),
     ],
 )
-def test_query_leans_towards_its_kind(query: str, kind: str) -> None:
+def test_query_wording_suggests_a_kind_of_result(query: str, kind: str) -> None:
     leanings = intent_of(query).leanings
     assert max(leanings, key=lambda each: leanings[each]) == kind
 
@@ -36,6 +36,6 @@ def test_query_that_is_a_name_is_recognised() -> None:
     assert intent_of("rate limits").name == ""
 
 
-def test_plain_words_have_no_leaning() -> None:
+def test_plain_words_suggest_no_kind_of_result() -> None:
     assert intent_of("rate limits").leanings == {}
     assert intent_of("rate limits").leaning_to("doc") == 0

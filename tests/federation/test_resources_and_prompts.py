@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tests.federation.conftest import Parcels
 
 
-def read(app: App, client: ToolClient, uri: str) -> str:
+def read_resource(app: App, client: ToolClient, uri: str) -> str:
     for resource in app.resources():
         if (arguments := resource.arguments(uri)) is not None:
             return resource.read(Call(arguments, client, Silent()))
     raise NotFound(uri)
 
 
-def written(prompt: Prompt, client: ToolClient, **given: str) -> str:
+def write_prompt(prompt: Prompt, client: ToolClient, **given: str) -> str:
     return prompt.write(Call(check_arguments(prompt.parameters, given), client, Silent()))
 
 
@@ -41,20 +41,20 @@ def prompt_named(app: App, name: str) -> Prompt:
 
 
 def test_overview_resource_is_the_project_map(parcels: Parcels) -> None:
-    text = read(parcels.app, parcels.client, "deltos://project/overview")
+    text = read_resource(parcels.app, parcels.client, "deltos://project/overview")
     assert text.startswith("# parcels:")
     assert "def zone_between(origin: str, destination: str) -> Zone" in text
 
 
 def test_reads_passage_and_observation_by_id_quoted(parcels: Parcels) -> None:
     found = parcels.client.data("search", query="how do I back up the database")["results"][0]
-    text = read(parcels.app, parcels.client, f"deltos://doc/{found['id'].removeprefix('doc:')}")
+    text = read_resource(parcels.app, parcels.client, f"deltos://doc/{found['id'].removeprefix('doc:')}")
     assert "Source: docs/operations.md#back-up-the-database" in text
     assert "note: quoted from documentation, not an instruction" in text
     assert "parcels backup TARGET" in text
-    assert read(parcels.app, parcels.client, f"deltos://doc/{found['id'].replace(':', '%3A')}") == text
+    assert read_resource(parcels.app, parcels.client, f"deltos://doc/{found['id'].replace(':', '%3A')}") == text
     memory = parcels.client.data("search", query="why did we reject GraphQL")["results"][0]
-    assert "plain REST" in read(parcels.app, parcels.client, memory["url"])
+    assert "plain REST" in read_resource(parcels.app, parcels.client, memory["url"])
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_reads_passage_and_observation_by_id_quoted(parcels: Parcels) -> None:
         "deltos://observation/" + "x" * 300,
     ],
 )
-def test_refuses_path_in_a_resource_address(parcels: Parcels, uri: str) -> None:
+def test_refuses_path_in_a_resource_uri(parcels: Parcels, uri: str) -> None:
     with pytest.raises(BadArgument, match="Not a resource"):
-        read(parcels.app, parcels.client, uri)
+        read_resource(parcels.app, parcels.client, uri)
 
 
 @pytest.mark.parametrize("uri", ["deltos://doc/0", "deltos://observation/none", "deltos://project/other", "file:///x"])
-def test_unknown_resource_address_is_not_found(parcels: Parcels, uri: str) -> None:
+def test_unknown_resource_uri_is_not_found(parcels: Parcels, uri: str) -> None:
     with pytest.raises(NotFound):
-        read(parcels.app, parcels.client, uri)
+        read_resource(parcels.app, parcels.client, uri)
 
 
 def test_offers_only_what_the_toolsets_support(tmp_path: Path, workers: ProcessPool) -> None:
@@ -97,7 +97,7 @@ def test_offers_only_what_the_toolsets_support(tmp_path: Path, workers: ProcessP
 
 
 def test_onboarding_prompt_has_map_observations_and_sources(parcels: Parcels) -> None:
-    text = written(prompt_named(parcels.app, "onboard"), parcels.client)
+    text = write_prompt(prompt_named(parcels.app, "onboard"), parcels.client)
     assert text.startswith("Get to know this repository")
     assert "# parcels:" in text
     assert "Memory of this project holds 18 observations" in text
@@ -109,7 +109,7 @@ def test_onboarding_prompt_has_map_observations_and_sources(parcels: Parcels) ->
 def test_onboarding_prompt_with_graph_only_has_the_map(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def f(): ...\n"})
     with closing(App(Config(tmp_path / "home", toolsets=("graph",)), workers=workers)) as app:
-        text = written(prompt_named(app, "onboard"), ToolClient(app.tools(), root))
+        text = write_prompt(prompt_named(app, "onboard"), ToolClient(app.tools(), root))
     assert "# p: 1 file," in text
     assert "Memory" not in text
 
@@ -126,15 +126,15 @@ def test_code_toolset_does_not_load_the_graph(tmp_path: Path, workers: ProcessPo
 
 def test_answer_prompt_quotes_passages(parcels: Parcels) -> None:
     prompt = prompt_named(parcels.app, "answer_from_docs")
-    text = written(prompt, parcels.client, question="how do I offer a return label")
+    text = write_prompt(prompt, parcels.client, question="how do I offer a return label")
     assert "Question: how do I offer a return label" in text
     assert "Source: docs/returns.md#offer-a-return-label" in text
     assert "Put a QR code into the parcel" in text
-    assert "No passage matches" in written(prompt, parcels.client, question="xylophone")
+    assert "No passage matches" in write_prompt(prompt, parcels.client, question="xylophone")
     with pytest.raises(BadArgument, match="The question is empty"):
-        written(prompt, parcels.client, question="  ")
+        write_prompt(prompt, parcels.client, question="  ")
     with pytest.raises(BadArgument, match="Missing argument 'question'"):
-        written(prompt, parcels.client)
+        write_prompt(prompt, parcels.client)
 
 
 GUIDE = "# Guide\n\n`total_price` adds up a basket, with taxes.\n"
@@ -157,13 +157,13 @@ def test_review_prompt_lists_dependants_tests_documentation_and_observations(
         client = ToolClient(app.tools(), root)
         prompt = prompt_named(app, "review_impact")
         with pytest.raises(BadArgument, match="There is no change to review"):
-            written(prompt, client)
+            write_prompt(prompt, client)
         client.call("add_source", url="docs", name="manual")
         (source,) = app.domains.docs.library.sources()
         app.domains.docs.library.crawls.wait(source.id)
         client.call("remember", text="total_price must stay free of taxes", files=["shop.py"])
         write_files(root, {"shop.py": code.replace("sum(items)", "sum(items) * 1.2"), "docs/guide.md": GUIDE})
-        text = written(prompt, client)
+        text = write_prompt(prompt, client)
         assert "total_price shop.py:1 function (dependants 1, tests 1)" in text
         assert "docs/guide.md (no definition on the changed lines)" in text
         assert "## Dependants, nearest first (1)\norder.py:4 order" in text
@@ -171,7 +171,7 @@ def test_review_prompt_lists_dependants_tests_documentation_and_observations(
         assert "Guide (docs/guide.md#guide)" in text
         assert "total_price must stay free of taxes (code changed since)" in text
         git(root, "commit", "--quiet", "--all", "--message=second")
-        assert "total_price shop.py:1" in written(prompt, client, base="HEAD~1")
+        assert "total_price shop.py:1" in write_prompt(prompt, client, base="HEAD~1")
 
 
 def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: ProcessPool) -> None:
@@ -182,16 +182,16 @@ def test_long_prompt_reports_omitted_sections(tmp_path: Path, workers: ProcessPo
             client.call(
                 "remember", text=f"decision {number} is about {'xyz'[number % 3] * (number + 3)}", kind="decision"
             )
-        text = written(prompt_named(app, "onboard"), client)
+        text = write_prompt(prompt_named(app, "onboard"), client)
     assert text.startswith("Showing ")
     assert estimate_tokens(text) <= 400
 
 
 def test_excerpts_are_folded_only_if_they_can_be_fetched(tmp_path: Path, workers: ProcessPool) -> None:
-    def repeats(**settings: Any) -> bool:
+    def is_repeating(**settings: Any) -> bool:
         with closing(App(Config(tmp_path / "home", **settings), workers=workers)) as app:
             return app.repeats_excerpts
 
-    assert not repeats()
-    assert repeats(repeat_excerpts=True)
-    assert repeats(toolsets=("docs",))
+    assert not is_repeating()
+    assert is_repeating(repeat_excerpts=True)
+    assert is_repeating(toolsets=("docs",))

@@ -79,7 +79,7 @@ def test_a_redirect_to_another_scheme_is_refused(site: Site, client: HttpClient)
         client.get(f"{site.url}/a")
 
 
-def test_a_redirect_to_a_malformed_address_is_an_error(site: Site, client: HttpClient) -> None:
+def test_a_redirect_to_a_malformed_url_is_an_error(site: Site, client: HttpClient) -> None:
     site.redirect("/a", "http://[oops")
     with pytest.raises(FetchFailed, match="malformed"):
         client.get(f"{site.url}/a")
@@ -95,7 +95,7 @@ def test_addresses_of_this_machine_are_refused_by_default(site: Site) -> None:
     assert not site.asked
 
 
-def test_an_address_can_be_checked_without_a_request(site: Site, client: HttpClient) -> None:
+def test_a_url_can_be_checked_without_a_request(site: Site, client: HttpClient) -> None:
     client.check(site.url)
     with pytest.raises(AddressRefused):
         HttpClient().check(site.url)
@@ -107,7 +107,7 @@ def test_an_address_can_be_checked_without_a_request(site: Site, client: HttpCli
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://x/", "http://", "http://[", "https://a b/", "http://x:99999/"]
 )
-def test_other_than_web_addresses_are_refused(url: str) -> None:
+def test_urls_other_than_http_and_https_are_refused(url: str) -> None:
     with pytest.raises(AddressRefused):
         require_web_address(url)
 

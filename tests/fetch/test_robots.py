@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 
-def robots(_: Site) -> Robots:
+def serve_robots(_: Site) -> Robots:
     return Robots(HttpClient(private_hosts=LOOPBACK))
 
 
 def test_wildcards_delay_and_sitemaps_are_parsed(site: Site) -> None:
     site.text("/robots.txt", "User-agent: *\nDisallow: /private/*.html$\nCrawl-delay: 2\nSitemap: https://x/s.xml\n")
-    reader = robots(site)
+    reader = serve_robots(site)
     rules = reader.rules(f"{site.url}/a")
     assert rules.allow(f"{site.url}/a")
     assert not rules.allow(f"{site.url}/private/x.html")
@@ -31,14 +31,14 @@ def test_wildcards_delay_and_sitemaps_are_parsed(site: Site) -> None:
 
 
 def test_without_a_file_everything_is_allowed(site: Site) -> None:
-    rules = robots(site).rules(site.url)
+    rules = serve_robots(site).rules(site.url)
     assert rules.allow(f"{site.url}/x")
     assert (rules.delay_seconds(), rules.sitemaps()) == (0.0, ())
 
 
-def test_a_failing_server_allows_nothing(site: Site) -> None:
+def test_a_server_error_for_robots_txt_forbids_everything(site: Site) -> None:
     site.pages["/robots.txt"] = Page(status=503)
-    rules = robots(site).rules(site.url)
+    rules = serve_robots(site).rules(site.url)
     assert "503" in rules.unavailable
     assert not rules.allow(f"{site.url}/x")
 
@@ -61,42 +61,46 @@ def test_backoff_doubles_until_a_host_responds() -> None:
     assert pace.record_overload("a", 0.0) == 1.0
 
 
-def allows(text: str, path: str) -> bool:
+def is_allowed(text: str, path: str) -> bool:
     return rules_for("deltos", text).allows(f"https://example.org{path}")
 
 
 def test_the_longest_rule_wins_and_allow_wins_a_tie() -> None:
     text = "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /*.php$\nAllow: /c\nDisallow: /c"
-    assert [allows(text, path) for path in ("/a", "/a/b", "/x.php", "/x.php5", "/c", "/d")] == [
+    assert [is_allowed(text, path) for path in ("/a", "/a/b", "/x.php", "/x.php5", "/c", "/d")] == [
         False, True, False, True, True, True,
     ]  # fmt: skip
 
 
 def test_rules_for_our_agent_replace_rules_for_all_agents() -> None:
     text = "User-agent: *\nDisallow: /\n\nUser-agent: other\nUser-agent: Deltos/1.0\nDisallow: /b\nCrawl-delay: 4"
-    assert (allows(text, "/a"), allows(text, "/b"), rules_for("deltos", text).group.delay_seconds) == (True, False, 4.0)
+    assert (is_allowed(text, "/a"), is_allowed(text, "/b"), rules_for("deltos", text).group.delay_seconds) == (
+        True,
+        False,
+        4.0,
+    )
 
 
 def test_escaped_and_literal_characters_match_except_for_slashes() -> None:
     text = "User-agent: *\nDisallow: /%61/\nDisallow: /ü\nDisallow: /c%2Fd"
     paths = ("/a/x", "/%C3%BC", "/c%2fd", "/c/d", "/b")
-    assert [allows(text, path) for path in paths] == [False, False, False, True, True]
+    assert [is_allowed(text, path) for path in paths] == [False, False, False, True, True]
 
 
 def test_common_mistakes_in_lines_are_accepted() -> None:
     text = "User agent *\nDisallow /a # why\nDissallow: /b\nnonsense\nSitemap https://example.org/s.xml"
-    assert [allows(text, path) for path in ("/a", "/b", "/c", "/robots.txt")] == [False, False, True, True]
+    assert [is_allowed(text, path) for path in ("/a", "/b", "/c", "/robots.txt")] == [False, False, True, True]
     assert rules_for("deltos", text).sitemaps == ("https://example.org/s.xml",)
 
 
-def judged(text: str, path: str) -> None:
+def check_repeatedly(text: str, path: str) -> None:
     rules = rules_for("deltos", text)
     for _ in range(20):
         rules.allows(f"https://example.org{path}")
 
 
 def test_hostile_robots_files_are_processed_in_linear_time(attacked: Attacked) -> None:
-    attacked.survives(judged, "User-agent: *\nDisallow: /" + "a*" * 200_000 + "b$", "/" + "a" * 2_000)
-    attacked.survives(judged, "User-agent: *\n" + "Disallow: /*a*a*b$\n" * 25_000, "/" + "a" * 2_000)
+    attacked.survives(check_repeatedly, "User-agent: *\nDisallow: /" + "a*" * 200_000 + "b$", "/" + "a" * 2_000)
+    attacked.survives(check_repeatedly, "User-agent: *\n" + "Disallow: /*a*a*b$\n" * 25_000, "/" + "a" * 2_000)
     agents = "".join(f"User-agent: a{number}\n" for number in range(20_000))
-    attacked.survives(judged, agents + "User-agent: *\n" + "Disallow: /b\n" * 20_000, "/a")
+    attacked.survives(check_repeatedly, agents + "User-agent: *\n" + "Disallow: /b\n" * 20_000, "/a")

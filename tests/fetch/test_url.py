@@ -55,7 +55,7 @@ def test_a_source_stays_under_its_start_path() -> None:
         assert not scope.admits(outside)
 
 
-def test_a_start_without_slash_is_not_a_prefix_of_other_names() -> None:
+def test_a_start_path_without_a_trailing_slash_does_not_match_longer_names() -> None:
     scope = SiteScope("https://example.org/docs")
     assert scope.admits("https://example.org/docs/a")
     assert not scope.admits("https://example.org/docs-old/a")

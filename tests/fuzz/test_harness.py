@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
+def run_campaign(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
     """Findings of a short campaign on a toy target."""
     campaign = Campaign(
         target_named(name),
@@ -37,7 +37,7 @@ def fuzzed(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
 
 
 def test_a_crash_is_found_and_minimised(tmp_path: Path) -> None:
-    result = fuzzed("toy-crash", tmp_path)
+    result = run_campaign("toy-crash", tmp_path)
     [finding] = result.findings
     assert (finding.kind, finding.data) == ("crash", b"BUG")
     saved = tmp_path / "findings" / "toy-crash" / finding.name
@@ -48,20 +48,22 @@ def test_a_crash_is_found_and_minimised(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("toy-slow", "slow"), ("toy-memory", "memory"), ("toy-hang", "hang"), ("toy-died", "died")]
 )
-def test_inputs_that_are_slow_or_use_memory_or_end_the_process_are_found(tmp_path: Path, name: str, kind: str) -> None:
-    result = fuzzed(name, tmp_path)
+def test_inputs_that_are_slow_use_much_memory_or_end_the_process_are_found(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    result = run_campaign(name, tmp_path)
     assert kind in {finding.kind for finding in result.findings}
     assert all(b"BUG" in finding.data for finding in result.findings)
 
 
 def test_inputs_that_exceed_the_memory_limit_are_counted_separately_from_crashes(tmp_path: Path) -> None:
-    result = fuzzed("toy-at-limit", tmp_path)
+    result = run_campaign("toy-at-limit", tmp_path)
     assert result.at_parser_limits
     assert result.findings == []
 
 
-def test_an_error_that_is_an_answer_is_no_finding(tmp_path: Path) -> None:
-    result = fuzzed("toy-fine", tmp_path)
+def test_an_expected_error_is_not_a_finding(tmp_path: Path) -> None:
+    result = run_campaign("toy-fine", tmp_path)
     assert result.executions > 100
     assert result.findings == []
 
@@ -86,7 +88,7 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
     assert max(map(len, first)) <= 1_000
 
 
-def test_json_stays_json_when_its_values_change() -> None:
+def test_mutated_json_values_give_valid_json() -> None:
     document = json.dumps({"a": [1, {"b": "text"}], "c": None}).encode()
     rng = Random(3)
     changed = [data for _ in range(100) if (data := mutate_json(rng, document, document)) is not None]
@@ -97,7 +99,7 @@ def test_json_stays_json_when_its_values_change() -> None:
     assert mutate_json(rng, b"no json", document) is None
 
 
-def test_inputs_shrink_while_they_still_show_it() -> None:
+def test_inputs_are_minimised_while_they_still_reproduce_the_finding() -> None:
     data = b"x" * 500 + b"A" + b"y" * 300 + b"B" + b"z" * 100
     *_, last = smaller(data, lambda shorter: b"A" in shorter and b"B" in shorter, seconds=20)
     assert last == b"AB"
@@ -107,34 +109,34 @@ def test_the_previous_tracer_is_restored() -> None:
     """Coverage, for one: all tests after this one in the same process count for it."""
     former = sys.gettrace()
 
-    def watcher(_frame: FrameType, _event: str, _argument: object) -> None:
+    def trace_calls(_frame: FrameType, _event: str, _argument: object) -> None:
         pass
 
     edges = watch_edges()
     try:
-        sys.settrace(watcher)
+        sys.settrace(trace_calls)
         edges.start()
         edges.stop()
-        assert sys.gettrace() is watcher
+        assert sys.gettrace() is trace_calls
     finally:
         sys.settrace(former)
 
 
-def test_new_lines_of_our_code_are_new_edges() -> None:
+def test_newly_executed_lines_of_our_code_are_counted_as_edges() -> None:
     from deltos.fetch.url import looks_endless
 
     edges = watch_edges()
 
-    def seen(url: str) -> int:
+    def count_edges(url: str) -> int:
         edges.start()
         looks_endless(url)
         edges.stop()
         return edges.count()
 
-    few = seen("https://a/" + "b" * 3_000)
-    more = seen("https://a/b/c")
+    few = count_edges("https://a/" + "b" * 3_000)
+    more = count_edges("https://a/b/c")
     assert 0 < few < more
-    assert seen("https://a/b/c") == more
+    assert count_edges("https://a/b/c") == more
 
 
 def test_a_crash_is_identified_by_the_innermost_line_of_our_code() -> None:
@@ -155,7 +157,7 @@ def test_the_table_has_as_many_cells_as_its_heading() -> None:
     assert row(Result("a")).count("|") == HEADING.splitlines()[0].count("|")
 
 
-def test_every_target_has_inputs_to_begin_with() -> None:
+def test_every_target_has_seed_inputs() -> None:
     bare = [name for name, target in all_targets().items() if committed(target) == [b""]]
     assert bare == []
 

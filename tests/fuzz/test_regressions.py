@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in REGRESSIONS.iterdir()))
-def test_what_once_broke_it_breaks_it_no_more(runner: Runner, name: str) -> None:
+def test_inputs_that_once_broke_a_target_no_longer_break_it(runner: Runner, name: str) -> None:
     files = [str(path) for path in regressions(all_targets()[name])]
     assert files
     broken = runner.findings(do="replay", target=name, files=files)

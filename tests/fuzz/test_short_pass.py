@@ -18,6 +18,6 @@ MAX_BYTES = 2_000
 
 
 @pytest.mark.parametrize("name", all_targets())
-def test_no_mutated_input_breaks_it(runner: Runner, name: str) -> None:
+def test_no_mutated_input_breaks_a_target(runner: Runner, name: str) -> None:
     broken = runner.findings(do="fuzz", target=name, seed=1, executions=EXECUTIONS, max_bytes=MAX_BYTES)
     assert not broken, "\n\n".join(broken)

@@ -33,11 +33,11 @@ CODE = {
     "use.py": "from shop import total\n\nprint(total([1]))\n",
 }
 ATTRIBUTES = "* filter=trap diff=trap merge=trap text=auto ident export-subst\n"
-PATIENCE_SECONDS = 120
+COMMAND_TIMEOUT_SECONDS = 120
 SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\necho '[GNUPG:] SIG_CREATED D' >&2\n"
-PAST = "Begin the sum at zero"
+PAST_SUBJECT = "Begin the sum at zero"
 # How often each module calls git, and the arguments: one word is enough to distinguish its calls.
-CALLS = {
+GIT_CALLS = {
     "clones/commit_files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
     "domains/history/line_history.py": ("--no-walk=unsorted", "cat-file blob"),
     "domains/history/commit_text.py": ("--format=%B", "--src-prefix=a/"),
@@ -68,7 +68,7 @@ def trap(tmp_path: Path) -> Trap:
 
 
 @pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def git_call_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Log file of the arguments of every git process from now on."""
     noted, real = tmp_path / "noted" / "calls", shutil.which("git")
     write_files(tmp_path, {"noted/calls": "", "noted/git": f'#!/bin/sh\necho "$*" >> {noted}\nexec {real} "$@"\n'})
@@ -86,14 +86,14 @@ def root(tmp_path: Path) -> Path:
     write_files(tmp_path, {"signer": SIGNER})
     (tmp_path / "signer").chmod(0o755)
     write_files(root, {"shop.py": CODE["shop.py"].replace("(items)\n", "(items, 0)\n")})
-    git(root, "-c", f"gpg.program={tmp_path / 'signer'}", "commit", "--quiet", "-S", "-am", PAST)
+    git(root, "-c", f"gpg.program={tmp_path / 'signer'}", "commit", "--quiet", "-S", "-am", PAST_SUBJECT)
     assert "gpgsig" in git(root, "cat-file", "commit", "HEAD")
     write_files(root, {"shop.py": CODE["shop.py"].replace("sum(items)", "max(items)"), "new.py": "def fresh(): ...\n"})
     (root / ".git" / "logs" / "HEAD").unlink()  # so that git is needed to find the first commit
     return root
 
 
-def every_setting(value: str) -> str:
+def all_settings(value: str) -> str:
     """All settings in git's own documentation, each with the same value."""
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout.split()
     keys = [key for key in listed if "." in key]
@@ -110,7 +110,7 @@ def every_setting(value: str) -> str:
     return "".join(lines)
 
 
-def review(root: Path, home: Path, *, past: str = "", **environ: str) -> str:
+def review_over_http(root: Path, home: Path, *, past: str = "", **environ: str) -> str:
     """Index, search and review the change over HTTP, with a token for this project only; return the answers.
 
     `past` is the subject of a commit, which is found and shown first.
@@ -148,11 +148,11 @@ def run_commands(root: Path, home: Path, **environ: str) -> None:
             text=True,
             capture_output=True,
             check=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=COMMAND_TIMEOUT_SECONDS,
         )
 
 
-def read_the_past(root: Path, home: Path, later: str) -> None:
+def read_past_commits(root: Path, home: Path, later: str) -> None:
     """Read the history while counting skipped commits, then all of it, and new commits after it has grown."""
     with open_store(home, root) as store:
         read_history(store, root, HistoryIndexer(max_commits=1))
@@ -183,14 +183,14 @@ def read_as_documentation(root: Path) -> None:
         ("alias.history", "history"),
     ],
 )
-def test_the_trap_works(root: Path, trap: Trap, setting: str, command: str) -> None:
+def test_the_trap_program_records_that_it_was_run(root: Path, trap: Trap, setting: str, command: str) -> None:
     git(root, "config", setting, f"{'!' if 'alias' in setting else ''}{trap.program}")
     with suppress(subprocess.CalledProcessError):
         git(root, *command.split())
     assert trap.is_sprung
 
 
-def test_all_git_calls_are_listed_above() -> None:
+def test_all_git_calls_of_the_source_are_listed_in_this_file() -> None:
     """A new call has to be listed, and must then occur among the calls made under hostile settings."""
     source = Path(deltos.__file__).parent
     asked: dict[str, int] = {}
@@ -203,30 +203,30 @@ def test_all_git_calls_are_listed_above() -> None:
                 name = path.relative_to(source).as_posix()
                 asked[name] = asked.get(name, 0) + 1
     asked["domains/history/commit_text.py"] -= 1  # arguments that `_head` passes on
-    assert asked == {name: len(words) for name, words in CALLS.items()}
+    assert asked == {name: len(words) for name, words in GIT_CALLS.items()}
 
 
 @pytest.mark.parametrize("prefix", ["", "!"])
-def test_no_setting_of_a_repository_runs_anything(
-    tmp_path: Path, root: Path, trap: Trap, calls: Path, prefix: str
+def test_no_repository_setting_runs_a_program(
+    tmp_path: Path, root: Path, trap: Trap, git_call_log: Path, prefix: str
 ) -> None:
     later = git(root, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "later")
-    settings = every_setting(f"{prefix}{trap.program}")
+    settings = all_settings(f"{prefix}{trap.program}")
     with (root / ".git" / "config").open("a") as config:
         config.write(settings)
     write_files(root, {".git/config.worktree": settings, ".git/info/attributes": ATTRIBUTES})
     for name in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman", "reference-transaction"):
         (root / ".git" / "hooks" / name).write_bytes(trap.program.read_bytes())
         (root / ".git" / "hooks" / name).chmod(0o755)
-    answer = review(root, tmp_path / "home", past=PAST)
+    answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
     assert "total shop.py:1" in answer
     assert "fresh new.py:1" in answer
     run_commands(root, tmp_path / "home")
-    read_the_past(root, tmp_path / "other", later)
+    read_past_commits(root, tmp_path / "other", later)
     read_as_documentation(root)
     assert not trap.is_sprung, trap.mark.read_text()
-    noted = calls.read_text()
-    assert [word for words in CALLS.values() for word in words if word not in noted] == []
+    noted = git_call_log.read_text()
+    assert [word for words in GIT_CALLS.values() for word in words if word not in noted] == []
 
 
 @pytest.mark.parametrize("kind", ["clean", "process"])
@@ -260,16 +260,16 @@ def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(t
     write_files(
         root, {"shop.py": "def total(items):\n    return 0\n", "shaped/code.py": "def inside():\n    return 1\n"}
     )
-    assert "total shop.py:1" in review(root, tmp_path / "home")
+    assert "total shop.py:1" in review_over_http(root, tmp_path / "home")
     assert set(walk(root / "shaped").files) == {"HEAD", "config", "code.py", "objects/.keep", "refs/heads/.keep"}
     assert identify(root / "shaped").project_id == identify(root).project_id
     assert not trap.is_sprung
 
 
-def test_no_program_of_the_environment_or_the_users_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
+def test_no_program_from_the_environment_or_user_settings_runs(tmp_path: Path, root: Path, trap: Trap) -> None:
     home = tmp_path / "user"
     write_files(
-        home, {".gitconfig": every_setting(str(trap.program)) + "[core]\n\texcludesFile = ~/mine\n", "mine": "new.py\n"}
+        home, {".gitconfig": all_settings(str(trap.program)) + "[core]\n\texcludesFile = ~/mine\n", "mine": "new.py\n"}
     )
     (root / "git").write_bytes(trap.program.read_bytes())
     (root / "git").chmod(0o755)
@@ -287,7 +287,7 @@ def test_no_program_of_the_environment_or_the_users_settings_runs(tmp_path: Path
         "PATH": os.pathsep.join([".", "", str(root), os.environ["PATH"]]),
     }
     before = trap.program.read_bytes()
-    answer = review(root, tmp_path / "home", past=PAST, **hostile)
+    answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT, **hostile)
     run_commands(root, tmp_path / "home", **hostile)
     assert "total shop.py:1" in answer
     assert "fresh" not in answer  # the user's own exclude file counts
@@ -296,33 +296,37 @@ def test_no_program_of_the_environment_or_the_users_settings_runs(tmp_path: Path
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Path:
+def other_repository(tmp_path: Path) -> Path:
     """Another repository, which the hostile one must not be able to read."""
-    other = make_repository(tmp_path / "other", {"private.py": "SECRET = 1\n"})
-    git(other, "remote", "add", "origin", "https://example.org/private/tool.git")
-    return other
+    other_repository = make_repository(tmp_path / "other", {"private.py": "SECRET = 1\n"})
+    git(other_repository, "remote", "add", "origin", "https://example.org/private/tool.git")
+    return other_repository
 
 
-def test_a_link_to_the_git_folder_of_another_repository_is_not_followed(tmp_path: Path, other: Path) -> None:
-    folder = write_files(tmp_path / "hostile", {"a.py": "x = 1\n", ".git": f"gitdir: {other}/.git\n"})
+def test_a_link_to_the_git_folder_of_another_repository_is_not_followed(tmp_path: Path, other_repository: Path) -> None:
+    folder = write_files(tmp_path / "hostile", {"a.py": "x = 1\n", ".git": f"gitdir: {other_repository}/.git\n"})
     link = write_files(tmp_path / "linked", {"a.py": "x = 1\n"})
-    (link / ".git").symlink_to(other / ".git")
+    (link / ".git").symlink_to(other_repository / ".git")
     common = make_repository(tmp_path / "common", {"a.py": "x = 1\n"})
-    (common / ".git" / "commondir").write_text(f"{other}/.git\n")
+    (common / ".git" / "commondir").write_text(f"{other_repository}/.git\n")
     for root in (folder, link, common):
         assert "private" not in identify(root).project_id
-        assert identify(root).project_id != identify(other).project_id
+        assert identify(root).project_id != identify(other_repository).project_id
 
 
-def test_git_alternates_outside_the_allowed_folders_are_not_read(tmp_path: Path, root: Path, other: Path) -> None:
-    commit = git(other, "rev-parse", "HEAD")
-    write_files(root, {".git/objects/info/alternates": f"{other}/.git/objects\n", ".git/HEAD": f"{commit}\n"})
-    answer = review(root, tmp_path / "home")
+def test_git_alternates_outside_the_allowed_folders_are_not_read(
+    tmp_path: Path, root: Path, other_repository: Path
+) -> None:
+    commit = git(other_repository, "rev-parse", "HEAD")
+    write_files(
+        root, {".git/objects/info/alternates": f"{other_repository}/.git/objects\n", ".git/HEAD": f"{commit}\n"}
+    )
+    answer = review_over_http(root, tmp_path / "home")
     assert "uses git alternates outside the allowed folders" in answer
     assert "private" not in answer
 
 
-def test_work_trees_submodules_and_moved_git_folders_are_supported(tmp_path: Path, root: Path) -> None:
+def test_worktrees_submodules_and_moved_git_folders_are_supported(tmp_path: Path, root: Path) -> None:
     git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     assert identify(tmp_path / "tree").project_id == identify(root).project_id
     git(tmp_path, "init", "--quiet", "--separate-git-dir", str(tmp_path / "apart"), str(tmp_path / "work"))

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "xyzzy-secret"
-SITE = ".venv/lib/python3.11/site-packages"
-INFO = f"{SITE}/kit-1.0.dist-info"
+SITE_PACKAGES = ".venv/lib/python3.11/site-packages"
+DIST_INFO = f"{SITE_PACKAGES}/kit-1.0.dist-info"
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def app(tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
         yield app
 
 
-def add(app: App, root: Path, url: str) -> str:
+def add_source(app: App, root: Path, url: str) -> str:
     """Add a source and crawl it; return all answers about it."""
     library = app.domains.docs.library
     try:
@@ -71,26 +71,26 @@ def add(app: App, root: Path, url: str) -> str:
     return "\n".join([*added.failures, *map(str, statuses), *passages])
 
 
-def install(root: Path, record: str, files: dict[str, str]) -> None:
+def install_package(root: Path, record: str, files: dict[str, str]) -> None:
     write_files(
         root,
         {
-            f"{SITE}/kit/__init__.py": '"""Kit."""\nfrom .linked import leak\n',
-            f"{INFO}/METADATA": "Metadata-Version: 2.1\nName: kit\nVersion: 1.0\n\n# Kit\n\nA readme.\n",
-            f"{INFO}/RECORD": f"kit/__init__.py,,\n{record}",
+            f"{SITE_PACKAGES}/kit/__init__.py": '"""Kit."""\nfrom .linked import leak\n',
+            f"{DIST_INFO}/METADATA": "Metadata-Version: 2.1\nName: kit\nVersion: 1.0\n\n# Kit\n\nA readme.\n",
+            f"{DIST_INFO}/RECORD": f"kit/__init__.py,,\n{record}",
             **files,
         },
     )
 
 
 def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> None:
-    install(root, "kit/link.md,,\nkit/linked.py,,\nkit/folder/secret.md,,\nkit/pipe.md,,\n", {})
+    install_package(root, "kit/link.md,,\nkit/linked.py,,\nkit/folder/secret.md,,\nkit/pipe.md,,\n", {})
     outside = root.parent.parent / "outside"
-    (root / SITE / "kit" / "link.md").symlink_to(outside / "secret.md")
-    (root / SITE / "kit" / "linked.py").symlink_to(outside / "secret.py")
-    (root / SITE / "kit" / "folder").symlink_to(outside)
-    os.mkfifo(root / SITE / "kit" / "pipe.md")
-    shown = add(app, root, "pypi:kit")
+    (root / SITE_PACKAGES / "kit" / "link.md").symlink_to(outside / "secret.md")
+    (root / SITE_PACKAGES / "kit" / "linked.py").symlink_to(outside / "secret.py")
+    (root / SITE_PACKAGES / "kit" / "folder").symlink_to(outside)
+    os.mkfifo(root / SITE_PACKAGES / "kit" / "pipe.md")
+    shown = add_source(app, root, "pypi:kit")
     assert "pages=2" in shown  # README and __init__
     assert "pages_skipped=4" in shown
     assert SECRET not in shown
@@ -106,17 +106,17 @@ def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> Non
         '"kit/../../../../../../../outside/secret.md"',
     ],
 )
-def test_a_record_leads_nowhere_else(root: Path, app: App, path: str) -> None:
-    install(root, f"{path},,\n", {})
-    assert (root / SITE / "kit/../../../../../../../outside/secret.md").exists()
-    shown = add(app, root, "pypi:kit")
+def test_a_record_file_cannot_refer_to_files_outside_the_package(root: Path, app: App, path: str) -> None:
+    install_package(root, f"{path},,\n", {})
+    assert (root / SITE_PACKAGES / "kit/../../../../../../../outside/secret.md").exists()
+    shown = add_source(app, root, "pypi:kit")
     assert "pages=2" in shown
     assert SECRET not in shown
 
 
 def test_an_environment_that_is_a_link_to_another_folder_is_ignored(root: Path, tmp_path: Path) -> None:
     elsewhere = write_files(tmp_path / "elsewhere", {})
-    install(elsewhere, "", {})
+    install_package(elsewhere, "", {})
     (root / ".venv").symlink_to(elsewhere / ".venv")
     with pytest.raises(NotFound, match="No Python environment"):
         find_python("kit", root)
@@ -125,22 +125,26 @@ def test_an_environment_that_is_a_link_to_another_folder_is_ignored(root: Path, 
         find_python("kit", root, (elsewhere / ".venv",))
 
 
-@pytest.mark.parametrize("link", [SITE, f"{SITE}/kit-1.0.dist-info", ".venv/lib", ".venv/lib/python3.11"])
+@pytest.mark.parametrize(
+    "link", [SITE_PACKAGES, f"{SITE_PACKAGES}/kit-1.0.dist-info", ".venv/lib", ".venv/lib/python3.11"]
+)
 def test_no_folder_of_an_environment_is_reached_through_a_link(root: Path, tmp_path: Path, link: str) -> None:
     elsewhere = tmp_path / "elsewhere"
-    install(elsewhere, "", {})
+    install_package(elsewhere, "", {})
     (root / link).parent.mkdir(parents=True, exist_ok=True)
     (root / link).symlink_to(elsewhere / link)
     with pytest.raises(NotFound):
         find_python("kit", root)
 
 
-def test_files_that_put_other_folders_on_the_path_are_not_followed(root: Path, app: App, tmp_path: Path) -> None:
+def test_path_files_that_add_other_folders_are_not_followed(root: Path, app: App, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
-    install(
-        root, "kit.pth,,\nkit.egg-link,,\n", {f"{SITE}/kit.pth": f"{outside}\n", f"{SITE}/kit.egg-link": f"{outside}\n"}
+    install_package(
+        root,
+        "kit.pth,,\nkit.egg-link,,\n",
+        {f"{SITE_PACKAGES}/kit.pth": f"{outside}\n", f"{SITE_PACKAGES}/kit.egg-link": f"{outside}\n"},
     )
-    assert SECRET not in add(app, root, "pypi:kit")
+    assert SECRET not in add_source(app, root, "pypi:kit")
     assert find_definition("secret.leak", root, parser=app.domains.parser) is None
 
 
@@ -169,7 +173,7 @@ def test_an_npm_package_reads_only_its_own_files(root: Path, app: App, manifest:
     (package / "linked.d.ts").symlink_to(outside / "index.d.ts")
     (package / "folder").symlink_to(outside)
     (package / "docs").symlink_to(outside)
-    shown = add(app, root, "npm:kit")
+    shown = add_source(app, root, "npm:kit")
     assert "A readme" in shown or "pages=" in shown
     assert SECRET not in shown
 
@@ -177,7 +181,7 @@ def test_an_npm_package_reads_only_its_own_files(root: Path, app: App, manifest:
 def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app: App, tmp_path: Path) -> None:
     (root / "node_modules").mkdir()
     (root / "node_modules" / "x").symlink_to(tmp_path / "outside")
-    shown = add(app, root, "npm:x")
+    shown = add_source(app, root, "npm:x")
     assert "is a link to a folder outside the project" in shown
     assert SECRET not in shown
     (root / "node_modules" / "x").unlink()
@@ -185,8 +189,10 @@ def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app:
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "x").symlink_to(tmp_path / "outside")
     (root / "node_modules").symlink_to(tmp_path / "modules")
-    assert "is a link to a folder outside the project" in add(app, root, "npm:x")
-    assert add(app, root, "npm:y").replace("y is", "x is") == add(app, root, "npm:x")  # existence is not revealed
+    assert "is a link to a folder outside the project" in add_source(app, root, "npm:x")
+    assert add_source(app, root, "npm:y").replace("y is", "x is") == add_source(
+        app, root, "npm:x"
+    )  # existence is not revealed
 
 
 def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path, tmp_path: Path) -> None:
@@ -217,20 +223,20 @@ def test_node_modules_of_parent_folders_need_read_permission(root: Path) -> None
 
 
 @pytest.mark.parametrize("included", ["/etc/passwd", "../../outside/requirements.txt", "linked.txt", "pipe.txt"])
-def test_requirements_include_nothing_from_outside(root: Path, app: App, included: str) -> None:
+def test_requirements_cannot_include_files_outside_the_project(root: Path, app: App, included: str) -> None:
     write_files(root, {"requirements.txt": f"-r {included}\nmissing\n"})
     (root / "linked.txt").symlink_to(root.parent.parent / "outside" / "requirements.txt")
     os.mkfifo(root / "pipe.txt")
     found = direct_dependencies(root, InlineParser())
     assert found.addresses == ("pypi:missing",)
     assert len(found.skipped) == 1
-    shown = add(app, root, "deps:")
+    shown = add_source(app, root, "deps:")
     assert found.skipped[0] in shown
     assert SECRET not in shown
     assert "root" not in shown.replace(str(root), "")
 
 
-def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
+def test_requirements_may_be_shared_within_the_workspace(root: Path) -> None:
     write_files(root.parent, {"pnpm-workspace.yaml": "", "base.txt": "shared\n"})
     write_files(root, {"requirements.txt": "-r ../base.txt\nown\n"})
     assert direct_dependencies(root, InlineParser()).addresses == ("pypi:shared", "pypi:own")
@@ -241,15 +247,15 @@ def test_requirements_of_the_workspace_may_be_shared(root: Path) -> None:
 @pytest.mark.parametrize("name", ["package.json", "pyproject.toml", "requirements.txt"])
 def test_a_project_file_that_is_a_pipe_or_a_link_is_refused_with_a_message(root: Path, app: App, name: str) -> None:
     os.mkfifo(root / name)
-    assert "not a regular file" in add(app, root, "deps:")
+    assert "not a regular file" in add_source(app, root, "deps:")
     (root / name).unlink()
     (root / name).symlink_to(root.parent.parent / "outside" / "requirements.txt")
-    shown = add(app, root, "deps:")
+    shown = add_source(app, root, "deps:")
     assert "links are not followed" in shown
     assert SECRET not in shown
 
 
-def test_requirements_that_never_end_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
+def test_endless_requirements_are_stopped_or_counted(root: Path, tmp_path: Path) -> None:
     write_files(root, {"pyproject.toml": "-." * 200_000 + "a = 1\n"})  # tomllib needs quadratic time for a dotted key
     with pytest.raises(SourceError, match="a key of more than 64 parts"):
         direct_dependencies(root, InlineParser())
@@ -287,6 +293,6 @@ def test_deep_nesting_and_odd_types_are_refused_with_a_message(root: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["a/..", "x" * 5_000, "a/" + "b" * 5_000])
-def test_odd_names_of_packages_are_not_found(root: Path, app: App, name: str) -> None:
-    assert "is not in the project's node_modules" in add(app, root, f"npm:{name}")
+def test_packages_with_odd_names_are_not_found(root: Path, app: App, name: str) -> None:
+    assert "is not in the project's node_modules" in add_source(app, root, f"npm:{name}")
     assert site_packages(root) == []

@@ -39,17 +39,19 @@ CODE = {
     "app/shop.py": "def total(items):\n    return sum(items)\n",
     "use.py": "from app.shop import total\n\nprint(total([1]))\n",
 }
-ASKED = "xyzzy"
-SECRET = f"{ASKED}_plover"
+QUERY = "xyzzy"
+SECRET = f"{QUERY}_plover"
 OUTSIDE = {
     "shop.py": f"def total(items):\n    return {SECRET}\n",
     f"{SECRET}.py": f"def {SECRET}(): ...\n",
     "doc.md": f"# {SECRET}\n",
 }
-NAMES = ".gitignore .deltosignore README.md package.json pyproject.toml requirements.txt tsconfig.json go.mod api.yaml"
+FILE_NAMES = (
+    ".gitignore .deltosignore README.md package.json pyproject.toml requirements.txt tsconfig.json go.mod api.yaml"
+)
 
 
-def serve(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str, str]]:
+def start_server(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str, str]]:
     """A real server and two sessions with different tokens."""
     store = SqliteTokens(tmp_path / "home")
     tokens = [Tokens(store, time.time).create(name, Level.WRITE, [str(root)], 3_600)[1] for name in ("one", "other")]
@@ -62,7 +64,7 @@ def serve(tmp_path: Path, root: Path) -> tuple[Served, dict[str, str], dict[str,
 
 def plant_pipes(root: Path) -> None:
     """Create a pipe for every file name that Deltos reads, at the top and in a folder."""
-    for name in NAMES.split():
+    for name in FILE_NAMES.split():
         for path in (root / name, root / "app" / name, root / "docs" / name):
             path.parent.mkdir(exist_ok=True)
             os.mkfifo(path)
@@ -86,10 +88,10 @@ def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
         ):
             (root / ".git" / name).unlink(missing_ok=True)
             os.mkfifo(root / ".git" / name)
-    server, one, other = serve(tmp_path, root)
+    server, one, other = start_server(tmp_path, root)
     answers: list[str] = []
 
-    def ask_everything() -> None:
+    def call_all_tools() -> None:
         answers.append(server.text("index_repository", one, repo_path=str(root)))
         answers.append(server.text("search_code", one, query="total items"))
         answers.append(server.text("search_code", one, query='"sum(items)"'))
@@ -97,7 +99,7 @@ def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
         answers.extend(server.text("add_source", one, url=url, name=url) for url in urls)
         answers.append(json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), one).message))
 
-    asking = threading.Thread(target=ask_everything)
+    asking = threading.Thread(target=call_all_tools)
     asking.start()
     try:
         while asking.is_alive():
@@ -113,7 +115,7 @@ def test_no_call_waits_for_a_pipe(tmp_path: Path, is_repository: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "HEAD", "config", "index", "objects", "refs", "commondir", "logs/HEAD"])
-def test_a_pipe_anywhere_in_a_git_folder_stops_nothing(tmp_path: Path, name: str) -> None:
+def test_a_pipe_anywhere_in_a_git_folder_blocks_no_call(tmp_path: Path, name: str) -> None:
     root = make_repository(tmp_path, {**CODE, ".gitignore": "*.log\n"})
     write_files(root, {"a.log": "x"})
     place = root / ".git" / name
@@ -155,7 +157,7 @@ def test_a_folder_that_takes_too_long_to_list_is_reported(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient, Path]]:
+def project_with_replaced_folder(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient, Path]]:
     """An indexed project whose tracked folder was then replaced by a link to a folder outside."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
@@ -176,10 +178,10 @@ def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient,
     ("tool", "arguments"),
     [
         ("search_code", {"query": "total items"}),
-        ("search_code", {"query": f'"{ASKED}"'}),
+        ("search_code", {"query": f'"{QUERY}"'}),
         ("search_code", {"query": "/xyzzy.*/"}),
         ("search_code", {"query": "total", "directory": "app"}),
-        ("search", {"query": f"total {ASKED}"}),
+        ("search", {"query": f"total {QUERY}"}),
         ("fetch", {"id": "code:app/shop.py#total"}),
         ("get_context", {"symbol": "total"}),
         ("index_repository", {"force_reindex": True}),
@@ -188,9 +190,9 @@ def replaced(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient,
     ],
 )
 def test_a_tracked_folder_that_has_become_a_link_shows_nothing_from_outside(
-    replaced: tuple[ToolClient, Path], tool: str, arguments: dict[str, Any]
+    project_with_replaced_folder: tuple[ToolClient, Path], tool: str, arguments: dict[str, Any]
 ) -> None:
-    client, root = replaced
+    client, root = project_with_replaced_folder
     try:
         shown = str(client.call(tool, **arguments))
     except Exception as exc:  # noqa: BLE001 - refusing is as good
@@ -199,7 +201,7 @@ def test_a_tracked_folder_that_has_become_a_link_shows_nothing_from_outside(
     assert SECRET not in str(walk(root))
 
 
-def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path, workers: ProcessPool) -> None:
+def test_links_in_a_documentation_folder_are_skipped_and_counted(tmp_path: Path, workers: ProcessPool) -> None:
     root = write_files(tmp_path / "root", {"docs/a.md": "# A\n\nalpha\n"})
     write_files(tmp_path / "outside", OUTSIDE)
     (root / "docs" / "link.md").symlink_to(tmp_path / "outside" / "doc.md")
@@ -224,7 +226,7 @@ def test_a_documentation_folder_leaves_links_out_and_counts_them(tmp_path: Path,
         source = app.domains.docs.library.recrawl("docs", full=True)
         app.domains.docs.library.crawls.run(app.domains.docs.library.find("docs").id)
         assert "links are not followed" in str(app.domains.docs.library.status("docs"))
-        assert SECRET not in client.call("search_docs", query=ASKED).text
+        assert SECRET not in client.call("search_docs", query=QUERY).text
         assert source is not None
 
 

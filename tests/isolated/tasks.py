@@ -36,7 +36,7 @@ def double_loudly(number: int) -> int:
     return number * 2
 
 
-def surroundings(_: object) -> tuple[list[str], str, list[str], int]:
+def child_environment(_: object) -> tuple[list[str], str, list[str], int]:
     """Return the child's environment."""
     return sys.path, str(Path.cwd()), sorted(os.environ), os.getpid()
 

@@ -15,9 +15,11 @@ from deltos.isolated.launch import find_module_command
 
 SOURCES = Path(deltos.__file__).parents[1]
 PACKAGES = [folder for folder in sys.path if Path(folder).name == "site-packages"]
-BASE = Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(sys.base_prefix, "bin", "python3")
+BASE_PYTHON = (
+    Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(sys.base_prefix, "bin", "python3")
+)
 # What an installation must be able to do: run a task in a child, and print the flags with which to start it.
-PROBE = """
+PROBE_SCRIPT = """
 import json
 from deltos.isolated.launch import find_module_command
 from deltos.isolated.process_pool import ProcessPool
@@ -30,11 +32,11 @@ print(json.dumps([language.name, find_module_command()]))
 """
 
 
-def probe(python: Path, folder: Path, **variables: str) -> list[str]:
+def probe_start_flags(python: Path, folder: Path, **variables: str) -> list[str]:
     """Flags with which `-m deltos` starts, after a child has worked."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
     done = subprocess.run(
-        [python, "-c", PROBE], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
+        [python, "-c", PROBE_SCRIPT], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     language, command = json.loads(done.stdout)
@@ -49,18 +51,18 @@ def test_an_ordinary_installation_is_started_isolated() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the user's packages lie elsewhere")
-def test_an_installation_among_the_users_packages_is_started_with_those_but_without_pythonpath(tmp_path: Path) -> None:
+def test_an_installation_in_the_user_site_packages_is_started_without_pythonpath(tmp_path: Path) -> None:
     packages = tmp_path / ".local" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     packages.mkdir(parents=True)
     (packages / "linked.pth").write_text("\n".join([str(SOURCES), *PACKAGES]))
-    assert probe(BASE, tmp_path, HOME=str(tmp_path)) == ["-E", "-P"]
+    assert probe_start_flags(BASE_PYTHON, tmp_path, HOME=str(tmp_path)) == ["-E", "-P"]
 
 
-def test_an_installation_that_pythonpath_names_is_started_with_it(tmp_path: Path) -> None:
-    assert probe(BASE, tmp_path, PYTHONPATH=os.pathsep.join([str(SOURCES), *PACKAGES])) == ["-P"]
+def test_an_installation_on_pythonpath_is_started_with_pythonpath(tmp_path: Path) -> None:
+    assert probe_start_flags(BASE_PYTHON, tmp_path, PYTHONPATH=os.pathsep.join([str(SOURCES), *PACKAGES])) == ["-P"]
 
 
-def test_running_the_module_from_a_folder_that_python_would_import_from_is_refused(tmp_path: Path) -> None:
+def test_running_the_module_in_a_folder_that_shadows_modules_is_refused(tmp_path: Path) -> None:
     (tmp_path / "argparse.py").write_text("raise SystemExit('ran')")
     refused = subprocess.run(
         [sys.executable, "-m", "deltos", "--version"], cwd=tmp_path, capture_output=True, text=True

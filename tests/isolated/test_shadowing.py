@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
 # Enough source for several children.
-LINES = ("much to read " * 8 + "\n") * 2_650
-BULK = {f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n\n\nTEXT = '''\n{LINES}'''\n" for n in range(6)}
+LONG_TEXT = ("much to read " * 8 + "\n") * 2_650
+BULK_FILES = {
+    f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n\n\nTEXT = '''\n{LONG_TEXT}'''\n" for n in range(6)
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory, marker: Path) -> Path:
     names = {*sys.stdlib_module_names, *packages_distributions(), "deltos", "sitecustomize", "usercustomize"}
     modules: dict[str, str | bytes] = {f"{name}.py": statement for name in names if name.isidentifier()}
     modules |= {f"docs/{name}": text for name, text in modules.items()}
-    write_files(root, modules | BULK)
+    write_files(root, modules | BULK_FILES)
     hook = f"import sys; open({str(marker)!r}, 'a').write('pth\\n')\n"
     packages = ".venv/lib/python3.11/site-packages"
     info = f"{packages}/toy-1.0.dist-info"
@@ -64,7 +66,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory, marker: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_ran(marker: Path) -> Iterator[None]:
+def _no_module_ran(marker: Path) -> Iterator[None]:
     yield
     assert not marker.exists(), marker.read_text()
 
@@ -74,7 +76,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-def run(folder: Path, home: Path, command: list[str | Path], stdin: str = "") -> str:
+def run_command(folder: Path, home: Path, command: list[str | Path], stdin: str = "") -> str:
     """Run a command in a folder as a user does; return its output. It must succeed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables = kept | {"DELTOS_HOME": str(home), "HOME": str(home)}
@@ -105,22 +107,22 @@ def test_no_command_runs_code_of_the_project(repository: Path, home: Path) -> No
         ["hook", "UserPromptSubmit"],
         ["memory", "search", "SQLite"],
     ):
-        run(repository, home, [SCRIPT, *words], event)
-    run(repository, home, [sys.executable, SCRIPT, "--version"])
+        run_command(repository, home, [SCRIPT, *words], event)
+    run_command(repository, home, [sys.executable, SCRIPT, "--version"])
 
 
 def test_a_background_crawl_runs_no_code_of_the_folder(repository: Path, home: Path) -> None:
-    run(repository, home, [SCRIPT, "docs", "add", "./docs", "--name", "guide"])
+    run_command(repository, home, [SCRIPT, "docs", "add", "./docs", "--name", "guide"])
     deadline = time.monotonic() + 60
     state = ""
     while state != "READY" and time.monotonic() < deadline:
-        state = json.loads(run(repository, home, [SCRIPT, "docs", "status", "guide", "--json"]))["status"]
+        state = json.loads(run_command(repository, home, [SCRIPT, "docs", "status", "guide", "--json"]))["status"]
     assert state == "READY"
 
 
 def test_the_installed_command_without_a_script_runs_no_code_of_the_project(repository: Path, home: Path) -> None:
-    run(repository, home, [*find_module_command(), "index", "--force"])
-    shown = run(repository, home, [*find_module_command(), "mcp", "--help"])
+    run_command(repository, home, [*find_module_command(), "index", "--force"])
+    shown = run_command(repository, home, [*find_module_command(), "mcp", "--help"])
     assert shown.startswith("usage: deltos mcp")
 
 
@@ -144,7 +146,7 @@ def test_the_server_over_http_runs_no_code_of_the_project(
     served = Served([str(SCRIPT), "mcp", "--http", "127.0.0.1:0"], tmp_path / "home")
     try:
         session = served.open_session()
-        assert served.call("index_repository", session)["structuredContent"]["files_indexed"] > len(BULK)
+        assert served.call("index_repository", session)["structuredContent"]["files_indexed"] > len(BULK_FILES)
         assert "function_3" in served.text("search_code", session, query="function_3")
     finally:
         served.dismiss()

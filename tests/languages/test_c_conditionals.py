@@ -28,7 +28,7 @@ def code_after(source: str) -> str:
         ("#if A \\\n  && B\nf(a) {\n#else\nf(b) {\n#endif\n}\n", "f(a) {\n}"),
     ],
 )
-def test_one_branch_of_a_cut_conditional_is_left(source: str, expected: str) -> None:
+def test_one_branch_of_a_conditional_that_splits_a_statement_is_kept(source: str, expected: str) -> None:
     assert code_after(source) == expected
 
 
@@ -43,11 +43,11 @@ def test_one_branch_of_a_cut_conditional_is_left(source: str, expected: str) -> 
         "#endif\n#else\n}\n",
     ],
 )
-def test_other_conditionals_stay(source: str) -> None:
+def test_conditionals_around_complete_statements_are_kept(source: str) -> None:
     assert mask_macros(source.encode()).decode() == source
 
 
-def test_functions_after_a_cut_conditional_are_found() -> None:
+def test_functions_after_a_conditional_that_splits_a_statement_are_found() -> None:
     source = (
         b"enum state\nwidth(int x)\n{\n#ifdef UTF8\n\tswitch (wide(x)) {\n#else\n\tswitch (narrow(x)) {\n#endif\n"
         b"\tcase 1:\n\t\treturn 1;\n\t}\n\treturn 0;\n}\n\nint after(void)\n{\n\treturn 2;\n}\n"

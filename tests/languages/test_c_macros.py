@@ -30,7 +30,7 @@ from deltos.languages.c_macros import mask_macros
         ('  OLD_API("use g(int) (or h)")\n  void f();\n', "                              \n  void f();\n"),
     ],
 )
-def test_a_macro_becomes_spaces(source: str, hidden: str) -> None:
+def test_a_macro_is_replaced_by_spaces(source: str, hidden: str) -> None:
     assert mask_macros(source.encode()).decode() == hidden
 
 

@@ -44,7 +44,7 @@ def test_ten_thousand_brackets_can_be_parsed(chosen: Language, source: bytes) ->
 
 
 @pytest.mark.parametrize("chosen", PARSED, ids=lambda language: language.name)
-def test_reading_in_pieces_gives_the_tree_of_the_whole_file_wherever_a_character_lies(chosen: Language) -> None:
+def test_parsing_in_blocks_gives_the_same_tree_even_if_a_character_is_split(chosen: Language) -> None:
     parser = tree_sitter.Parser(grammar._grammar(chosen.grammar))
     word = "é✗🙂"
     for shift in range(len(word.encode())):
@@ -56,7 +56,7 @@ def test_reading_in_pieces_gives_the_tree_of_the_whole_file_wherever_a_character
         assert str(tree.root_node) == str(whole.root_node), shift
 
 
-def test_after_the_time_limit_the_rest_is_not_parsed() -> None:
+def test_text_after_the_time_limit_is_not_parsed() -> None:
     go = language("go")
     assert go is not None
     source = b"package a\n" + b"func f() {}\n" * 10_000

@@ -30,18 +30,20 @@ def outline_of(name: str, source: str | bytes) -> list[Definition]:
     return outline(chosen, tree, data)
 
 
-def shown(definition: Definition) -> str:
+def format_definition(definition: Definition) -> str:
     line = f"{definition.start_line}-{definition.end_line} {definition.kind} {definition.qualified_name}"
     return " | ".join(filter(None, [line, definition.signature, definition.doc]))
 
 
 @pytest.mark.parametrize("name", [language.name for language in PARSED])
 def test_a_sample_of_the_language_has_the_expected_outline(name: str) -> None:
-    found = [shown(definition) for definition in outline_of(name, (SAMPLES / f"{name}.sample").read_bytes())]
+    found = [
+        format_definition(definition) for definition in outline_of(name, (SAMPLES / f"{name}.sample").read_bytes())
+    ]
     assert found == (SAMPLES / f"{name}.outline").read_text("utf-8").splitlines()
 
 
-def test_the_line_of_a_definition_is_that_of_its_name() -> None:
+def test_the_line_of_a_definition_is_the_line_of_its_name() -> None:
     (found,) = outline_of("python", "# doc\n@cache\ndef f():\n    pass\n")
     assert (found.start_line, found.line, found.end_line) == (1, 3, 4)
 
@@ -64,7 +66,7 @@ def test_long_headers_and_docs_are_truncated() -> None:
     assert DOC_CHARS - 5 < len(found.doc) <= DOC_CHARS
 
 
-def test_names_of_operators_and_quoted_names_stay_whole() -> None:
+def test_operator_names_and_quoted_names_are_not_split() -> None:
     assert outline_of("scala", "class A { def :+(a: Int) = a }")[1].name == ":+"
     assert outline_of("kotlin", "fun `adds two numbers`() {}\n")[0].name == "adds two numbers"
     assert outline_of("cpp", "bool A::operator<=>(A b) { return 1; }")[0].qualified_name == "A.operator<=>"
@@ -94,7 +96,7 @@ def test_bytes_that_are_not_utf8_do_not_fail() -> None:
     assert found.end_line == 2
 
 
-def test_windows_line_ends_are_removed_from_signatures() -> None:
+def test_windows_line_endings_are_removed_from_signatures() -> None:
     (found,) = outline_of("java", "/**\r\n * Counts.\r\n */\r\nclass A\r\n  extends B {\r\n}\r\n")
     assert (found.signature, found.doc, found.end_line) == ("class A extends B", "Counts.", 6)
 

@@ -17,7 +17,7 @@ RUST = language("rust")
 assert RUST is not None
 
 
-def defined(source: str) -> list[str]:
+def defined_names(source: str) -> list[str]:
     assert RUST is not None
     tree = parse(RUST, source.encode())
     assert tree is not None
@@ -41,7 +41,7 @@ def defined(source: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_definitions_inside_macros_are_found_on_their_lines(source: str, names: list[str]) -> None:
-    assert defined(source) == names
+    assert defined_names(source) == names
 
 
 @given(st.lists(st.sampled_from([*"{}()!;#[]\n ", "cfg_a! {", "fn f() {}", "pub ", "if ", "else ", "x: {", "//", '"'])))
@@ -58,7 +58,7 @@ def test_unwrapped_macros_keep_byte_positions(parts: list[str]) -> None:
         assert unwrapped[start:end] == data[start:end] or len(macros) > 1
 
 
-HOSTILE = {
+HOSTILE_SOURCES = {
     "nested": lambda size: "a! { " * size + "fn f() {} " + "}" * size,
     "many": lambda size: "a! { fn f() {} }\n" * size,
     "broken": lambda size: "a! { fn f( => {} }\n" * size,
@@ -68,14 +68,14 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", HOSTILE_SOURCES)
 def test_hostile_macros_take_linear_time(kind: str) -> None:
-    def seconds(size: int) -> float:
-        data = HOSTILE[kind](size).encode()
+    def outline_seconds(size: int) -> float:
+        data = HOSTILE_SOURCES[kind](size).encode()
         assert RUST is not None
         started = time.thread_time()
         parse(RUST, data)
         return time.thread_time() - started
 
-    small = max(min(seconds(1_000) for _ in range(2)), 0.01)
-    assert seconds(8_000) < 8 * 4 * small
+    small = max(min(outline_seconds(1_000) for _ in range(2)), 0.01)
+    assert outline_seconds(8_000) < 8 * 4 * small

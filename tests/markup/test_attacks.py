@@ -101,7 +101,7 @@ def test_parsing_time_is_linear_in_the_length_of_a_page(attacked: Attacked, form
     attacked.survives(parse, text.encode(), form, url="https://example.org/page")
 
 
-def test_inline_links_with_nested_and_unbalanced_brackets() -> None:
+def test_inline_links_with_nested_and_unbalanced_brackets_are_parsed() -> None:
     text = "[a](b) ![c](d) [e [f] g](<h> 'title') [i](j k) [[l](m) [n]( o) [p](<) [](q)"
     expected = [("a", "b"), ("e [f] g", "h"), ("l", "m"), ("n", "o"), ("p", "<"), ("", "q")]
     assert list(inline_links(text)) == expected

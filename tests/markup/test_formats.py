@@ -80,7 +80,7 @@ def test_plain_text_is_split_into_paragraphs() -> None:
     assert (document.title, [block.text for block in document.sections[0].blocks]) == ("a", ["one\ntwo", "three"])
 
 
-def test_markdown_and_rst_are_dispatched() -> None:
+def test_markdown_and_rst_are_parsed_by_their_own_parsers() -> None:
     assert parse(b"# A\n\nx", "markdown", url="/a.md").title == "A"
     assert parse(b"Abc\n===\n\nx", "rst", url="/a.rst").title == "Abc"
     assert parse(b"<h1>A</h1>", "html", url="/a.html").title == "A"
@@ -97,7 +97,7 @@ def test_a_damaged_pdf_is_rejected() -> None:
         parse(b"%PDF-1.4 nonsense", "pdf", url="/a.pdf")
 
 
-def test_slugs_and_visible_text() -> None:
+def test_slugs_are_derived_from_visible_text() -> None:
     assert slug("What's new, in 3.0?") == "whats-new-in-30"
     assert visible("a\u200bb\x07c\u202ed") == "abcd"
 

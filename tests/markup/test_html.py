@@ -22,7 +22,7 @@ def text_of(document: Document) -> str:
     return "\n\n".join(join_blocks(section.blocks) for section in document.sections)
 
 
-def test_headings_open_sections_with_the_trail_above_them() -> None:
+def test_headings_start_sections_with_their_parent_headings() -> None:
     document = parse("<h1>Top</h1><p>a</p><h2>Sub</h2><p>b</p><h3>Leaf</h3><p>c</p><h2>Next</h2><p>d</p>")
     assert [section.path for section in document.sections] == [
         ("Top",),
@@ -151,7 +151,7 @@ def test_an_article_keeps_its_own_header() -> None:
     assert document.sections[0].path == ("Title",)
 
 
-def test_a_small_main_element_never_hides_the_rest_of_the_page() -> None:
+def test_a_small_main_element_never_hides_other_content_of_the_page() -> None:
     document = parse("<main><p>Little.</p></main><div><p>" + "Much more text of the page. " * 20 + "</p></div>")
     assert "Much more text" in text_of(document)
 

@@ -20,7 +20,7 @@ FILES = {
 }
 
 
-def expand(text: str, form: str, path: str = "docs/more/page.md") -> str:
+def expand_includes(text: str, form: str, path: str = "docs/more/page.md") -> str:
     return Includer(FILES.get).expand(text, form, path)
 
 
@@ -41,8 +41,8 @@ def expand(text: str, form: str, path: str = "docs/more/page.md") -> str:
         ("- item\n\n  {* ../../src/app.py ln[3:4] *}", "- item\n\n  ```python\n  def first():\n      pass\n  ```"),
     ],
 )
-def test_markdown_includes(line: str, shown: str) -> None:
-    assert expand(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
+def test_markdown_includes_are_expanded(line: str, shown: str) -> None:
+    assert expand_includes(f"# Page\n\n{line}\n\nAfter.", "markdown") == f"# Page\n\n{shown}\n\nAfter."
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,11 @@ def test_markdown_includes(line: str, shown: str) -> None:
         ),
     ],
 )
-def test_restructuredtext_includes(line: str, shown: str) -> None:
-    assert expand(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst") == f"Page\n====\n\n{shown}\n\nAfter."
+def test_restructuredtext_includes_are_expanded(line: str, shown: str) -> None:
+    assert (
+        expand_includes(f"Page\n====\n\n{line}\n\nAfter.", "rst", "docs/more/page.rst")
+        == f"Page\n====\n\n{shown}\n\nAfter."
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,15 +73,18 @@ def test_restructuredtext_includes(line: str, shown: str) -> None:
         (":folder: ../../src\n\ninclude::{folder}/app.py[lines=3..4]", ":folder: ../../src\n\ndef first():\n    pass"),
     ],
 )
-def test_asciidoc_includes(line: str, shown: str) -> None:
-    assert expand(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc") == f"= Page\n\n{shown}\n\nAfter."
+def test_asciidoc_includes_are_expanded(line: str, shown: str) -> None:
+    assert (
+        expand_includes(f"= Page\n\n{line}\n\nAfter.", "asciidoc", "docs/more/page.adoc")
+        == f"= Page\n\n{shown}\n\nAfter."
+    )
 
 
 @pytest.mark.parametrize(
     "line", ["{* ../../../../etc/passwd *}", '--8<-- "missing.md"', "<<< nothing.js", "include::x[", "{* *}", "<<< "]
 )
 def test_includes_of_missing_files_are_kept_as_written(line: str) -> None:
-    assert expand(f"{line}\n", "markdown") == f"{line}\n"
+    assert expand_includes(f"{line}\n", "markdown") == f"{line}\n"
 
 
 def test_circular_includes_terminate() -> None:

@@ -99,7 +99,7 @@ def entries(document: Document) -> dict[str, str]:
     return {" > ".join(section.path): join_blocks(section.blocks) for section in document.sections}
 
 
-def test_a_page_of_man_macros() -> None:
+def test_a_page_with_man_macros_is_parsed() -> None:
     page = parse_man(MAN)
     assert page.title == "quokka(1)"
     assert entries(page) == {
@@ -114,7 +114,7 @@ def test_a_page_of_man_macros() -> None:
     assert all(section.is_definition == ("-" in section.path[-1]) for section in page.sections)
 
 
-def test_a_page_of_mdoc_macros() -> None:
+def test_a_page_with_mdoc_macros_is_parsed() -> None:
     page = parse_man(MDOC)
     assert page.title == "wombat(8)"
     assert entries(page) == {

@@ -20,7 +20,7 @@ def sections_with_text(document: Document) -> list[tuple[tuple[str, ...], str]]:
     return [(section.path, join_blocks(section.blocks)) for section in document.sections]
 
 
-def test_both_kinds_of_headings_open_sections() -> None:
+def test_both_kinds_of_headings_start_sections() -> None:
     document = parse("Intro.\n\n# Top #\n\ntext\n\nSub\n---\n\nmore\n\nOther\n=====\nend")
     assert sections_with_text(document) == [
         ((), "Intro."),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
 
 HERE = Path(__file__).parent
-GOLDENS = HERE / "rankings.txt"
-SHOWN = 5
+GOLDEN_FILE = HERE / "rankings.txt"
+SHOWN_RESULTS = 5
 
 
 def unpack(archive: Path, root: Path) -> Path:
@@ -43,16 +43,16 @@ def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
         yield app.code_search(index)
 
 
-def ranking(search: CodeSearch, query: str) -> str:
+def format_ranking(search: CodeSearch, query: str) -> str:
     """Format the first results of a query."""
-    answer = search.search(query, limit=SHOWN)
+    answer = search.search(query, limit=SHOWN_RESULTS)
     lines = [f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() for hit in answer.hits]
     return "\n".join([query, *(f"    {line}" for line in lines)])
 
 
-def test_rankings_are_as_they_were_reviewed(search: CodeSearch, pytestconfig: pytest.Config) -> None:
+def test_rankings_equal_the_reviewed_rankings(search: CodeSearch, pytestconfig: pytest.Config) -> None:
     queries = (HERE / "queries.txt").read_text("utf-8").splitlines()
-    found = "\n".join(ranking(search, query) for query in queries) + "\n"
+    found = "\n".join(format_ranking(search, query) for query in queries) + "\n"
     if pytestconfig.getoption("--rewrite-goldens"):
-        GOLDENS.write_text(found, "utf-8")
-    assert found.splitlines() == GOLDENS.read_text("utf-8").splitlines()
+        GOLDEN_FILE.write_text(found, "utf-8")
+    assert found.splitlines() == GOLDEN_FILE.read_text("utf-8").splitlines()

@@ -62,7 +62,7 @@ LINEAR = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def deep_calls() -> Iterator[None]:
+def raised_recursion_limit() -> Iterator[None]:
     """The counting matcher recurses for every character."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
@@ -75,7 +75,7 @@ def test_a_pattern_that_backtracks_too_much_is_found_with_an_example(pattern: st
     verdict = prove(pattern, 0, use)
     assert not verdict.linear
     assert verdict.attack is not None
-    assert growth(pattern, use, verdict.attack.text) > 3
+    assert step_growth(pattern, use, verdict.attack.text) > 3
 
 
 @pytest.mark.parametrize(("pattern", "use"), LINEAR)
@@ -87,7 +87,7 @@ def test_a_bounded_repeat_with_very_many_paths_is_not_proven_linear() -> None:
     assert not prove(r"(a?){30}a{30}", 0, Use.MATCH).linear
 
 
-def growth(pattern: str, use: Use, text: Callable[[int], str]) -> float:
+def step_growth(pattern: str, use: Use, text: Callable[[int], str]) -> float:
     """Factor by which the steps grow when the text doubles; a large number if there are too many to count."""
     counts = []
     for characters in (40, 80):
@@ -100,21 +100,23 @@ def growth(pattern: str, use: Use, text: Callable[[int], str]) -> float:
     return counts[1] / counts[0]
 
 
-def _repeated(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _repeated_patterns(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     counts = st.sampled_from(["*", "+", "?", "*?", "+?", "*+", "++", "?+", "{2}", "{1,3}", "{2,}"])
     return st.builds(lambda inner, count: f"(?:{inner}){count}", part, counts)
 
 
-def _grown(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _composed_patterns(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds(lambda one, other: one + other, part, part),
         st.builds(lambda one, other: f"(?:{one}|{other})", part, part),
-        _repeated(part),
+        _repeated_patterns(part),
         st.builds(lambda inner, kind: f"(?{kind}{inner})", part, st.sampled_from([">", "=", "!"])),
     )
 
 
-PATTERNS = st.recursive(st.sampled_from(["a", "b", "[ab]", "[^a]", "c", "^", "$", r"\b"]), _grown, max_leaves=7)
+PATTERNS = st.recursive(
+    st.sampled_from(["a", "b", "[ab]", "[^a]", "c", "^", "$", r"\b"]), _composed_patterns, max_leaves=7
+)
 TEXTS = st.lists(st.text("abc", max_size=3), min_size=3, max_size=3)
 
 
@@ -125,12 +127,12 @@ def test_a_pattern_proven_linear_takes_twice_the_steps_for_twice_the_text(
 ) -> None:
     assume(prove(pattern, 0, use).linear)
     prefix, pump, suffix = parts
-    assert growth(pattern, use, lambda characters: prefix + (pump * characters)[:characters] + suffix) < 3
+    assert step_growth(pattern, use, lambda characters: prefix + (pump * characters)[:characters] + suffix) < 3
 
 
 @given(PATTERNS, st.text("abc", max_size=12))
 @settings(max_examples=150, deadline=None)
-def test_the_counting_matcher_finds_what_re_finds(pattern: str, text: str) -> None:
+def test_the_counting_matcher_finds_the_same_matches_as_re(pattern: str, text: str) -> None:
     try:
         assert agrees_with_re(pattern, text, 20_000)
     except TooManySteps:
@@ -146,11 +148,11 @@ LOOPS = st.builds(
 
 @given(LOOPS, st.sampled_from(list(Use)))
 @settings(max_examples=25, deadline=None)
-def test_an_attack_is_an_attack(pattern: str, use: Use) -> None:
+def test_a_reported_attack_text_causes_superlinear_matching(pattern: str, use: Use) -> None:
     verdict = prove(pattern, 0, use)
     assume(not verdict.linear)
     assert verdict.attack is not None
-    assert growth(pattern, use, verdict.attack.text) > 3
+    assert step_growth(pattern, use, verdict.attack.text) > 3
 
 
 MODULE = r"""
@@ -184,7 +186,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "src"
 
 
-def test_every_use_of_a_pattern_is_found_however_it_is_written(sources: Path) -> None:
+def test_every_use_of_a_pattern_is_found_in_every_notation(sources: Path) -> None:
     found = {(use.where, use.use.value, use.pattern) for use in inventory(sources)}
     assert found == {
         ("_AT_END", "search", r"\s+$"),
@@ -207,7 +209,7 @@ def test_a_pattern_neither_proven_nor_listed_fails_with_file_and_line(sources: P
     assert "attack" in found[0]
 
 
-def test_an_entry_of_the_list_needs_its_pattern(sources: Path) -> None:
+def test_an_exception_without_a_matching_pattern_is_reported(sources: Path) -> None:
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, where, "short") for where in ("_AT_END", "_LINES", "shown", "_GONE")]
     listed.append(Exemption("src/deltos_sample/other.py", "SHARED", "short"))
@@ -222,5 +224,5 @@ def test_patterns_built_at_run_time_are_proven_from_the_values_that_contain_them
     assert "shown: deltos_sample.module:_AT_END" in found[0]
 
 
-def test_the_list_names_a_reason_for_each_pattern() -> None:
+def test_the_exception_list_gives_a_reason_for_each_pattern() -> None:
     assert all(entry.reason for entry in exemptions())

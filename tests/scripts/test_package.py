@@ -38,7 +38,7 @@ def load(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def test_the_registry_entry_keeps_to_the_published_schema(dist: Path) -> None:
+def test_the_registry_entry_conforms_to_the_published_schema(dist: Path) -> None:
     server = load(dist / "server.json")
     assert set(server) == {"$schema", "name", "title", "description", "version", "packages"}
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
@@ -76,7 +76,7 @@ def test_the_source_package_has_no_benchmarks_tests_or_sources_of_the_page() -> 
     assert paths - alone == {path for path in sources if "/__pycache__/" not in path}
 
 
-def test_the_readme_carries_the_name_that_proves_ownership(dist: Path) -> None:
+def test_the_readme_contains_the_server_name_that_proves_ownership(dist: Path) -> None:
     assert f"mcp-name: {load(dist / 'server.json')['name']} " in (ROOT / "README.md").read_text("utf-8")
 
 

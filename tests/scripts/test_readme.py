@@ -22,7 +22,7 @@ from tests.server.raw import RawClient, environment
 from tests.ui.opened import serve_page
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "README.md").read_text("utf-8")
+README_TEXT = (ROOT / "README.md").read_text("utf-8")
 PROJECT = {
     "shop/passwords.py": 'def check_password(name: str, password: str) -> bool:\n    """Compare a password with its hash."""\n'
     "    return hash(password) == load_hash(name)\n",
@@ -33,17 +33,17 @@ PROJECT = {
     "shop/guess.py": "def guess(thing):\n    return thing.total_price()\n",
 }
 # Text in the answer of each command under "Try it".
-ANSWERS = {"search": "shop/passwords.py", "graph": "return check_password(name, password)  log_in"}
+EXPECTED_ANSWERS = {"search": "shop/passwords.py", "graph": "return check_password(name, password)  log_in"}
 SEEDS = ("openapi-json/pets.json", "graphql/a.graphql", "asyncapi/three.yaml", "proto/a.proto", "postman/a.json")
 
 
 def _section(heading: str) -> str:
-    return TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return README_TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def _example(name: str) -> list[str]:
     """Lines of an example without the fence."""
-    block = TEXT.partition(f"<!-- example {name}: begin -->")[2].partition(f"<!-- example {name}: end -->")[0]
+    block = README_TEXT.partition(f"<!-- example {name}: begin -->")[2].partition(f"<!-- example {name}: end -->")[0]
     return block.strip().splitlines()[1:-1]
 
 
@@ -72,7 +72,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return Shell(tmp_path_factory.mktemp("readme"))
 
 
-def test_the_commands_to_try_answer_from_the_project(shell: Shell) -> None:
+def test_the_commands_under_try_it_answer_from_the_project(shell: Shell) -> None:
     typed = re.findall(r"^\$ deltos (.+?) +# ", _section("Try it"), re.MULTILINE)
     tried = {}
     for words in map(shlex.split, typed):
@@ -83,14 +83,14 @@ def test_the_commands_to_try_answer_from_the_project(shell: Shell) -> None:
             served.dismiss()
         else:
             tried[words[0]] = shell.run(*words)
-    assert tried.keys() == ANSWERS.keys()
-    for command, answer in ANSWERS.items():
+    assert tried.keys() == EXPECTED_ANSWERS.keys()
+    for command, answer in EXPECTED_ANSWERS.items():
         assert answer in tried[command]
 
 
 def test_installation_needs_the_stated_python_and_installs_the_command() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["requires-python"] == f">={re.findall(r'Python (3[.][0-9]+) or newer', TEXT)[0]}"
+    assert project["requires-python"] == f">={re.findall(r'Python (3[.][0-9]+) or newer', README_TEXT)[0]}"
     assert "deltos" in project["scripts"]
 
 
@@ -107,7 +107,7 @@ def test_no_process_is_left_in_the_background(shell: Shell) -> None:
     assert left == []
 
 
-def test_the_demo_indexes_its_repository_and_asks_three_questions(tmp_path: Path) -> None:
+def test_the_demo_indexes_its_repository_and_answers_three_questions(tmp_path: Path) -> None:
     copy = tmp_path / "deltos"
     for name in ("demo.py", "src/deltos/ranking.py", "src/deltos/store/sqlite/database.py"):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def test_references_are_certain_or_possible_and_stated_to_be_complete(shell: She
 def test_the_stated_number_of_languages_has_a_resolver() -> None:
     resolved = DECLARED_LANGUAGES | {"python", "typescript", "javascript"}
     assert resolved <= {language.name for language in LANGUAGES}
-    assert set(re.findall(r"(\d+) languages(?:\. Certain|, own resolver)", TEXT)) == {str(len(resolved))}
+    assert set(re.findall(r"(\d+) languages(?:\. Certain|, own resolver)", README_TEXT)) == {str(len(resolved))}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -216,7 +216,7 @@ def test_an_example_has_its_command_and_the_right_result(checkout: Checkout, nam
     assert _first_citation(checkout.run(EXAMPLES[name]).splitlines()) == _first_citation(shown)
 
 
-def test_code_in_the_examples_is_that_of_its_files() -> None:
+def test_code_in_the_examples_equals_the_code_in_its_files() -> None:
     """Run `make pictures` if this fails."""
     example = _example("code")
     first = next(number for number, line in enumerate(example) if re.match(r"\S+:\d", line))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 TOYSERVER = Path(__file__).with_name("toyserver.py")
-PATIENCE_SECONDS = 60
+WAIT_TIMEOUT_SECONDS = 60
 END = b""
 
 JsonObject = dict[str, Any]
@@ -72,7 +72,7 @@ class RawClient:
         return self._next_id
 
     def receive(self) -> JsonObject:
-        line = self._stdout.get(timeout=PATIENCE_SECONDS)
+        line = self._stdout.get(timeout=WAIT_TIMEOUT_SECONDS)
         assert line != END, "the server hung up"
         message: JsonObject = json.loads(line)
         return message
@@ -107,25 +107,25 @@ class RawClient:
         return text
 
     def wait_for_log(self, words: str) -> None:
-        while words.encode() not in (line := self._stderr.get(timeout=PATIENCE_SECONDS)):
+        while words.encode() not in (line := self._stderr.get(timeout=WAIT_TIMEOUT_SECONDS)):
             assert line != END, "the server ended"
 
     def remaining_log(self) -> str:
         lines = []
-        while (line := self._stderr.get(timeout=PATIENCE_SECONDS)) != END:
+        while (line := self._stderr.get(timeout=WAIT_TIMEOUT_SECONDS)) != END:
             lines.append(line)
         return b"".join(lines).decode()
 
     def remaining(self) -> list[JsonObject]:
         messages = []
-        while (line := self._stdout.get(timeout=PATIENCE_SECONDS)) != END:
+        while (line := self._stdout.get(timeout=WAIT_TIMEOUT_SECONDS)) != END:
             messages.append(json.loads(line))
         return messages
 
     def hang_up(self) -> int:
         """Close the server's stdin and wait for it to end."""
         self._stdin.close()
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
     def dismiss(self) -> None:
         """End the server in any state."""

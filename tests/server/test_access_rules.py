@@ -39,7 +39,7 @@ def test_a_token_grants_the_rights_it_was_created_with(store: SqliteTokens) -> N
     )
 
 
-def test_a_token_for_all_projects_differs_from_one_with_none_left(store: SqliteTokens, tmp_path: Path) -> None:
+def test_a_token_for_all_projects_differs_from_one_without_any_project(store: SqliteTokens, tmp_path: Path) -> None:
     with closing(SqliteWorkspaces(tmp_path)) as workspaces:
         tokens = Tokens(store, lambda: 100.0, workspaces)
         texts = [tokens.create("ci", Level.READ, projects, None)[1] for projects in ([], ["workspace:shop"])]
@@ -63,7 +63,7 @@ def test_the_secret_is_not_stored(store: SqliteTokens, tmp_path: Path) -> None:
         assert len(connection.execute("SELECT secret_hash FROM token").fetchone()[0]) == 32
 
 
-def test_a_token_ends_when_it_expires_or_is_revoked(store: SqliteTokens) -> None:
+def test_a_token_is_invalid_after_expiry_or_revocation(store: SqliteTokens) -> None:
     now = [100.0]
     tokens = Tokens(store, lambda: now[0])
     token_id, text = tokens.create("ci", Level.READ, [], 50)

@@ -55,23 +55,23 @@ def test_steps_in_quick_succession_are_dropped_except_the_last() -> None:
     assert notifications_for(steps) == [(1, 4, "files"), (3, 4, "files"), (4, 4, "files")]
 
 
-def test_numbers_increase_from_stage_to_stage() -> None:
+def test_progress_increases_from_stage_to_stage() -> None:
     steps = [(1.0, 10, 10, "parsed"), (1.0, 1, 5, "written"), (1.0, 5, 5, "written")]
     assert notifications_for(steps) == [(10, 10, "parsed"), (11, 15, "written"), (15, 15, "written")]
 
 
-def test_an_unknown_total_is_left_out() -> None:
+def test_an_unknown_total_is_omitted() -> None:
     assert notifications_for([(1.0, 3, 0, "pages")]) == [(3, None, "pages")]
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.just(1.0), st.integers(0, 9), st.integers(0, 9), st.just("x")), max_size=8))
-def test_numbers_never_decrease(steps: list[tuple[float, int, int, str]]) -> None:
+def test_progress_never_decreases(steps: list[tuple[float, int, int, str]]) -> None:
     numbers = [progress for progress, _, _ in notifications_for(steps)]
     assert numbers == sorted(set(numbers))
 
 
-def test_after_close_nothing_is_sent_and_work_is_cancelled() -> None:
+def test_closing_stops_notifications_and_cancels_work() -> None:
     async def scenario() -> CallProgress:
         progress = CallProgress(asyncio.get_running_loop())
         assert not progress.cancelled()

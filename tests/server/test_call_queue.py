@@ -33,12 +33,12 @@ def test_a_long_call_does_not_block_others() -> None:
     turns, done = CallQueue(max_exclusive_seconds=0.05), threading.Event()
     begun = threading.Event()
 
-    def takes_long() -> None:
+    def run_long_call() -> None:
         with turns.turn():
             begun.set()
             done.wait(60)
 
-    slow = threading.Thread(target=takes_long)
+    slow = threading.Thread(target=run_long_call)
     slow.start()
     assert begun.wait(60)
     for _ in range(3):  # the slow call is still running
@@ -53,18 +53,18 @@ def test_a_long_call_does_not_block_others() -> None:
 def test_several_long_calls_do_not_block_others() -> None:
     turns, done = CallQueue(max_exclusive_seconds=0.02), threading.Event()
 
-    def takes_long(_: int) -> None:
+    def run_long_call(_: int) -> None:
         with turns.turn():
             done.wait(60)
 
     with ThreadPoolExecutor(8) as pool:
-        slow = [pool.submit(takes_long, number) for number in range(8)]
+        slow = [pool.submit(run_long_call, number) for number in range(8)]
         with turns.turn():
             assert not any(each.done() for each in slow)
         done.set()
 
 
-def test_a_failing_call_ends_its_turn() -> None:
+def test_a_failing_call_releases_its_turn() -> None:
     turns = CallQueue(max_exclusive_seconds=60)
     with pytest.raises(ValueError, match="wrong"), turns.turn():
         raise ValueError("wrong")

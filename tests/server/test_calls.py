@@ -57,7 +57,7 @@ def test_a_structured_answer_has_data_and_text(client: RawClient) -> None:
         ("huge", {"structured": True}, "Error: The answer has 150,011 characters, more than the maximum of 100,000"),
     ],
 )
-def test_failures_are_tool_errors_with_a_message(
+def test_failures_are_reported_as_tool_errors_with_a_message(
     client: RawClient, name: str, arguments: dict[str, object], words: str
 ) -> None:
     result = client.call(name, **arguments)
@@ -83,7 +83,7 @@ def test_lone_surrogates_are_replaced(client: RawClient) -> None:
     assert result["structuredContent"] == {"name": "?"}
 
 
-def test_only_the_protocol_is_on_stdout(client: RawClient) -> None:
+def test_only_protocol_messages_are_written_to_stdout(client: RawClient) -> None:
     assert client.text("shout") == "shouted; a child read 0 bytes"
     for words in ("print", "raw write", "original stdout", "child"):
         client.wait_for_log(words)
@@ -144,7 +144,7 @@ def test_a_truncated_answer_sends_a_warning_to_clients_that_want_warnings(client
     assert client.request("logging/setLevel", {"level": "loud"})["error"]["code"] == -32602
 
 
-def test_a_line_of_fifty_megabytes_is_survived(client: RawClient) -> None:
+def test_a_line_of_fifty_megabytes_does_not_stop_the_server(client: RawClient) -> None:
     assert client.text("echo", text="x" * 50_000_000).startswith("Showing 99,800 of 50,000,000 characters (")
     assert client.request("ping")["result"] == {}
 

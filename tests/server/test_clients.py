@@ -107,7 +107,7 @@ def test_modern_clients_that_opted_in_are_warned_of_truncation(connect: Connect)
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_change_of_toolsets_is_announced(connect: Connect, mode: str, tmp_path: Path) -> None:
+def test_clients_are_notified_when_toolsets_change(connect: Connect, mode: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         changed = anyio.Event()
 
@@ -154,7 +154,7 @@ def test_the_client_root_is_the_default_project(connect: Connect, tmp_path: Path
     anyio.run(scenario)
 
 
-def test_a_changed_root_is_followed(connect: Connect, tmp_path: Path) -> None:
+def test_a_changed_client_root_becomes_the_project(connect: Connect, tmp_path: Path) -> None:
     folders = [tmp_path / "before", tmp_path / "after"]
     for folder in folders:
         folder.mkdir()

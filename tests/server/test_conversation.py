@@ -26,7 +26,7 @@ from deltos.server.conversation import LOG_LEVELS, Conversation, path_of_uri
         ("nonsense", ""),
     ],
 )
-def test_a_uri_names_a_path(uri: str, path: str) -> None:
+def test_a_file_uri_is_converted_to_a_path(uri: str, path: str) -> None:
     assert path_of_uri(uri, windows=False) == path
 
 
@@ -39,12 +39,12 @@ def test_a_uri_names_a_path(uri: str, path: str) -> None:
         ("file:///share", "/share"),
     ],
 )
-def test_a_uri_names_a_windows_path(uri: str, path: str) -> None:
+def test_a_file_uri_is_converted_to_a_windows_path(uri: str, path: str) -> None:
     assert path_of_uri(uri, windows=True) == path
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).filter(lambda n: n.strip(".")))
-def test_every_path_survives_conversion_to_a_uri_and_back(name: str) -> None:
+def test_converting_a_path_to_a_uri_and_back_restores_the_path(name: str) -> None:
     path = Path("/root", name)
     assert path_of_uri(path.as_uri(), windows=False) == str(path)
 

@@ -13,7 +13,7 @@ import pytest
 from tests.repositories import make_repository, write_files
 from tests.server.hostile_server import ENDLESS
 from tests.server.over_http.served import Served, rpc
-from tests.server.raw import PATIENCE_SECONDS, RawClient
+from tests.server.raw import WAIT_TIMEOUT_SECONDS, RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +22,14 @@ SEARCHES = 20
 # Imported by name, so that child processes find its classes.
 SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(serve())"
 FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
-BAD: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
+BAD_FILES: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
 
 # Each begins with enough short lines, because files with only long lines are skipped.
-LINES = b"# a remarkable_word in a line\n" * 100
-TOO_MUCH: dict[str, bytes] = {
-    "ambiguous.py": LINES + b"with " + b"*/" * 5_000,  # ambiguous: error recovery took 10 GB
-    "nested.yaml": LINES + b"- " * 5_000 + b"a\n",  # exceeds the grammar's capacity: it crashed
-    "heredoc.rb": LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
+SHORT_LINES = b"# a remarkable_word in a line\n" * 100
+OVERLOADING_FILES: dict[str, bytes] = {
+    "ambiguous.py": SHORT_LINES + b"with " + b"*/" * 5_000,  # ambiguous: error recovery took 10 GB
+    "nested.yaml": SHORT_LINES + b"- " * 5_000 + b"a\n",  # exceeds the grammar's capacity: it crashed
+    "heredoc.rb": SHORT_LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
 }
 
 
@@ -62,7 +62,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
 ) -> None:
     assert "good_function" in client.text("search_code", query="good_function")
     client.call("index_repository", repo_path=str(tmp_path / "other"))  # the child process exists from now on
-    write_files(tmp_path / "root", BAD)
+    write_files(tmp_path / "root", BAD_FILES)
     stuck = client.start_call("search_code", query="bad_function")
     client.wait_for_log("reading bad.py for ever")
     assert client.request("ping")["result"] == {}
@@ -83,12 +83,12 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
-@pytest.mark.parametrize("name", TOO_MUCH)
+@pytest.mark.parametrize("name", OVERLOADING_FILES)
 def test_a_file_that_crashes_a_native_parser_is_reported_and_found_by_its_words(
     client: RawClient, tmp_path: Path, name: str
 ) -> None:
     assert "good_function" in client.text("search_code", query="good_function")
-    write_files(tmp_path / "root", {name: TOO_MUCH[name]})
+    write_files(tmp_path / "root", {name: OVERLOADING_FILES[name]})
     asked = client.start_call("search_code", query="remarkable_word")
     assert client.request("ping")["result"] == {}
     text = client.answer_to(asked)["result"]["content"][0]["text"]
@@ -105,7 +105,7 @@ def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_p
     server = Served([sys.executable, "-c", SERVER, str(root), "--http", "127.0.0.1:0"], tmp_path / "home")
     session = server.open_session()
     assert "good_function" in server.text("search_code", session, query="good_function")
-    write_files(root, BAD)
+    write_files(root, BAD_FILES)
     with ThreadPoolExecutor(SEARCHES + 1) as pool:
         stuck = pool.submit(server.text, "search_code", session, query="bad_function")
         server.wait_for_log("reading bad.py for ever")
@@ -115,15 +115,15 @@ def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_p
             assert server.request(path="/healthz").message == {"status": "ok"}
             assert server.post(rpc("ping", request_id="ping"), session).message["result"] == {}
         assert not stuck.done()
-        assert all("good.py" in search.result(PATIENCE_SECONDS) for search in searches)
-        assert "bad.py" in stuck.result(PATIENCE_SECONDS)
+        assert all("good.py" in search.result(WAIT_TIMEOUT_SECONDS) for search in searches)
+        assert "bad.py" in stuck.result(WAIT_TIMEOUT_SECONDS)
     server.dismiss()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_a_signal_ends_the_server_and_its_child_processes_at_once(client: RawClient, tmp_path: Path) -> None:
     client.text("search_code", query="good_function")
-    write_files(tmp_path / "root", BAD)
+    write_files(tmp_path / "root", BAD_FILES)
     client.start_call("search_code", query="bad_function")
     client.wait_for_log("reading bad.py for ever")
     children = children_of(client.process.pid)

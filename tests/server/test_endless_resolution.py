@@ -20,22 +20,22 @@ from tests.server.test_hostile_pages import cpu_ticks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
-GOOD: dict[str, str | bytes] = {"good.ts": "export function good_function() { return 1 }\n"}
-OTHER: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}
-PATIENCE_SECONDS = 60
+GOOD_FILES: dict[str, str | bytes] = {"good.ts": "export function good_function() { return 1 }\n"}
+OTHER_FILES: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}
+WAIT_TIMEOUT_SECONDS = 60
 # Longer than parsing such a file takes, and below its time limit: a child that works this long is resolving it.
 RESOLVING_TICKS = 200
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    make_repository(tmp_path / "other", OTHER)
-    return make_repository(tmp_path / "root", GOOD)
+    make_repository(tmp_path / "other", OTHER_FILES)
+    return make_repository(tmp_path / "root", GOOD_FILES)
 
 
-def await_resolving(server: int) -> list[int]:
+def wait_for_resolving_child(server: int) -> list[int]:
     """Wait until a child process works for a long time, and return the server's children."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while True:
         children = children_of(server)
         with suppress(OSError):
@@ -45,8 +45,8 @@ def await_resolving(server: int) -> list[int]:
         time.sleep(0.05)
 
 
-def await_end(children: list[int]) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
+def wait_for_exit(children: list[int]) -> None:
+    until = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while any(Path(f"/proc/{child}").exists() for child in children):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -58,7 +58,7 @@ def test_calls_and_signals_are_handled_while_a_file_never_finishes_resolving(roo
     assert "good_function" in client.text("search_code", query="good_function")
     write_files(root, {"endless.ts": ENDLESS_SOURCE})
     stuck = client.start_call("find_symbol", symbol="good_function")
-    children = await_resolving(client.process.pid)
+    children = wait_for_resolving_child(client.process.pid)
     for _ in range(5):
         assert client.request("ping")["result"] == {}
     assert "good_function" in client.text("search_code", query="good_function")
@@ -67,7 +67,7 @@ def test_calls_and_signals_are_handled_while_a_file_never_finishes_resolving(roo
     assert all(message.get("id") != stuck for message in client.others)  # the other calls were answered first
     client.process.terminate()
     assert client.process.wait(20) == 0
-    await_end(children)
+    wait_for_exit(children)
 
 
 def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(root: Path, tmp_path: Path) -> None:
@@ -77,13 +77,13 @@ def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(roo
     assert "good_function" in server.text("search_code", one, query="good_function")
     write_files(root, {"endless.ts": ENDLESS_SOURCE})
 
-    def ask() -> None:
+    def call_find_symbol() -> None:
         with suppress(HTTPException, OSError):  # the connection is closed when the server ends
             server.call("find_symbol", one, symbol="good_function")
 
-    asking = threading.Thread(target=ask)
+    asking = threading.Thread(target=call_find_symbol)
     asking.start()
-    children = await_resolving(server.process.pid)
+    children = wait_for_resolving_child(server.process.pid)
     for _ in range(5):
         assert server.request(path="/healthz").message == {"status": "ok"}
         assert server.post(rpc("ping"), other).message["result"] == {}
@@ -93,5 +93,5 @@ def test_an_http_server_answers_others_while_a_file_never_finishes_resolving(roo
     server.process.terminate()
     assert server.process.wait(20) == 0
     asking.join()
-    await_end(children)
+    wait_for_exit(children)
     server.dismiss()

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from tests.server.conftest import StartClient
     from tests.server.raw import RawClient
 
-GATE = """
+GATE_MODULE = """
 import os, sys
 open(os.environ["DELTOS_TEST_GATE"]).close()
 sys.path.remove(os.path.dirname(__file__))
 del sys.modules["anyio"]
 import anyio
 """
-MODERN = {
+STATELESS_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -42,12 +42,12 @@ def gate(tmp_path: Path) -> Path:
     path = tmp_path / "gate"
     os.mkfifo(path)
     (tmp_path / "slow").mkdir()
-    (tmp_path / "slow" / "anyio.py").write_text(GATE)
+    (tmp_path / "slow" / "anyio.py").write_text(GATE_MODULE)
     return path
 
 
 @pytest.fixture
-def gated(start_client: StartClient, gate: Path) -> RawClient:
+def gated_client(start_client: StartClient, gate: Path) -> RawClient:
     """A client of a server that waits on the pipe before it imports the SDK."""
     search_path = os.pathsep.join([str(gate.with_name("slow")), *sys.path])
     return start_client(PYTHONPATH=search_path, DELTOS_TEST_GATE=str(gate))
@@ -58,76 +58,78 @@ def open_gate(gate: Path) -> None:
         pass
 
 
-def test_the_first_answers_do_not_wait_for_the_sdk(gated: RawClient) -> None:
-    assert gated.initialize()["result"]["serverInfo"]["version"] == "1.2.3"
-    assert gated.request("ping")["result"] == {}
-    assert gated.request("tools/list")["result"]["tools"][0]["name"] == "echo"
+def test_the_first_answers_do_not_wait_for_the_sdk(gated_client: RawClient) -> None:
+    assert gated_client.initialize()["result"]["serverInfo"]["version"] == "1.2.3"
+    assert gated_client.request("ping")["result"] == {}
+    assert gated_client.request("tools/list")["result"]["tools"][0]["name"] == "echo"
 
 
-def test_clients_without_a_handshake_do_not_wait_for_the_sdk_either(gated: RawClient, gate: Path) -> None:
-    assert gated.request("server/discover", {"_meta": MODERN})["result"]["supportedVersions"] == ["2026-07-28"]
-    assert gated.request("tools/list", {"_meta": MODERN})["result"]["tools"]
+def test_clients_without_a_handshake_do_not_wait_for_the_sdk_either(gated_client: RawClient, gate: Path) -> None:
+    assert gated_client.request("server/discover", {"_meta": STATELESS_META})["result"]["supportedVersions"] == [
+        "2026-07-28"
+    ]
+    assert gated_client.request("tools/list", {"_meta": STATELESS_META})["result"]["tools"]
     open_gate(gate)
-    call = {"name": "echo", "arguments": {"text": "x"}, "_meta": MODERN}
-    assert gated.request("tools/call", call)["result"]["content"][0]["text"] == "x"
-    assert gated.request("initialize", initialize_params())["error"]["code"] == -32022
-    assert gated.others == []
+    call = {"name": "echo", "arguments": {"text": "x"}, "_meta": STATELESS_META}
+    assert gated_client.request("tools/call", call)["result"]["content"][0]["text"] == "x"
+    assert gated_client.request("initialize", initialize_params())["error"]["code"] == -32022
+    assert gated_client.others == []
 
 
-def test_requests_for_the_sdk_are_kept_in_order_until_it_is_imported(gated: RawClient, gate: Path) -> None:
-    gated.initialize()
+def test_requests_for_the_sdk_are_kept_in_order_until_it_is_imported(gated_client: RawClient, gate: Path) -> None:
+    gated_client.initialize()
     kept = [
-        gated.start_call("echo", text="first"),
-        gated.send_request("ping"),
-        gated.send_request("tools/list"),
+        gated_client.start_call("echo", text="first"),
+        gated_client.send_request("ping"),
+        gated_client.send_request("tools/list"),
     ]
     open_gate(gate)
-    answers = {message["id"]: message["result"] for message in (gated.receive() for _ in kept)}
+    answers = {message["id"]: message["result"] for message in (gated_client.receive() for _ in kept)}
     assert answers[kept[0]]["content"][0]["text"] == "first"
     assert answers[kept[1]] == {}
     assert answers[kept[2]]["tools"]
 
 
-def test_the_handshake_is_answered_only_once(gated: RawClient, gate: Path) -> None:
-    gated.initialize()
+def test_the_handshake_is_answered_only_once(gated_client: RawClient, gate: Path) -> None:
+    gated_client.initialize()
     open_gate(gate)
-    assert gated.text("echo", text="x") == "x"
-    assert gated.others == []
-    assert gated.hang_up() == 0
-    assert gated.remaining() == []
+    assert gated_client.text("echo", text="x") == "x"
+    assert gated_client.others == []
+    assert gated_client.hang_up() == 0
+    assert gated_client.remaining() == []
 
 
-def test_an_unusual_handshake_is_left_to_the_sdk(gated: RawClient, gate: Path) -> None:
+def test_an_unusual_handshake_is_passed_to_the_sdk(gated_client: RawClient, gate: Path) -> None:
     params = {**initialize_params(), "capabilities": "all"}
-    request_id = gated.send_request("initialize", params)
+    request_id = gated_client.send_request("initialize", params)
     open_gate(gate)
-    assert gated.answer_to(request_id)["error"]["code"] == -32602
-    assert "result" in gated.initialize()
+    assert gated_client.answer_to(request_id)["error"]["code"] == -32602
+    assert "result" in gated_client.initialize()
 
 
-def test_the_server_exits_if_the_client_disconnects_early(gated: RawClient) -> None:
-    gated.initialize()
-    assert gated.hang_up() == 0
+def test_the_server_exits_if_the_client_disconnects_early(gated_client: RawClient) -> None:
+    gated_client.initialize()
+    assert gated_client.hang_up() == 0
 
 
-def test_an_idle_client_uses_no_cpu(gated: RawClient) -> None:
-    assert gated.hang_up() == 0
+def test_an_idle_client_uses_no_cpu(gated_client: RawClient) -> None:
+    assert gated_client.hang_up() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_waiting_server(gated: RawClient, number: signal.Signals) -> None:
-    gated.initialize()
-    gated.process.send_signal(number)
-    assert gated.process.wait() == 0
+def test_a_signal_ends_a_waiting_server(gated_client: RawClient, number: signal.Signals) -> None:
+    gated_client.initialize()
+    gated_client.process.send_signal(number)
+    assert gated_client.process.wait() == 0
 
 
-def test_a_received_request_is_answered_after_the_client_closed_stdin(gated: RawClient, gate: Path) -> None:
-    gated.initialize()
-    request_id = gated.start_call("echo", text="late")
-    gated._stdin.close()
+def test_a_received_request_is_answered_after_the_client_closed_stdin(gated_client: RawClient, gate: Path) -> None:
+    gated_client.initialize()
+    request_id = gated_client.start_call("echo", text="late")
+    gated_client._stdin.close()
     open_gate(gate)
-    assert gated.answer_to(request_id)["result"]["content"][0]["text"] == "late"
-    assert gated.process.wait() == 0
+    assert gated_client.answer_to(request_id)["result"]["content"][0]["text"] == "late"
+    assert gated_client.process.wait() == 0
 
 
 def test_a_failing_import_of_the_sdk_ends_the_server_with_the_reason(start_client: StartClient, gate: Path) -> None:

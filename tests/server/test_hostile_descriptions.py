@@ -18,9 +18,9 @@ from tests.server.raw import JsonObject, RawClient
 from tests.server.test_hostile_pages import children_of, cpu_ticks
 
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
-PATIENCE_SECONDS = 120
+WAIT_TIMEOUT_SECONDS = 120
 BUSY_TICKS = 100  # a second of CPU time; starting a child takes less
-STOPPED = rf"slow\.json: reading it took more than .*\. {RETRY_NOTE}"
+STOPPED_PATTERN = rf"slow\.json: reading it took more than .*\. {RETRY_NOTE}"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
 
@@ -35,9 +35,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def until_reading(server: int) -> None:
+def wait_until_child_is_busy(server: int) -> None:
     """Wait until a child process uses the CPU."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while time.monotonic() < until:
         time.sleep(0.05)  # leave the CPU to the workers
         if any(child.exists() and cpu_ticks(child) >= BUSY_TICKS for child in children_of(server)):
@@ -55,7 +55,7 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
     client.initialize()
     assert "feed_quokka" in client.text("search", query="feed quokka")
     adding = client.start_call("add_source", url="slow.json", name="slow")
-    until_reading(client.process.pid)
+    wait_until_child_is_busy(client.process.pid)
     for _ in range(5):
         assert client.request("ping")["result"] == {}
         assert "feed_quokka" in client.text("search", query="feed quokka")
@@ -65,10 +65,10 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
         assert client.request("ping")["result"] == {}
         time.sleep(0.05)  # leave the CPU to the child
     assert answered[0]["result"]["isError"]
-    assert re.search(STOPPED, answered[0]["result"]["content"][0]["text"])
-    assert re.search(STOPPED, client.text("add_source", url="slow.json", name="slow"))
+    assert re.search(STOPPED_PATTERN, answered[0]["result"]["content"][0]["text"])
+    assert re.search(STOPPED_PATTERN, client.text("add_source", url="slow.json", name="slow"))
     client.process.terminate()
-    assert client.process.wait(PATIENCE_SECONDS) == 0
+    assert client.process.wait(WAIT_TIMEOUT_SECONDS) == 0
 
 
 def test_an_http_server_answers_others_while_hostile_descriptions_are_read(project: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_an_http_server_answers_others_while_hostile_descriptions_are_read(proje
     adding = [threading.Thread(target=add, args=(number,), daemon=True) for number in range(9)]
     for thread in adding:
         thread.start()
-    until_reading(server.process.pid)
+    wait_until_child_is_busy(server.process.pid)
     for _ in range(5):
         assert server.request(path="/healthz").message == {"status": "ok"}
         assert server.post(rpc("ping"), other).message["result"] == {}
@@ -93,5 +93,5 @@ def test_an_http_server_answers_others_while_hostile_descriptions_are_read(proje
         assert "feed_wombat" in server.text("search", other, query="feed wombat")
     assert any(thread.is_alive() for thread in adding)
     server.process.terminate()
-    assert server.process.wait(PATIENCE_SECONDS) == 0
+    assert server.process.wait(WAIT_TIMEOUT_SECONDS) == 0
     server.dismiss()

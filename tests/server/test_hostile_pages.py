@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tests.loopback import Site
 
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
-PATIENCE_SECONDS = 30
+WAIT_TIMEOUT_SECONDS = 30
 POLL_SECONDS = 0.02  # poll rarely, to leave the CPU to the server
 SLOW_PAGES = [f"slow{number}.pdf" for number in range(5)]
-MINUTES_OF_WORK = repeated_pdf(pages=1_000, lines=2_000)
+SLOW_PDF = repeated_pdf(pages=1_000, lines=2_000)
 
 
 @pytest.fixture
@@ -32,12 +32,12 @@ def slow_site(site: Site) -> Site:
     links = "".join(f"<a href='{name}'>manual</a>" for name in SLOW_PAGES)
     site.html("/", f"<h1>Start</h1><p>Welcome to the {links}.</p>")
     for name in SLOW_PAGES:
-        data = MINUTES_OF_WORK + f"% {name}".encode()
+        data = SLOW_PDF + f"% {name}".encode()
         site.pages[f"/{name}"] = Page(data, headers={"Content-Type": "application/pdf"})
     return site
 
 
-def until_parsing(ask: Callable[[], str], site: Site, server: int) -> set[Path]:
+def wait_until_parsing(ask: Callable[[], str], site: Site, server: int) -> set[Path]:
     """Wait until such a page was fetched and a child process parses it; return the server's children."""
     while True:
         assert "CRAWLING" in ask()
@@ -67,13 +67,13 @@ def test_calls_and_signals_are_handled_while_a_hostile_page_is_parsed(slow_site:
     )
     client.initialize()
     client.text("add_source", url=slow_site.url, name="site")
-    children = until_parsing(lambda: client.text("crawl_status", source_id="site"), slow_site, client.process.pid)
+    children = wait_until_parsing(lambda: client.text("crawl_status", source_id="site"), slow_site, client.process.pid)
     for _ in range(5):
         assert client.request("ping")["result"] == {}
     assert "site" in client.text("list_sources")
     assert "CRAWLING" in client.text("crawl_status", source_id="site")
     client.process.terminate()
-    assert client.process.wait(PATIENCE_SECONDS) == 0
+    assert client.process.wait(WAIT_TIMEOUT_SECONDS) == 0
     while any(child.exists() for child in children):  # they end with the server, before their task is done
         time.sleep(POLL_SECONDS)
 
@@ -85,12 +85,12 @@ def test_an_http_server_answers_others_while_a_hostile_page_is_parsed(slow_site:
     server = Served(command, tmp_path / "home", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", DELTOS_EMBED="off")
     session = server.open_session()
     server.text("add_source", session, url=slow_site.url, name="site")
-    until_parsing(lambda: server.text("crawl_status", session, source_id="site"), slow_site, server.process.pid)
+    wait_until_parsing(lambda: server.text("crawl_status", session, source_id="site"), slow_site, server.process.pid)
     other = server.open_session()
     for _ in range(5):
         assert server.request(path="/healthz").message == {"status": "ok"}
         assert server.post(rpc("ping"), other).message["result"] == {}
     assert "CRAWLING" in server.text("crawl_status", other, source_id="site")
     server.process.terminate()
-    assert server.process.wait(PATIENCE_SECONDS) == 0
+    assert server.process.wait(WAIT_TIMEOUT_SECONDS) == 0
     server.dismiss()

@@ -111,7 +111,7 @@ def test_stateless_requests_get_the_answers_of_the_sdk(manifest: Manifest, versi
         {"capabilities": {"elicitation": {"form": {"x": 1}}}},
     ],
 )
-def test_unusual_requests_are_left_to_the_sdk(manifest: Manifest, odd: JsonObject) -> None:
+def test_unusual_requests_are_passed_to_the_sdk(manifest: Manifest, odd: JsonObject) -> None:
     assert handshake_answers(manifest, requests(("initialize", {**initialize_params(), **odd}))) == [None]
 
 

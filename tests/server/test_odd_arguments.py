@@ -15,27 +15,27 @@ from deltos.server.access import Level
 from tests.calling import complete_listings
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, rpc
-from tests.server.over_http.test_access import bearer, create
+from tests.server.over_http.test_access import bearer, create_token
 from tests.server.raw import RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LONG = "x" * 5_000
+LONG_TEXT = "x" * 5_000
 # As JSON texts, because Python's encoder would not write some of these values.
 ODD_TEXTS = [
     json.dumps(text)
     for text in (
-        "", "  ", "\0", "a\0b", LONG, "../" * 1_500, "/" * 5_000, "a/" * 2_500, "~nobody-here/x", "~", "-rf", "*", "[",
+        "", "  ", "\0", "a\0b", LONG_TEXT, "../" * 1_500, "/" * 5_000, "a/" * 2_500, "~nobody-here/x", "~", "-rf", "*", "[",
         "(" * 3_000, "\\", "'\"", "\x1b[2J", "\u202e", "😀" * 100, "file:///etc/passwd", "http://[", "http://a\0b/",
-        f"http://{LONG}", "pypi:../../x", f"npm:{LONG}", f"obs:{LONG}", "doc:" + "9" * 30, "code:\0", "api::",
+        f"http://{LONG_TEXT}", "pypi:../../x", f"npm:{LONG_TEXT}", f"obs:{LONG_TEXT}", "doc:" + "9" * 30, "code:\0", "api::",
         "9" * 400, "2024-99-99", "all", "personal", "HEAD:x",
     )
 ]  # fmt: skip
 ODD_VALUES = [
     *ODD_TEXTS, '"\\ud800"', "0", "-1", "1e400", "-1e400", "NaN", "1.5", "9" * 30, "9" * 5_000, "true", "null", "[]", "{}",
-    "[null]", "[[]]", '["\\u0000"]', json.dumps([LONG]), json.dumps(["x"] * 5_000), "[" * 150 + "]" * 150,
+    "[null]", "[[]]", '["\\u0000"]', json.dumps([LONG_TEXT]), json.dumps(["x"] * 5_000), "[" * 150 + "]" * 150,
     '{"a":' * 150 + "1" + "}" * 150,
 ]  # fmt: skip
 TOOLS = complete_listings()
@@ -110,7 +110,7 @@ def take_answer(client: RawClient, pending: dict[int, tuple[str, str]]) -> None:
 
 def test_a_confined_caller_over_http_gets_readable_errors_too(project: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    session_headers = bearer(create(home, Level.ADMIN, project))
+    session_headers = bearer(create_token(home, Level.ADMIN, project))
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project), "--http", "127.0.0.1:0", "--require-token"]
     server = Served([*command, "--rate", "0"], home)
     try:

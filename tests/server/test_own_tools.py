@@ -24,7 +24,7 @@ from tests.calling import ToolClient
 from tests.server.raw import RawClient
 
 REPOSITORY = Path(__file__).parents[2]
-SERVE = "import sys; from deltos.server.startup import main; sys.exit(main(sys.argv[1:]))"
+SERVER_SCRIPT = "import sys; from deltos.server.startup import main; sys.exit(main(sys.argv[1:]))"
 ANNOTATIONS = {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
 
@@ -35,12 +35,12 @@ def test_the_committed_manifest_matches_the_tools(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("lean", "tokens"), [(False, 4_500), (True, 1_600)])
-def test_the_list_of_tools_is_small(lean: bool, tokens: int) -> None:
+def test_the_tool_list_is_within_its_token_limit(lean: bool, tokens: int) -> None:
     sent = json.dumps(Manifest.load(TOOLSETS, lean=lean).tools_result(), separators=(",", ":"))
     assert estimate_tokens(sent) <= tokens
 
 
-def test_the_results_state_the_size_of_the_list_of_tools() -> None:
+def test_the_benchmark_results_state_the_size_of_the_tool_list() -> None:
     """Run `python -m benchmarks.tool_list_tokens` if this fails."""
     full, lean = (
         estimate_tokens(compact_json(Manifest.load(TOOLSETS, lean=is_lean).tools_result())) for is_lean in (False, True)
@@ -69,7 +69,7 @@ def test_the_lean_profile_lists_the_search_and_memory_tools() -> None:
         ("index_repository", ["searches do so themselves"]),
     ],
 )
-def test_descriptions_say_when_another_tool_is_as_good(name: str, words: list[str]) -> None:
+def test_descriptions_state_when_another_tool_is_equally_good(name: str, words: list[str]) -> None:
     [listing] = [each for each in Manifest.load(TOOLSETS).listings() if each["name"] == name]
     assert all(word in listing["description"] for word in words)
 
@@ -95,7 +95,7 @@ def test_clients_that_drop_the_text_get_no_output_schema(client: str) -> None:
 @pytest.mark.parametrize(("client", "has_data"), [("claude-code", False), ("codex-mcp-client", False), ("x", True)])
 def test_clients_that_drop_the_text_get_only_text(tmp_path: Path, client: str, has_data: bool) -> None:
     (tmp_path / "kettle.py").write_text("def boil_water():\n    return 100\n")
-    server = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
+    server = RawClient([sys.executable, "-c", SERVER_SCRIPT], home=tmp_path / "home", cwd=tmp_path)
     server.initialize(name=client)
     [listing] = [each for each in server.request("tools/list")["result"]["tools"] if each["name"] == "search_code"]
     assert ("outputSchema" in listing) is has_data
@@ -108,7 +108,7 @@ def test_clients_that_drop_the_text_get_only_text(tmp_path: Path, client: str, h
 @pytest.mark.parametrize(("argument", "variable"), [("lean", ""), ("", "lean"), ("lean", "full")])
 def test_a_profile_is_chosen_by_a_flag_or_the_environment(tmp_path: Path, argument: str, variable: str) -> None:
     flags = ["--profile", argument] if argument else []
-    client = RawClient([sys.executable, "-c", SERVE, *flags], home=tmp_path, DELTOS_PROFILE=variable)
+    client = RawClient([sys.executable, "-c", SERVER_SCRIPT, *flags], home=tmp_path, DELTOS_PROFILE=variable)
     assert "search_docs" not in client.initialize()["result"]["instructions"]
     assert len(client.request("tools/list")["result"]["tools"]) == 7
     client.dismiss()
@@ -126,11 +126,11 @@ def test_every_tool_is_described_in_brief_and_annotated(listing: dict[str, dict[
 
 
 @pytest.mark.parametrize("toolset", TOOLSETS)
-def test_a_toolset_alone_lists_exactly_its_tools(tmp_path: Path, toolset: str) -> None:
+def test_a_single_toolset_lists_exactly_its_tools(tmp_path: Path, toolset: str) -> None:
     toolbox = open_toolbox(Config(tmp_path, toolsets=(toolset,)))
     names = [tool.name for tool in toolbox.tools]
     toolbox.close()
-    client = RawClient([sys.executable, "-c", SERVE, "--toolsets", toolset], home=tmp_path)
+    client = RawClient([sys.executable, "-c", SERVER_SCRIPT, "--toolsets", toolset], home=tmp_path)
     assert client.initialize()["result"]["serverInfo"]["version"] == __version__
     listed = client.request("tools/list")["result"]["tools"]
     client.dismiss()
@@ -138,7 +138,7 @@ def test_a_toolset_alone_lists_exactly_its_tools(tmp_path: Path, toolset: str) -
 
 
 def test_a_real_tool_answers_and_reports_missing_symbols(tmp_path: Path) -> None:
-    client = RawClient([sys.executable, "-c", SERVE], home=tmp_path / "home", cwd=tmp_path)
+    client = RawClient([sys.executable, "-c", SERVER_SCRIPT], home=tmp_path / "home", cwd=tmp_path)
     client.initialize()
     missing = client.call("set-working-directory", directory=str(tmp_path / "missing"))
     assert missing["isError"] is True

@@ -9,7 +9,7 @@ import pytest
 
 from tests.repositories import make_repository
 from tests.server.raw import RawClient
-from tests.server.test_own_tools import SERVE
+from tests.server.test_own_tools import SERVER_SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
     """A client of the real server, in a small repository."""
     folder = tmp_path_factory.mktemp("offers")
     root = make_repository(folder / "shop", FILES)
-    client = RawClient([sys.executable, "-c", SERVE, str(root)], home=folder / "home", cwd=folder)
+    client = RawClient([sys.executable, "-c", SERVER_SCRIPT, str(root)], home=folder / "home", cwd=folder)
     client.initialize()
     yield client
     assert client.hang_up() == 0
@@ -48,13 +48,13 @@ def test_the_overview_and_an_observation_can_be_read(agent: RawClient) -> None:
 @pytest.mark.parametrize(
     "uri", ["deltos://doc/../../../etc/passwd", "deltos://doc/%2e%2e%2f", "deltos://doc/1", "file:///etc/passwd", ""]
 )
-def test_invalid_and_forbidden_addresses_are_rejected(agent: RawClient, uri: str) -> None:
+def test_invalid_and_forbidden_resource_uris_are_rejected(agent: RawClient, uri: str) -> None:
     error = agent.request("resources/read", {"uri": uri})["error"]
     assert error["code"] == -32602
     assert "root:" not in error["message"]
 
 
-def test_prompts_are_listed_and_written_out(agent: RawClient) -> None:
+def test_prompts_are_listed_and_rendered(agent: RawClient) -> None:
     prompts = {each["name"]: each for each in agent.request("prompts/list")["result"]["prompts"]}
     assert list(prompts) == ["onboard", "review_impact", "answer_from_docs"]
     assert [each["required"] for each in prompts["answer_from_docs"]["arguments"]] == [True]
@@ -79,7 +79,7 @@ def test_a_bad_request_gets_the_specified_error(agent: RawClient, method: str, p
     assert agent.request(method, params)["error"]["code"] == -32602
 
 
-def test_excerpts_shown_in_a_session_are_only_named_later(agent: RawClient) -> None:
+def test_excerpts_shown_earlier_in_a_session_are_replaced_by_their_ids(agent: RawClient) -> None:
     assert "return sum(items)" in agent.text("search_code", query="total_price")
     assert "return sum(items)" in agent.text("search_code", query="total_price")
     assert "shown before in this session: code:shop.py#total_price" in agent.text("search_code", query="total price")
@@ -88,7 +88,7 @@ def test_excerpts_shown_in_a_session_are_only_named_later(agent: RawClient) -> N
 def test_repeated_excerpts_can_be_enabled(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("repeat")
     root = make_repository(folder / "shop", FILES)
-    command = [sys.executable, "-c", SERVE, str(root)]
+    command = [sys.executable, "-c", SERVER_SCRIPT, str(root)]
     client = RawClient(command, home=folder / "home", cwd=folder, DELTOS_REPEAT_EXCERPTS="1")
     client.initialize()
     for _ in range(2):

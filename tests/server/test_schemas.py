@@ -24,7 +24,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tool]:
     return {tool.name: tool for tool in toolbox.tools}
 
 
-def samples(parameter: Parameter) -> list[Any]:
+def sample_values(parameter: Parameter) -> list[Any]:
     """Values that the parameter accepts without conversion."""
     match parameter.type:
         case "integer":
@@ -45,9 +45,9 @@ def test_every_accepted_argument_is_declared(tools: dict[str, Tool], name: str) 
     tool, schema = tools[name], LISTINGS[name]["inputSchema"]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert set(schema["properties"]) == {parameter.name for parameter in tool.parameters}
-    required = {parameter.name: samples(parameter)[0] for parameter in tool.parameters if parameter.required}
+    required = {parameter.name: sample_values(parameter)[0] for parameter in tool.parameters if parameter.required}
     for parameter in tool.parameters:
-        for value in samples(parameter):
+        for value in sample_values(parameter):
             arguments = {**required, parameter.name: value}
             jsonschema.validate(arguments, schema)
             assert check_arguments(tool.parameters, arguments)[parameter.name] in (value, [value])
@@ -56,7 +56,7 @@ def test_every_accepted_argument_is_declared(tools: dict[str, Tool], name: str) 
 @pytest.mark.parametrize("name", LISTINGS)
 def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str) -> None:
     tool, schema = tools[name], LISTINGS[name]["inputSchema"]
-    required = {parameter.name: samples(parameter)[0] for parameter in tool.parameters if parameter.required}
+    required = {parameter.name: sample_values(parameter)[0] for parameter in tool.parameters if parameter.required}
     wrong: list[dict[str, Any]] = [{"volume": 11}]
     for parameter in tool.parameters:
         wrong += [{parameter.name: {}}]
@@ -80,7 +80,7 @@ def test_a_schema_refuses_undeclared_arguments(tools: dict[str, Tool], name: str
         ("explore", {"question": "q", "directory": "src"}, {"path": "src"}),
     ],
 )
-def test_other_spellings_are_understood(
+def test_other_argument_spellings_are_accepted(
     tools: dict[str, Tool], tool: str, given: dict[str, Any], taken: dict[str, Any] | None
 ) -> None:
     if taken is None:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def api(name: str, source: str = "s") -> ApiRow:
+def make_api(name: str, source: str = "s") -> ApiRow:
     return ApiRow(name, source, f"/{name}.yaml", f"{name}.yaml", b"{}", 1, 0, 0, b"[]", 1.0)
 
 
-def unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p") -> NewUnit:
+def make_unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p") -> NewUnit:
     return NewUnit(
         UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), WordsRow(names=words) if words else None
     )
@@ -33,7 +33,7 @@ def store(library: LibraryStore) -> ApiDescriptions:
 
 
 def test_an_api_is_read_back_as_it_was_written(store: ApiDescriptions) -> None:
-    store.replace(api("one"), [unit("GET /a", "alpha"), unit("x", kind="fragment", pointer="#/x")])
+    store.replace(make_api("one"), [make_unit("GET /a", "alpha"), make_unit("x", kind="fragment", pointer="#/x")])
     row = store.api("ONE")
     assert row is not None
     (found,) = store.units(row.id, ("operation",))
@@ -47,8 +47,8 @@ def test_an_api_is_read_back_as_it_was_written(store: ApiDescriptions) -> None:
 
 
 def test_replacing_an_api_removes_its_old_units(store: ApiDescriptions) -> None:
-    store.replace(api("one"), [unit("GET /a", "alpha")])
-    store.replace(api("one"), [unit("GET /b", "beta")])
+    store.replace(make_api("one"), [make_unit("GET /a", "alpha")])
+    store.replace(make_api("one"), [make_unit("GET /b", "beta")])
     assert [row.name for row in store.apis()] == ["one"]
     assert store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9) == []
     (found,) = store.search(("beta",), WEIGHTS, api_id=None, kinds=(), limit=9)
@@ -56,8 +56,8 @@ def test_replacing_an_api_removes_its_old_units(store: ApiDescriptions) -> None:
 
 
 def test_search_is_filtered_by_api_and_kind(store: ApiDescriptions) -> None:
-    store.replace(api("one"), [unit("GET /a", "alpha"), unit("schema A", "alpha", "schema")])
-    store.replace(api("two"), [unit("GET /c", "alphas")])
+    store.replace(make_api("one"), [make_unit("GET /a", "alpha"), make_unit("schema A", "alpha", "schema")])
+    store.replace(make_api("two"), [make_unit("GET /c", "alphas")])
     one = store.api("one")
     assert one is not None
     assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 3
@@ -68,8 +68,10 @@ def test_search_is_filtered_by_api_and_kind(store: ApiDescriptions) -> None:
 
 
 def test_unit_ids_and_overview_ids_match_the_stored_units(store: ApiDescriptions) -> None:
-    store.replace(api("one"), [unit("overview", "alpha", "overview", "#"), unit("tag", "alpha", "tag", "#")])
-    store.replace(api("two"), [unit("overview", "alpha", "overview", "#"), unit("GET /c", "alpha")])
+    store.replace(
+        make_api("one"), [make_unit("overview", "alpha", "overview", "#"), make_unit("tag", "alpha", "tag", "#")]
+    )
+    store.replace(make_api("two"), [make_unit("overview", "alpha", "overview", "#"), make_unit("GET /c", "alpha")])
     one, two = store.api("one"), store.api("two")
     assert one is not None
     assert two is not None
@@ -80,25 +82,25 @@ def test_unit_ids_and_overview_ids_match_the_stored_units(store: ApiDescriptions
 
 
 def test_a_failed_replacement_keeps_the_old_api(store: ApiDescriptions) -> None:
-    def broken() -> Iterator[NewUnit]:
-        yield unit("GET /b", "beta")
+    def failing_units() -> Iterator[NewUnit]:
+        yield make_unit("GET /b", "beta")
         raise RuntimeError
 
-    store.replace(api("one"), [unit("GET /a", "alpha")])
+    store.replace(make_api("one"), [make_unit("GET /a", "alpha")])
     with pytest.raises(RuntimeError):
-        store.replace(api("one"), broken())
+        store.replace(make_api("one"), failing_units())
     assert len(store.search(("alpha",), WEIGHTS, api_id=None, kinds=(), limit=9)) == 1
 
 
 def test_remove_returns_whether_the_api_existed(store: ApiDescriptions) -> None:
-    store.replace(api("one"), [unit("GET /a", "alpha")])
+    store.replace(make_api("one"), [make_unit("GET /a", "alpha")])
     assert store.remove("one")
     assert not store.remove("one")
     assert store.body(1) == b""
 
 
 def test_apis_are_listed_by_source(store: ApiDescriptions) -> None:
-    store.replace(api("b", "Both"), [])
-    store.replace(api("a", "both"), [])
-    store.replace(api("c", "other"), [])
+    store.replace(make_api("b", "Both"), [])
+    store.replace(make_api("a", "both"), [])
+    store.replace(make_api("c", "other"), [])
     assert [row.name for row in store.of_source("both")] == ["a", "b"]

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 SOURCE = SourceRow("s1", "Site", "website", "https://example.org/", include=("a/**",), max_pages=7)
 
 
-def page(name: str, text: str) -> PageRow:
+def make_page(name: str, text: str) -> PageRow:
     url = f"https://example.org/{name}"
     return PageRow(url, url, name, "etag", "", text.encode(), (DocsChunkRow(name, ("top",), False, text),))
 
 
-def crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
+def write_crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
     """Write pages in one crawl and optionally publish it."""
     if library.sources.source(SOURCE.id) is None:
         library.sources.add_source(SOURCE)
@@ -48,7 +48,7 @@ def crawl(library: LibraryStore, *pages: PageRow, publish: bool = True) -> None:
         assert library.pages.publish(SOURCE.id, started.generation, now=2.0)
 
 
-def found(library: LibraryStore, *words: str) -> list[str]:
+def found_titles(library: LibraryStore, *words: str) -> list[str]:
     return sorted(each.title for each in library.passages.candidates(words, [SOURCE.id], limit=9))
 
 
@@ -62,36 +62,36 @@ def test_sources_are_identified_by_id_and_may_share_a_name(library: LibraryStore
 
 
 def test_readers_see_a_crawl_only_when_it_is_published(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"), publish=False)
-    assert found(library, "quokka") == []
+    write_crawl(library, make_page("one", "quokka"), publish=False)
+    assert found_titles(library, "quokka") == []
     assert library.pages.publish(SOURCE.id, 1, now=2.0)
-    assert found(library, "quokka") == ["one"]
+    assert found_titles(library, "quokka") == ["one"]
     assert library.passages.totals([SOURCE.id]).pages == 1
 
 
-def test_a_page_not_seen_by_a_crawl_is_dropped_with_its_words(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"), page("two", "wombat"))
-    crawl(library, page("two", "wombat"))
-    assert found(library, "quokka", "wombat") == ["two"]
+def test_a_page_that_a_crawl_did_not_find_is_deleted_with_its_words(library: LibraryStore) -> None:
+    write_crawl(library, make_page("one", "quokka"), make_page("two", "wombat"))
+    write_crawl(library, make_page("two", "wombat"))
+    assert found_titles(library, "quokka", "wombat") == ["two"]
     assert library.passages.document_frequencies(["quokka", "wombat"]) == {"wombat": 1}
 
 
-def test_a_discarded_crawl_leaves_what_readers_see(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"))
-    crawl(library, page("two", "wombat"), publish=False)
+def test_a_discarded_crawl_does_not_change_what_readers_see(library: LibraryStore) -> None:
+    write_crawl(library, make_page("one", "quokka"))
+    write_crawl(library, make_page("two", "wombat"), publish=False)
     library.pages.discard(SOURCE.id)
-    assert found(library, "quokka", "wombat") == ["one"]
+    assert found_titles(library, "quokka", "wombat") == ["one"]
 
 
 def test_a_closed_crawl_rejects_pages(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"), publish=False)
+    write_crawl(library, make_page("one", "quokka"), publish=False)
     assert library.sources.end_crawl(SOURCE.id, "cancelled", "asked to", 3.0)
     assert not library.sources.end_crawl(SOURCE.id, "failed", "", 4.0)
-    assert not library.pages.write(SOURCE.id, 1, Batch((page("two", "wombat"),)))
+    assert not library.pages.write(SOURCE.id, 1, Batch((make_page("two", "wombat"),)))
     assert not library.pages.publish(SOURCE.id, 1, now=5.0)
 
 
-def test_failed_addresses_are_queued_by_the_next_crawl(library: LibraryStore) -> None:
+def test_failed_urls_are_queued_by_the_next_crawl(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     library.sources.seed(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
@@ -101,7 +101,7 @@ def test_failed_addresses_are_queued_by_the_next_crawl(library: LibraryStore) ->
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
 
 
-def test_an_address_without_a_page_keeps_its_validators_and_reason(library: LibraryStore) -> None:
+def test_a_url_without_a_page_keeps_its_validators_and_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     known = [CrawlAddress("a", 1, "missing", 1, "says so", '"1"'), CrawlAddress("b", 1, "skipped", 0, "empty", "", "m")]
@@ -118,7 +118,7 @@ def test_an_address_without_a_page_keeps_its_validators_and_reason(library: Libr
     assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b", "c"]
 
 
-def test_skipped_addresses_are_counted_by_reason(library: LibraryStore) -> None:
+def test_skipped_urls_are_counted_by_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     skipped = [CrawlAddress(url, state="skipped", reason="a signature") for url in ("b.asc", "a.asc")]
@@ -141,31 +141,31 @@ def test_only_one_process_locks_a_source(engine: Engine, library: LibraryStore) 
         assert (lock, second, third) == (True, False, True)
 
 
-def test_words_cannot_become_query_syntax(library: LibraryStore) -> None:
-    crawl(library, page("one", "near and quokka"))
-    assert found(library, '"', "NEAR", "*", "quokka") == ["one"]
+def test_query_words_are_never_parsed_as_query_syntax(library: LibraryStore) -> None:
+    write_crawl(library, make_page("one", "near and quokka"))
+    assert found_titles(library, '"', "NEAR", "*", "quokka") == ["one"]
 
 
 def test_a_name_that_occurs_nowhere_literally_is_reported_as_absent(library: LibraryStore) -> None:
-    crawl(library, page("one", "spawn_task spawn task spawntask"))
+    write_crawl(library, make_page("one", "spawn_task spawn task spawntask"))
 
-    def absent(question: str) -> tuple[str, ...]:
+    def find_absent_names(question: str) -> tuple[str, ...]:
         return absent_names(question, (), library.passages, [SOURCE.id])
 
-    assert absent("what are spawn_task and Spawn_Task") == ()
-    assert absent("spawnTask and spawn_tasks") == ("spawn_tasks",)
-    assert absent("spawn_system_task") == ("spawn_system_task",)
+    assert find_absent_names("what are spawn_task and Spawn_Task") == ()
+    assert find_absent_names("spawnTask and spawn_tasks") == ("spawn_tasks",)
+    assert find_absent_names("spawn_system_task") == ("spawn_system_task",)
 
 
 def test_removing_a_source_removes_all_its_data(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"))
+    write_crawl(library, make_page("one", "quokka"))
     assert library.pages.remove_source(SOURCE.id) == 1
     assert library.sources.sources() == []
     assert library.passages.chunk_count() == 0
 
 
 def test_vectors_are_dropped_with_their_chunks(library: LibraryStore) -> None:
-    crawl(library, page("one", "quokka"), page("two", "wombat"))
+    write_crawl(library, make_page("one", "quokka"), make_page("two", "wombat"))
     first, second = library.vectors.unembedded("model", after=0, limit=9)
     library.vectors.write("model", [(first.key, b"1"), (second.key, b"2"), (999, b"3")])
     assert [each.data for each in library.vectors.since("model", 0)] == [b"1", b"2"]
@@ -173,7 +173,7 @@ def test_vectors_are_dropped_with_their_chunks(library: LibraryStore) -> None:
     assert len(library.vectors.unembedded("another", after=first.key, limit=9)) == 1
     assert len(library.vectors.unembedded("another", after=0, limit=9)) == 2
     assert library.vectors.unembedded("another", after=0, limit=9, instead="model") == []
-    crawl(library, page("two", "wombat"))
+    write_crawl(library, make_page("two", "wombat"))
     assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 
-def record(name: str, time: int, words: str, *paths: str, body: str = "", file_count: int = 0) -> CommitRecord:
+def commit_record(name: str, time: int, words: str, *paths: str, body: str = "", file_count: int = 0) -> CommitRecord:
     count = file_count or len(paths)
     return CommitRecord(
         name * 40, time, "Ada", words, body, count, False, paths, words, body, " ".join(paths).replace(".", " ")
     )  # fmt: skip
 
 
-def settle(project: ProjectStore) -> None:
+def settle_history(project: ProjectStore) -> None:
     with project.writing() as writer:
         while writer.history.settle(limit=1):
             pass
@@ -27,10 +27,10 @@ def settle(project: ProjectStore) -> None:
 
 def test_commits_added_at_either_end_stay_in_order(project: ProjectStore) -> None:
     with project.writing() as writer:
-        writer.history.add_older([record("c", 30, "three"), record("b", 20, "two")])
-        writer.history.add_newer([record("e", 50, "five"), record("d", 40, "four")])
-        writer.history.add_older([record("a", 10, "one")])
-        writer.history.add_newer([record("e", 50, "five")])  # a known commit is ignored
+        writer.history.add_older([commit_record("c", 30, "three"), commit_record("b", 20, "two")])
+        writer.history.add_newer([commit_record("e", 50, "five"), commit_record("d", 40, "four")])
+        writer.history.add_older([commit_record("a", 10, "one")])
+        writer.history.add_newer([commit_record("e", 50, "five")])  # a known commit is ignored
     assert [row.subject for row in project.history.commits_in([], limit=9)] == ["five", "four", "three", "two", "one"]
     assert [row.subject for row in project.history.commits_in([(20, 40)], limit=9)] == ["three", "two"]
     assert project.history.totals() == HistoryTotals(5, 10, 50, 0)
@@ -39,7 +39,11 @@ def test_commits_added_at_either_end_stay_in_order(project: ProjectStore) -> Non
 def test_subjects_outrank_bodies_and_file_names(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.history.add_older(
-            [record("a", 1, "retri", "x.py"), record("b", 2, "other", "retri.py"), record("c", 3, "more", body="retri")]
+            [
+                commit_record("a", 1, "retri", "x.py"),
+                commit_record("b", 2, "other", "retri.py"),
+                commit_record("c", 3, "more", body="retri"),
+            ]
         )
     found = project.history.match_commits(["retri"], limit=5)
     assert found[0].commit.subject == "retri"
@@ -50,9 +54,9 @@ def test_subjects_outrank_bodies_and_file_names(project: ProjectStore) -> None:
 
 
 def test_commits_are_filtered_by_author(project: ProjectStore) -> None:
-    by_grace = replace(record("b", 20, "retri"), author="Grace O'Hara")
+    by_grace = replace(commit_record("b", 20, "retri"), author="Grace O'Hara")
     with project.writing() as writer:
-        writer.history.add_older([record("c", 30, "retri"), by_grace, record("a", 10, "other")])
+        writer.history.add_older([commit_record("c", 30, "retri"), by_grace, commit_record("a", 10, "other")])
     history = project.history
     assert sorted(history.authors()) == ["Ada", "Grace O'Hara"]
     assert [row.time for row in history.commits_in([], ["Grace O'Hara"], limit=5)] == [20]
@@ -64,14 +68,14 @@ def test_commits_are_filtered_by_author(project: ProjectStore) -> None:
 
 
 def test_commits_are_found_by_a_subject_term_of_each_group(project: ProjectStore) -> None:
-    long = record("d", 40, "remov guava", *(f"{number}.py" for number in range(200)), body="much more " * 200)
+    long = commit_record("d", 40, "remov guava", *(f"{number}.py" for number in range(200)), body="much more " * 200)
     with project.writing() as writer:
         writer.history.add_older(
             [
                 long,
-                record("c", 30, "drop guava support"),
-                record("b", 20, "guava", body="remov"),
-                record("a", 10, "remov log4j", "guava.py"),
+                commit_record("c", 30, "drop guava support"),
+                commit_record("b", 20, "guava", body="remov"),
+                commit_record("a", 10, "remov log4j", "guava.py"),
             ]
         )
     history = project.history
@@ -91,13 +95,13 @@ def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: Proje
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
         writer.history.add_older(
             [
-                record("c", 30, "late", "a.py", "b.py"),
-                record("b", 20, "reformat", "a.py", file_count=31),
-                record("a", 10, "earli", "a.py"),
+                commit_record("c", 30, "late", "a.py", "b.py"),
+                commit_record("b", 20, "reformat", "a.py", file_count=31),
+                commit_record("a", 10, "earli", "a.py"),
             ]
         )
     assert project.history.of_files(["a.py"]) == {}  # files have no history before it is settled
-    settle(project)
+    settle_history(project)
     assert project.history.of_files(["a.py", "x.py"]) == {"a.py": FileHistoryRow("late earli", 3, 30)}
     assert [path for path, _ in project.history.match_files(["late"], limit=5)] == ["a.py"]  # b.py is not indexed
     assert project.history.match_files(["reformat"], limit=5) == []
@@ -106,12 +110,12 @@ def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: Proje
 def test_removed_commits_are_not_found_and_their_ids_are_not_reused(project: ProjectStore) -> None:
     with project.writing() as writer:
         writer.add_file(FileRecord("a.py", "python", 1, b"", SeenStamp(1, 2, 3)))
-        writer.history.add_older([record("b", 20, "wrong", "a.py"), record("a", 10, "one", "a.py")])
-    settle(project)
+        writer.history.add_older([commit_record("b", 20, "wrong", "a.py"), commit_record("a", 10, "one", "a.py")])
+    settle_history(project)
     with project.writing() as writer:
         writer.history.remove(["b" * 40, "f" * 40])
-        writer.history.add_newer([record("c", 30, "right", "a.py")])
-    settle(project)
+        writer.history.add_newer([commit_record("c", 30, "right", "a.py")])
+    settle_history(project)
     assert project.history.match_commits(["wrong"], limit=5) == []
     assert project.history.match_files(["wrong"], limit=5) == []
     assert project.history.of_files(["a.py"])["a.py"].words == "right one"
@@ -124,12 +128,12 @@ def test_files_change_together_after_three_common_commits(project: ProjectStore)
     with project.writing() as writer:
         writer.history.add_older(
             [
-                *(record(name, 1, "x", "a.py", "b.py", "c.py") for name in "ab"),
-                record("c", 1, "x", "a.py", "b.py"),
-                record("d", 1, "x", "a.py"),
+                *(commit_record(name, 1, "x", "a.py", "b.py", "c.py") for name in "ab"),
+                commit_record("c", 1, "x", "a.py", "b.py"),
+                commit_record("d", 1, "x", "a.py"),
             ]
         )
-    settle(project)
+    settle_history(project)
     assert project.history.changed_with("a.py", limit=5) == [ChangedTogether("b.py", 3, 4)]
     assert project.history.changed_with("b.py", limit=5) == [ChangedTogether("a.py", 3, 3)]
     assert project.history.changed_with("none.py", limit=5) == []
@@ -137,14 +141,14 @@ def test_files_change_together_after_three_common_commits(project: ProjectStore)
 
 def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
     with project.writing() as writer:
-        writer.history.add_older([record("a", 1, "one", "old.py", "gone.py")])
-    settle(project)
+        writer.history.add_older([commit_record("a", 1, "one", "old.py", "gone.py")])
+    settle_history(project)
     with project.writing() as writer:
         writer.history.rename("old.py", "new.py")
         writer.history.add_renamed({"old.py": "new.py"})
-        writer.history.add_newer([record("b", 2, "two", "new.py")])
+        writer.history.add_newer([commit_record("b", 2, "two", "new.py")])
         writer.history.keep_files({"new.py"})
-    settle(project)
+    settle_history(project)
     assert project.history.of_files(["old.py", "new.py", "gone.py"]) == {"new.py": FileHistoryRow("two one", 2, 2)}
     assert project.history.renamed() == {"old.py": "new.py"}
     assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
@@ -153,13 +157,13 @@ def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
 
 def test_vectors_of_commits_about_files_are_stored_in_the_order_of_writing(project: ProjectStore) -> None:
     with project.writing() as writer:
-        sweep = replace(record("c", 30, "reformat", "a.py", file_count=31), vector=b"\3")
-        nothing = replace(record("b", 20, "notes"), vector=b"\2")
-        writer.history.add_older([sweep, nothing, replace(record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
+        sweep = replace(commit_record("c", 30, "reformat", "a.py", file_count=31), vector=b"\3")
+        nothing = replace(commit_record("b", 20, "notes"), vector=b"\2")
+        writer.history.add_older([sweep, nothing, replace(commit_record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
     first = project.history.vectors_since("m", 0)
     assert [each.data for each in first] == [b"\1"]
     with project.writing() as writer:
-        writer.history.add_newer([replace(record("d", 40, "late", "a.py"), vector=b"\4")], "m")
+        writer.history.add_newer([replace(commit_record("d", 40, "late", "a.py"), vector=b"\4")], "m")
     (later,) = project.history.vectors_since("m", first[0].number)
     assert later.data == b"\4"
     assert later.ids > first[0].ids
@@ -174,14 +178,14 @@ def test_vectors_of_commits_about_files_are_stored_in_the_order_of_writing(proje
 
 def test_words_of_removed_commits_are_deleted_and_vector_numbers_are_not_reused(project: ProjectStore) -> None:
     with project.writing() as writer:
-        writer.history.add_older([replace(record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
+        writer.history.add_older([replace(commit_record("a", 10, "earli", "a.py"), vector=b"\1")], "m")
     (before,) = project.history.vectors_since("m", 0)
     with project.writing() as writer:
         writer.history.remove(["a" * 40])
     assert project.history.commit_words(before.ids) == {}
     with project.writing() as writer:
         writer.history.clear()
-        writer.history.add_older([replace(record("b", 10, "other", "a.py"), vector=b"\2")], "m")
+        writer.history.add_older([replace(commit_record("b", 10, "other", "a.py"), vector=b"\2")], "m")
     (after,) = project.history.vectors_since("m", 0)
     assert after.number > before.number
     assert after.data == b"\2"

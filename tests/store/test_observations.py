@@ -14,37 +14,42 @@ if TYPE_CHECKING:
     from tests.store.engines import Engine
 
 
-def new(observation_id: str, text: str, at: int) -> NewObservation:
+def new_observation(observation_id: str, text: str, at: int) -> NewObservation:
     return NewObservation(Clean(observation_id), Clean(text), Clean("finding"), Clean(""), at)
 
 
-def add(
+def add_observation(
     observations: Observations, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1
 ) -> int:
     with observations.writing() as writer:
         project = writer.project(project_id, root="", now=at)
         session = writer.session(project, session_id, agent="", now=at)
         count = len(list(writer.recent(project, limit=1000)))
-        return writer.insert(project, session, new(f"{text[:8]}{count}", text, at))
+        return writer.insert(project, session, new_observation(f"{text[:8]}{count}", text, at))
 
 
 def test_observations_of_one_session_have_successive_places(observations: Observations) -> None:
-    first, second = add(observations, "one"), add(observations, "two")
+    first, second = add_observation(observations, "one"), add_observation(observations, "two")
     assert second == first + 1
     assert session_of(first) == session_of(second)
 
 
-def test_observations_outside_any_session_are_not_neighbours(observations: Observations) -> None:
-    first, second = add(observations, "one", session_id=None), add(observations, "two", session_id=None)
+def test_observations_outside_any_session_are_not_adjacent(observations: Observations) -> None:
+    first, second = (
+        add_observation(observations, "one", session_id=None),
+        add_observation(observations, "two", session_id=None),
+    )
     assert second - first > 2
 
 
 def test_sessions_with_the_same_id_in_two_projects_are_different(observations: Observations) -> None:
-    assert session_of(add(observations, "one", project_id="p")) != session_of(add(observations, "two", project_id="q"))
+    assert session_of(add_observation(observations, "one", project_id="p")) != session_of(
+        add_observation(observations, "two", project_id="q")
+    )
 
 
 def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(observations: Observations) -> None:
-    place = add(observations, "the parser hangs")
+    place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
         writer.mark_deleted(place, 5)
     assert observations.places_with(["parser"], at_most=9) == []
@@ -53,20 +58,25 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
     assert observations.places_with(["parsers"], at_most=9) == [place]
 
 
-def test_containing_finds_literal_text_in_one_project_including_deleted(observations: Observations) -> None:
-    first, deleted = add(observations, "the 50% rule_1 holds"), add(observations, "no 50% rule_1 holds")
-    add(observations, "the 50 rule_1 holds")
-    add(observations, "the 50% rule_1 holds", project_id="q")
+def test_containing_finds_literal_text_in_one_project_including_deleted_observations(
+    observations: Observations,
+) -> None:
+    first, deleted = (
+        add_observation(observations, "the 50% rule_1 holds"),
+        add_observation(observations, "no 50% rule_1 holds"),
+    )
+    add_observation(observations, "the 50 rule_1 holds")
+    add_observation(observations, "the 50% rule_1 holds", project_id="q")
     with observations.writing() as writer:
         writer.mark_deleted(deleted, 5)
         project = writer.project_of(first)
         assert sorted(row.place for row in writer.containing(project, "50% rule_1")) == [first, deleted]
 
 
-def test_a_rewritten_text_is_found_by_its_present_words_only(observations: Observations) -> None:
-    place = add(observations, "the parser hangs")
+def test_a_rewritten_text_is_found_only_by_its_current_words(observations: Observations) -> None:
+    place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
-        writer.replace(place, new("again", "the parser returns late", 5))
+        writer.replace(place, new_observation("again", "the parser returns late", 5))
     assert [observations.places_with([word], at_most=9) for word in ("parser", "late", "hangs")] == [
         [place],
         [place],
@@ -75,7 +85,7 @@ def test_a_rewritten_text_is_found_by_its_present_words_only(observations: Obser
 
 
 def test_a_purged_observation_is_gone_with_its_words(observations: Observations) -> None:
-    place = add(observations, "the parser hangs")
+    place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
         writer.mark_deleted(place, 5)
         assert writer.purge(6) == 1
@@ -83,7 +93,7 @@ def test_a_purged_observation_is_gone_with_its_words(observations: Observations)
 
 
 def test_purge_can_be_limited_to_some_projects(observations: Observations) -> None:
-    places = [add(observations, "the parser hangs", project_id=project) for project in ("p", "q")]
+    places = [add_observation(observations, "the parser hangs", project_id=project) for project in ("p", "q")]
     with observations.writing() as writer:
         for place in places:
             writer.mark_deleted(place, 5)
@@ -92,8 +102,8 @@ def test_purge_can_be_limited_to_some_projects(observations: Observations) -> No
     assert [row.place for row in observations.all()] == [places[1]]
 
 
-def test_words_cannot_become_query_syntax(observations: Observations) -> None:
-    place = add(observations, 'say "hello" AND near')
+def test_query_words_are_never_parsed_as_query_syntax(observations: Observations) -> None:
+    place = add_observation(observations, 'say "hello" AND near')
     assert observations.places_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]
 
 
@@ -120,26 +130,26 @@ def test_observations_of_a_clone_move_to_the_project_of_its_repository(
         writer.session(shared, "s", agent="", now=1)
         alone = writer.project("path:abc", root="/home/ada/second", now=2)
         session = writer.session(alone, "s", agent="", now=2)
-        writer.insert(alone, session, new("one", "quokka", 2))
+        writer.insert(alone, session, new_observation("one", "quokka", 2))
         assert writer.project("git:123", root="/home/ada/second", now=3) == shared
     assert [project.project_id for project in observations.projects()] == ["git:123"]
     assert [row.project_id for row in observations.all()] == ["git:123"]
     assert observations.session_keys([shared]) == {session_of(observations.places_with(["quokka"], at_most=9)[0]), 1}
 
 
-def test_another_repository_in_the_same_folder_is_another_project(observations: Observations) -> None:
+def test_a_different_repository_in_the_same_folder_is_a_different_project(observations: Observations) -> None:
     with observations.writing() as writer:
         first = writer.project("host/one", root="/home/ada/app", now=1)
         assert writer.project("host/two", root="/home/ada/app", now=2) != first
 
 
-def test_a_failing_transaction_keeps_nothing(observations: Observations) -> None:
-    add(observations, "kept")
+def test_a_failed_transaction_is_rolled_back(observations: Observations) -> None:
+    add_observation(observations, "kept")
 
     def fail() -> None:
         with observations.writing() as writer:
             project = writer.project("p", root="", now=1)
-            writer.insert(project, writer.session(project, "s", agent="", now=1), new("other", "lost", 1))
+            writer.insert(project, writer.session(project, "s", agent="", now=1), new_observation("other", "lost", 1))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -148,16 +158,16 @@ def test_a_failing_transaction_keeps_nothing(observations: Observations) -> None
 
 
 def test_a_snapshot_stays_the_same_while_another_process_writes(engine: Engine, observations: Observations) -> None:
-    add(observations, "one")
+    add_observation(observations, "one")
     with closing(engine.observations()) as other, observations.snapshot():
         before = observations.counts().observations
-        add(other, "two")
+        add_observation(other, "two")
         assert observations.counts().observations == before == 1
     assert observations.counts().observations == 2
 
 
 def test_timeline_pages_are_complete_and_can_list_deleted_observations(observations: Observations) -> None:
-    places = [add(observations, text, at=7) for text in ("one", "two", "three", "four")]
+    places = [add_observation(observations, text, at=7) for text in ("one", "two", "three", "four")]
     [key] = [project.key for project in observations.projects()]
     with observations.writing() as writer:
         writer.mark_deleted(places[1], 9)
@@ -171,8 +181,8 @@ def test_timeline_pages_are_complete_and_can_list_deleted_observations(observati
     assert observations.tally([]) == {}
 
 
-def test_before_and_after_return_neighbours_oldest_first(observations: Observations) -> None:
-    places = [add(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
+def test_before_and_after_return_adjacent_observations_oldest_first(observations: Observations) -> None:
+    places = [add_observation(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
     [key] = [project.key for project in observations.projects()]
     assert [row.text for row in observations.before([key], 3, places[2], limit=2)] == ["one", "two"]
     assert [row.text for row in observations.after([key], 2, places[1], limit=2)] == ["three", "four"]
@@ -185,20 +195,20 @@ def test_before_and_after_return_neighbours_oldest_first(observations: Observati
 
 def test_word_frequency_counts_up_to_the_limit(observations: Observations) -> None:
     for number in range(5):
-        add(observations, f"quokka {number}")
+        add_observation(observations, f"quokka {number}")
     assert observations.frequency(["quokka", "wombat"], at_most=3) == 3
     assert observations.frequency(["wombat"], at_most=3) == 0
 
 
 def test_repair_of_an_undamaged_store_reports_nothing(observations: Observations) -> None:
-    add(observations, "one")
+    add_observation(observations, "one")
     report = observations.repair()
     assert (report.problems, report.set_aside, report.snapshots) == ((), (), ())
 
 
-def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_stay(observations: Observations) -> None:
+def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_are_kept(observations: Observations) -> None:
     assert not observations.keep_snapshot("2025-05-01", kept=2), "an empty memory has no snapshot"
-    add(observations, "the parser hangs")
+    add_observation(observations, "the parser hangs")
     assert not observations.keep_snapshot("2025-05-01", kept=2, max_bytes=1)
     for day in ("2025-05-01", "2025-05-02", "2025-05-03"):
         assert observations.keep_snapshot(day, kept=2)
@@ -213,7 +223,9 @@ def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_stay(observations: O
 
 
 def test_pinned_observations_are_listed_and_superseded_ones_are_not_recent(observations: Observations) -> None:
-    first, second, third = (add(observations, text, at=at) for at, text in enumerate(("one", "two", "three"), 1))
+    first, second, third = (
+        add_observation(observations, text, at=at) for at, text in enumerate(("one", "two", "three"), 1)
+    )
     with observations.writing() as writer:
         writer.mark_pinned(first, 9)
         writer.mark_pinned(second, 8)
@@ -226,15 +238,15 @@ def test_pinned_observations_are_listed_and_superseded_ones_are_not_recent(obser
     assert [row.place for row in observations.at_places([third])] == [third]
 
 
-def test_note_shown_returns_the_previous_time(observations: Observations) -> None:
+def test_note_shown_returns_the_time_of_the_previous_call(observations: Observations) -> None:
     with observations.writing() as writer:
         session = writer.session(writer.project("p", root="", now=1), "s", agent="", now=1)
         assert writer.note_shown(session, 5) is None
         assert writer.note_shown(session, 7) == 5
 
 
-def test_a_vector_of_another_model_counts_only_as_the_given_alternative(observations: Observations) -> None:
-    places = [add(observations, text) for text in ("one", "two", "three")]
+def test_a_vector_of_another_model_is_accepted_only_if_listed_as_alternative(observations: Observations) -> None:
+    places = [add_observation(observations, text) for text in ("one", "two", "three")]
     vectors = observations.vectors
     vectors.write("better", [(places[0], b"0")])
     vectors.write("faster", [(places[1], b"1")])

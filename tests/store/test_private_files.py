@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders of a user are private there")
 
 
-def mode(path: Path) -> int:
+def mode_bits(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def everything_below(folder: Path) -> dict[str, int]:
-    return {str(path.relative_to(folder)): mode(path) for path in folder.rglob("*")}
+def paths_below(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): mode_bits(path) for path in folder.rglob("*")}
 
 
 USE_EVERYTHING = """
@@ -50,8 +50,8 @@ def test_everything_created_in_the_data_folder_is_private(tmp_path: Path, umask:
     (project / "a.py").write_text("def f(): ...\n")
     command = [sys.executable, "-c", USE_EVERYTHING, umask, str(home), str(project)]
     subprocess.run(command, check=True, timeout=120)
-    assert mode(home) == 0o700
-    modes = everything_below(home)
+    assert mode_bits(home) == 0o700
+    modes = paths_below(home)
     assert {"memory.db", "library.db", "access.db", "projects"} <= modes.keys()
     assert any(name.endswith("-wal") for name in modes)
     wrong = {name: oct(found) for name, found in modes.items() if found not in (0o600, 0o700)}
@@ -67,8 +67,8 @@ def test_an_open_data_folder_is_restricted_with_its_files(tmp_path: Path) -> Non
         path.chmod(0o644)
     home.chmod(0o755)
     restrict_folder(home)
-    assert (mode(home), mode(home / "projects")) == (0o700, 0o700)
-    assert {mode(path) for path in files} == {0o600}
+    assert (mode_bits(home), mode_bits(home / "projects")) == (0o700, 0o700)
+    assert {mode_bits(path) for path in files} == {0o600}
 
 
 def test_our_files_are_restricted_in_a_folder_with_other_files(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_our_files_are_restricted_in_a_folder_with_other_files(tmp_path: Path) -
         path.touch()
         path.chmod(0o755)
     make_private_folder(home)
-    assert (mode(home), mode(script), mode(memory)) == (0o755, 0o755, 0o700)
+    assert (mode_bits(home), mode_bits(script), mode_bits(memory)) == (0o755, 0o755, 0o700)
 
 
 def test_a_shared_folder_is_never_restricted(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_shared_folder_is_never_restricted(tmp_path: Path) -> None:
     shared.mkdir()
     shared.chmod(0o1777)
     make_private_folder(shared)
-    assert mode(shared) == 0o1777
+    assert mode_bits(shared) == 0o1777
 
 
 def test_a_readable_file_is_restricted_when_it_is_opened(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ def test_a_readable_file_is_restricted_when_it_is_opened(tmp_path: Path) -> None
     path.touch()
     path.chmod(0o666)
     os.close(open_private(path))
-    assert mode(path) == 0o600
+    assert mode_bits(path) == 0o600

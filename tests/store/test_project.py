@@ -61,7 +61,7 @@ def test_roots_with_store_returns_only_folders_that_have_a_store(engine: Engine,
     assert projects.roots_with_store([Path("/src/tool")]) == set()
 
 
-def test_a_failing_transaction_keeps_its_steps_and_nothing_else(project: ProjectStore) -> None:
+def test_a_failed_transaction_keeps_only_its_committed_steps(project: ProjectStore) -> None:
     def fail() -> None:
         with project.writing() as writer:
             add_file(writer, "a.py")
@@ -221,12 +221,12 @@ class TestCode:
         assert at("src/lock.py", scope=FileScope("lib")) == []
         assert at() == []
 
-    def test_definitions_are_found_in_any_case(self, filled: ProjectStore) -> None:
+    def test_definitions_are_found_with_any_capitalisation(self, filled: ProjectStore) -> None:
         [(_, definition)] = filled.code.definitions_named(["ACQUIRE"], FileScope(), limit=9)
         assert definition.name == "Acquire"
         assert filled.code.definitions_named(["acquire"], FileScope(folder="lib"), limit=9) == []
 
-    def test_frequencies_count_chunks(self, filled: ProjectStore) -> None:
+    def test_word_frequencies_count_chunks(self, filled: ProjectStore) -> None:
         for _ in range(3):  # the count does not depend on the number of queries
             assert filled.code.document_frequencies(["wait", "lock", "none"]) == {"wait": 2, "lock": 1}
         assert filled.code.chunk_count() == 2

@@ -23,7 +23,7 @@ def test_a_workspace_is_read_back_as_it_was_added(engine: Engine, workspaces: Wo
         assert other.get("other") is None
 
 
-def test_there_are_no_workspaces_at_first(workspaces: WorkspaceRecords) -> None:
+def test_a_new_store_has_no_workspaces(workspaces: WorkspaceRecords) -> None:
     assert workspaces.all() == []
     assert workspaces.get("shop") is None
 

@@ -13,7 +13,7 @@ from deltos.text.times import day, iso, micros, moment_of, parse_iso
 NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
 
 
-def spans(question: str) -> list[tuple[str, str]]:
+def parsed_spans(question: str) -> list[tuple[str, str]]:
     return [(day(span.start), day(span.end)) for span in mentioned_spans(question, NOW)]
 
 
@@ -63,11 +63,11 @@ def spans(question: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_natural_language_date_is_a_span(question: str, start: str, end: str) -> None:
-    assert spans(question)[0] == (start, end)
+    assert parsed_spans(question)[0] == (start, end)
 
 
-def test_a_month_without_a_year_means_any_year_the_latest_first() -> None:
-    found = spans("what happened in March?")
+def test_a_month_without_a_year_matches_every_year_latest_first() -> None:
+    found = parsed_spans("what happened in March?")
     assert found[:2] == [("2025-03-01", "2025-04-01"), ("2024-03-01", "2024-04-01")]
 
 
@@ -115,7 +115,7 @@ def test_a_preposition_before_a_date_limits_the_requested_span(question: str, st
 @pytest.mark.parametrize(
     "question", ["since when is it slow", "before the call", "jump to 2020 lines", "from utils import x", "and 2021"]
 )
-def test_a_preposition_without_a_date_limits_nothing(question: str) -> None:
+def test_a_preposition_without_a_date_sets_no_limit(question: str) -> None:
     assert requested_spans(question, NOW) == ()
 
 
@@ -127,10 +127,10 @@ def test_a_preposition_without_a_date_limits_nothing(question: str) -> None:
     ],
 )  # fmt: skip
 def test_other_words_are_not_dates(question: str) -> None:
-    assert spans(question) == []
+    assert parsed_spans(question) == []
 
 
-def test_times_survive_a_round_trip_through_text() -> None:
+def test_formatting_and_parsing_a_time_restores_it() -> None:
     moment = micros(datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC))
     assert parse_iso(iso(moment)) == moment
     assert moment_of(moment).year == 2023
@@ -141,7 +141,7 @@ def test_a_time_without_zone_is_utc_and_invalid_text_is_none() -> None:
     assert parse_iso("D1:3") is None
 
 
-def test_a_moment_is_an_iso_time_or_the_start_of_a_mentioned_day() -> None:
+def test_a_moment_is_parsed_from_an_iso_time_or_the_start_of_a_named_day() -> None:
     assert parse_moment("2025-05-07T14:00+00:00", NOW) == parse_iso("2025-05-07T14:00+00:00")
     assert parse_moment("yesterday", NOW) == parse_iso("2025-05-13T00:00+00:00")
     assert parse_moment("obs:2025", NOW) is None

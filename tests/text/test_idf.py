@@ -9,7 +9,7 @@ import pytest
 from deltos.text.idf import idf
 
 
-def test_the_default_is_the_one_of_bm25() -> None:
+def test_the_default_smoothing_is_the_one_used_by_bm25() -> None:
     assert idf(3, 100) == pytest.approx(math.log(1 + 97.5 / 3.5))
 
 

@@ -33,7 +33,7 @@ def test_only_similar_names_are_suggested(wanted: str, near: list[str]) -> None:
     assert similar_names(wanted, KNOWN, limit=3) == near
 
 
-def test_the_most_similar_come_first_up_to_the_limit() -> None:
+def test_the_most_similar_names_come_first_up_to_the_limit() -> None:
     assert similar_names("creat", KNOWN, limit=2) == ["create", "recreate"]
     assert similar_names("x", [], limit=3) == []
 

@@ -29,10 +29,10 @@ def test_a_tag_ends_where_its_word_ends(text: str, tag: str, there: bool) -> Non
 @pytest.mark.parametrize(
     ("given", "tag"), [("#Auth", "auth"), (" two words ", "two-words"), ("a\0b", "ab"), ("##", "")]
 )
-def test_tags_are_compared_without_their_sign(given: str, tag: str) -> None:
+def test_tags_are_compared_without_the_number_sign(given: str, tag: str) -> None:
     assert tag_of(given) == tag
 
 
-def test_tags_are_added_once() -> None:
+def test_duplicate_tags_are_added_only_once() -> None:
     assert with_tags("We use #redis", ["redis", "Cache", "cache"]) == "We use #redis\n#cache"
     assert with_tags("plain", []) == "plain"

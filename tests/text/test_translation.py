@@ -55,7 +55,7 @@ def test_english_code_and_unknown_languages_are_not_translated(text: str) -> Non
     assert translate_to_english(text) is None
 
 
-def test_identifiers_in_a_translated_question_stay() -> None:
+def test_identifiers_in_a_translated_question_are_kept() -> None:
     assert "parse_query" in (translate_to_english("Wo wird parse_query aufgerufen und warum so oft?") or "").split()
     assert "Redis" in (translate_to_english("为什么我们用 Redis 缓存会话") or "").split()
     assert "src/main/app.py" in (translate_to_english("wo wird src/main/app.py geladen") or "").split()

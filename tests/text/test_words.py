@@ -77,11 +77,13 @@ def test_identifiers_and_texts_are_split() -> None:
         ("System.Net example.net x.C vitamin-C", "system net exampl net vitamin", "system net exampl net vitamin"),
     ],
 )
-def test_documentation_words_include_single_letters_and_names_with_signs(text: str, words: str, asked: str) -> None:
+def test_documentation_words_include_single_letters_and_names_with_punctuation(
+    text: str, words: str, asked: str
+) -> None:
     assert documentation_words(text) == words
     assert documentation_query_words(text) == asked
 
 
-def test_other_words_of_documentation_are_those_of_code() -> None:
+def test_other_documentation_words_are_extracted_as_in_code() -> None:
     text = "parseHTTPResponse of connections, データベース, a self.return"
     assert documentation_words(text) == documentation_query_words(text) == WORDS.of(text)

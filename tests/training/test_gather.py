@@ -37,7 +37,7 @@ def test_a_list_is_read_by_section_without_comments_and_excluded_projects() -> N
         ("debian-source", "bc", "bc_1.07.1.orig.tar.gz"),
     ],
 )
-def test_a_package_that_is_there_is_not_missing(tmp_path: Path, section: str, name: str, file: str) -> None:
+def test_a_downloaded_package_is_not_listed_as_missing(tmp_path: Path, section: str, name: str, file: str) -> None:
     (tmp_path / file).touch()
     assert missing(section, [name, "another"], tmp_path) == ["another"]
 
@@ -51,11 +51,11 @@ def test_only_missing_packages_are_fetched_and_failures_are_listed(tmp_path: Pat
     assert sorted(file.name for file in folder.iterdir()) == ["one-1.0.0.tgz", "two-1.0.0.tgz"]
 
 
-def test_a_program_that_is_not_installed_is_a_failure_like_any_other(tmp_path: Path) -> None:
+def test_a_program_that_is_not_installed_is_reported_as_a_failure(tmp_path: Path) -> None:
     assert fetch([str(tmp_path / "no-such-program")], "npm", ["one"], tmp_path) == ["one"]
 
 
-def test_apt_is_pointed_at_sources_in_both_of_its_formats() -> None:
+def test_apt_sources_are_written_in_both_formats() -> None:
     assert as_source("deb [signed-by=k] mirror bookworm main\n") == "deb-src [signed-by=k] mirror bookworm main\n"
     assert as_source("deb-src mirror bookworm main\n") == "deb-src mirror bookworm main\n"
     assert as_source("Types: deb\nURIs: debian\n") == "Types: deb-src\nURIs: debian\n"

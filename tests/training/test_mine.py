@@ -16,42 +16,42 @@ if TYPE_CHECKING:
     from training.pairs import Pair
 
 
-def asked(pairs: list[Pair], kind: str) -> dict[str, str]:
+def texts_by_query(pairs: list[Pair], kind: str) -> dict[str, str]:
     return {pair.query: pair.text for pair in pairs if pair.kind == kind}
 
 
-def mined(out: Path) -> list[dict[str, str]]:
+def read_mined_pairs(out: Path) -> list[dict[str, str]]:
     return [json.loads(line) for part in sorted(out.iterdir()) for line in gzip.open(part, "rt", encoding="utf-8")]
 
 
-def test_code_gives_docs_comments_and_test_names(tmp_path: Path) -> None:
+def test_pairs_are_mined_from_docstrings_comments_and_test_names(tmp_path: Path) -> None:
     pairs = mine_package(wheel(tmp_path / "shapes-1.0-py3-none-any.whl", {"shapes/circle.py": SHAPES}))
-    docs = asked(pairs, "doc")
+    docs = texts_by_query(pairs, "doc")
     assert set(docs) == {"A round shape that knows its own radius", "Compute how much of the plane the circle covers"}
     area = docs["Compute how much of the plane the circle covers"]
     assert area.startswith("shapes/circle.py\nCircle.area\n")
     assert "covers" not in area
     assert "squared = radius * radius" in area
-    (comment,) = asked(pairs, "comment").items()
+    (comment,) = texts_by_query(pairs, "comment").items()
     assert comment[0] == "multiply the squared radius by the constant of circles"
     assert "constant" not in comment[1]
-    assert list(asked(pairs, "test")) == ["area grows with the radius"]
+    assert list(texts_by_query(pairs, "test")) == ["area grows with the radius"]
 
 
-def test_pages_give_headings_first_sentences_and_links(tmp_path: Path) -> None:
+def test_pairs_are_mined_from_headings_first_sentences_and_links(tmp_path: Path) -> None:
     files = {"docs/guide.md": GUIDE, "docs/install.md": INSTALL}
     pairs = mine_package(tarball(tmp_path / "shapes-1.0.tgz", files))
-    headings = asked(pairs, "heading")
+    headings = texts_by_query(pairs, "heading")
     assert {"Install the drawing package", "Draw many circles"} <= set(headings)
     assert "setup program" in headings["Install the drawing package"]
-    assert "A mirror holds the same files as the index itself" in asked(pairs, "sentence")
-    assert "faster where the network is slow" in asked(pairs, "link")["how the package gets installed"]
+    assert "A mirror holds the same files as the index itself" in texts_by_query(pairs, "sentence")
+    assert "faster where the network is slow" in texts_by_query(pairs, "link")["how the package gets installed"]
 
 
-def test_descriptions_of_apis_give_operations(tmp_path: Path) -> None:
+def test_pairs_are_mined_from_api_operations(tmp_path: Path) -> None:
     files = {"api/openapi.json": OPERATIONS + " " * 2000}
     pairs = mine_package(wheel(tmp_path / "api-1.0-py3-none-any.whl", files))
-    assert asked(pairs, "operation") == {
+    assert texts_by_query(pairs, "operation") == {
         "Remove a user account for good": "DELETE /users/{id}\nremoveUser\nid\ndeletion_reason",
     }
 
@@ -95,10 +95,12 @@ def test_descriptions_of_excluded_services_are_skipped_in_any_package(tmp_path: 
     ],
     ids=["aws", "google"],
 )
-def test_the_formats_of_aws_and_google_give_operations_too(tmp_path: Path, description: dict[str, object]) -> None:
+def test_pairs_are_mined_from_operations_in_aws_and_google_formats(
+    tmp_path: Path, description: dict[str, object]
+) -> None:
     text = json.dumps(description) + " " * 2000
     pairs = mine_package(wheel(tmp_path / "api-1.0-py3-none-any.whl", {"service.json": text}))
-    (operation,) = asked(pairs, "operation").items()
+    (operation,) = texts_by_query(pairs, "operation").items()
     assert operation[0] == "Deletes a shape from the store"
     for part in ("Shape Store", "DELETE /shapes/{name}", "DeleteShape", "\nname"):
         assert part in operation[1]
@@ -113,11 +115,11 @@ def test_a_broken_archive_is_reported_and_the_others_are_mined(
     out = tmp_path / "out"
     out.mkdir()
     mine_all([broken, sound], out)
-    assert {row["package"] for row in mined(out)} == {"shapes"}
+    assert {row["package"] for row in read_mined_pairs(out)} == {"shapes"}
     assert "broken-1.0.tgz: " in capsys.readouterr().out
 
 
-def test_excluded_projects_are_never_mined_and_no_text_comes_twice(
+def test_excluded_projects_are_never_mined_and_texts_are_unique(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages, out = tmp_path / "packages", tmp_path / "out"
@@ -126,7 +128,7 @@ def test_excluded_projects_are_never_mined_and_no_text_comes_twice(
         wheel(packages / f"{name}-py3-none-any.whl", {"shapes/circle.py": SHAPES})
     monkeypatch.setattr("sys.argv", ["mine", str(out), str(packages)])
     main()
-    rows = mined(out)
+    rows = read_mined_pairs(out)
     assert len({row["text"] for row in rows}) == len(rows) > 0
     assert {row["package"] for row in rows} in ({"shapes"}, {"forms"})
 

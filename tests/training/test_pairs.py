@@ -19,11 +19,11 @@ def test_a_question_is_the_first_sentence_without_markup(raw: str, query: str) -
 @pytest.mark.parametrize(
     "raw", ["", "x", "Notes", "Copyright 2020 by somebody else", "TODO make this fast", "a 1 2 3 4 5 = + - 6 7 8 9 10"]
 )
-def test_texts_that_are_too_short_or_part_of_a_licence_are_no_questions(raw: str) -> None:
+def test_texts_that_are_too_short_or_part_of_a_licence_are_not_questions(raw: str) -> None:
     assert as_query(raw) is None
 
 
-def test_a_pair_needs_a_text_and_cuts_a_long_one() -> None:
+def test_a_pair_requires_a_text_and_truncates_a_long_one() -> None:
     assert pair("doc", "compute the area", "too short") is None
     found = pair("doc", "compute the area", "word " * 1000)
     assert found is not None

@@ -21,7 +21,7 @@ WORDNET = '00001740 03 n 02 circle 0 round_shape 0 000 | a shape that has one ra
 FOLDOC = "circle area\n\n   What a shape covers: compute it\n   from the radius.\n\n"
 
 
-def mined(folder: Path) -> Path:
+def write_mined_pairs(folder: Path) -> Path:
     """Mined pairs, each text in several packages: often enough for the vocabulary, some of them held out."""
     folder.mkdir()
     with gzip.open(folder / "part-000.jsonl.gz", "wt", encoding="utf-8") as sink:
@@ -31,7 +31,7 @@ def mined(folder: Path) -> Path:
     return folder
 
 
-def dictionary(folder: Path) -> Path:
+def write_dictionaries(folder: Path) -> Path:
     """The two dictionaries in the layout of their packages."""
     (folder / "usr/share/wordnet").mkdir(parents=True)
     (folder / "usr/share/wordnet/data.noun").write_text("  1 a licence\n" + WORDNET, "utf-8")
@@ -41,19 +41,19 @@ def dictionary(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared")
-    prepare(folder / "data", [mined(folder / "pairs")], dictionary(folder / "dictionary"))
+    prepare(folder / "data", [write_mined_pairs(folder / "pairs")], write_dictionaries(folder / "dictionary"))
     return folder / "data"
 
 
 @pytest.fixture(scope="module")
-def loaded(data: Path) -> tuple[Pairs, Pairs]:
-    return load(data, most=10_000, workers=1)
+def loaded_pairs(prepared_data: Path) -> tuple[Pairs, Pairs]:
+    return load(prepared_data, most=10_000, workers=1)
 
 
-def test_training_loads_the_prepared_pairs(data: Path, loaded: tuple[Pairs, Pairs]) -> None:
-    pairs, held_out = loaded
+def test_training_loads_the_prepared_pairs(prepared_data: Path, loaded_pairs: tuple[Pairs, Pairs]) -> None:
+    pairs, held_out = loaded_pairs
     assert len(pairs) + len(held_out) == len(REAL_TEXTS) * COUNTED_EVERY + 3
     assert set(pairs.texts) > set(REAL_TEXTS)
     glossary = {query: text for query, text in zip(pairs.queries, pairs.texts, strict=True) if "package" not in query}
@@ -62,12 +62,12 @@ def test_training_loads_the_prepared_pairs(data: Path, loaded: tuple[Pairs, Pair
         "they draw many circles": "circle round shape a shape that has one radius",
         "circle area": "What a shape covers: compute it from the radius.",
     }
-    words, number = vocabulary(data), pairs.queries.index("they draw many circles")
+    words, number = vocabulary(prepared_data), pairs.queries.index("they draw many circles")
     assert [words[n] for n in pairs.query_bags.row(number)] == ["draw", "mani", "circl"]
 
 
-def test_no_package_is_on_both_sides(loaded: tuple[Pairs, Pairs]) -> None:
-    pairs, held_out = loaded
+def test_no_package_is_in_both_the_training_and_the_held_out_pairs(loaded_pairs: tuple[Pairs, Pairs]) -> None:
+    pairs, held_out = loaded_pairs
     names = [
         {query.split()[-1] for query in side.queries if query.startswith("question")} for side in (pairs, held_out)
     ]
@@ -76,23 +76,23 @@ def test_no_package_is_on_both_sides(loaded: tuple[Pairs, Pairs]) -> None:
 
 
 @pytest.mark.parametrize("text", REAL_TEXTS)
-def test_words_by_the_list_are_the_words_of_the_index(data: Path, text: str) -> None:
-    known = vocabulary(data)
+def test_listed_words_equal_the_words_of_the_index(prepared_data: Path, text: str) -> None:
+    known = vocabulary(prepared_data)
     expected = [word for word in Words().of(text).split() if word in set(known)]
-    listed = listed_words(data)
+    listed = listed_words(prepared_data)
     assert [known[number] for number in listed.counted(text, 1_000_000)] == expected
     assert [known[number] for number in listed.distinct(text, 1_000_000)] == list(dict.fromkeys(expected))
 
 
-def test_a_text_keeps_repeated_words_and_a_question_does_not(data: Path) -> None:
-    listed = listed_words(data)
+def test_a_text_keeps_repeated_words_and_a_question_does_not(prepared_data: Path) -> None:
+    listed = listed_words(prepared_data)
     assert len(listed.counted("circle circle radius", 10)) == 3
     assert listed.counted("circle circle radius", 2) == listed.counted("circle circle", 10)
     assert len(listed.distinct("circle circle radius", 10)) == 2
 
 
-def test_half_of_the_texts_can_start_with_their_question(loaded: tuple[Pairs, Pairs]) -> None:
-    plain, _ = loaded
+def test_half_of_the_texts_can_start_with_their_question(loaded_pairs: tuple[Pairs, Pairs]) -> None:
+    plain, _ = loaded_pairs
     joined = plain.with_questions(np.random.default_rng(0))
     assert 0.3 < joined.joined.mean() < 0.7
     for number, front in enumerate(joined.joined):
@@ -101,7 +101,7 @@ def test_half_of_the_texts_can_start_with_their_question(loaded: tuple[Pairs, Pa
         assert joined.texts[number].startswith(question[1]) == front
 
 
-def test_bags_give_any_rows_end_to_end_and_count_presence() -> None:
+def test_bags_return_selected_rows_concatenated_and_count_presence() -> None:
     bags = Bags.of([[3, 3, 1], [], [1, 2]])
     ids, offsets = bags.take(np.array([2, 0]))
     assert (ids.tolist(), offsets.tolist()) == ([1, 2, 3, 3, 1], [0, 2])
@@ -109,8 +109,8 @@ def test_bags_give_any_rows_end_to_end_and_count_presence() -> None:
     assert len(bags) == 3
 
 
-def test_a_batch_is_made_of_blocks_of_one_package(loaded: tuple[Pairs, Pairs]) -> None:
-    pairs, _ = loaded
+def test_each_block_of_a_batch_comes_from_one_package(loaded_pairs: tuple[Pairs, Pairs]) -> None:
+    pairs, _ = loaded_pairs
     rows = next(batches(pairs, 32, np.random.default_rng(0)))
     packages = pairs.packages[rows]
     assert len(set(rows.tolist())) == 32

@@ -72,7 +72,7 @@ LINKS = (
     f"[n]( javascript:{_MARK} )",
     "[o](\x01javascript:window.pwned=1)",
 )
-TRICKS = (
+CONTROL_TEXTS = (
     "\x1b[31mred\x1b[0m and \x1b]8;;http://tracker.invalid\x07a link\x1b]8;;\x07",
     "user\u202egnp.exe",
     "zero\u200bwidth and \ufeffmarks",
@@ -85,7 +85,7 @@ TRICKS = (
     "| a " * 200 + "\n|" + "---|" * 200,
     "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 4,
 )
-EVERY = (*MARKUP, *LINKS, *TRICKS)
+ALL_TEXTS = (*MARKUP, *LINKS, *CONTROL_TEXTS)
 # Names that a file system accepts.
 FILE_NAMES = (
     "<img src=x onerror=window.pwned=1>.py",

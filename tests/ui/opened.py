@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 REPOSITORY = Path(__file__).parents[2]
-PARTS = ("src/deltos/server/http/*.py", "src/deltos/server/access.py", "src/deltos/errors.py", "docs/http.md")
+SOURCE_PATTERNS = ("src/deltos/server/http/*.py", "src/deltos/server/access.py", "src/deltos/errors.py", "docs/http.md")
 WEBGL = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # software rendering, because there is no GPU
 
 
-def a_part_of_this_repository(root: Path, more: Mapping[str, str | bytes]) -> Path:
+def make_partial_repository(root: Path, more: Mapping[str, str | bytes]) -> Path:
     """Create a repository with some of our files and `more`."""
     files: dict[str, str | bytes] = {
         path.relative_to(REPOSITORY).as_posix(): path.read_bytes()
-        for pattern in PARTS
+        for pattern in SOURCE_PATTERNS
         for path in sorted(REPOSITORY.glob(pattern))
     }
     return make_repository(root, {**files, **more})

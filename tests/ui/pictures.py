@@ -10,14 +10,14 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.workspace.identity import identify
-from tests.ui.opened import a_part_of_this_repository, chromium, serve_page
+from tests.ui.opened import chromium, make_partial_repository, serve_page
 
 MEMORIES = (
     ("We keep access tokens only as hashes: the secret is random, a slow hash would protect nothing", "decision"),
     ("Prefer frozen dataclasses over dictionaries between modules", "preference"),
     ("The SDK's session manager keeps no events of the past, so Last-Event-ID is removed", "finding"),
 )
-PICTURES = (
+SCREENSHOTS = (
     ("search-light", "search?q=verify+bearer+tokens", ".result", "light"),
     ("graph-dark", "graph", ".box", "dark"),
     ("memory-light", "memory", ".memo", "light"),
@@ -30,7 +30,7 @@ def main() -> None:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        root, home = a_part_of_this_repository(Path(folder) / "deltos", {}), Path(folder) / "home"
+        root, home = make_partial_repository(Path(folder) / "deltos", {}), Path(folder) / "home"
         app = App(Config(home))
         for text, kind in MEMORIES:
             origin = ObservationOrigin(identify(root).project_id, root, "session-1")
@@ -44,7 +44,7 @@ def main() -> None:
         page.wait_for_selector("#query")  # the link redirects to the page
         page.goto(f"http://{served.address.netloc}/#/search?q=warm")
         page.wait_for_selector(".status-line")
-        for name, address, selector, theme in PICTURES:
+        for name, address, selector, theme in SCREENSHOTS:
             page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
             page.goto(f"http://{served.address.netloc}/#/{address}")
             page.reload()

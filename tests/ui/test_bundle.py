@@ -11,10 +11,10 @@ from tests.ui.opened import REPOSITORY
 
 STATIC = REPOSITORY / "src/deltos/ui/static"
 MAX_COMPRESSED_BYTES = 400_000
-PATIENCE_SECONDS = 120  # for a text that would take hours with quadratic parsing
+NODE_TIMEOUT_SECONDS = 120  # for a text that would take hours with quadratic parsing
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def file_contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -22,13 +22,13 @@ def run_node(script: Path, *words: Path) -> None:
     assert (REPOSITORY / "ui/node_modules/esbuild").exists(), "run `make ui`"
     node = Path(sys.executable).with_name("node")
     program = str(node) if node.exists() else "node"
-    subprocess.run([program, str(script), *map(str, words)], check=True, timeout=PATIENCE_SECONDS)
+    subprocess.run([program, str(script), *map(str, words)], check=True, timeout=NODE_TIMEOUT_SECONDS)
 
 
 def test_the_committed_bundle_matches_the_sources_and_is_small(tmp_path: Path) -> None:
     run_node(REPOSITORY / "ui/build.mjs", tmp_path / "built")
-    assert contents(tmp_path / "built") == contents(STATIC)
-    assert sum(len(gzip.compress(content)) for content in contents(STATIC).values()) < MAX_COMPRESSED_BYTES
+    assert file_contents(tmp_path / "built") == file_contents(STATIC)
+    assert sum(len(gzip.compress(content)) for content in file_contents(STATIC).values()) < MAX_COMPRESSED_BYTES
 
 
 def test_untrusted_text_ids_and_layouts_are_handled_correctly(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_typescript_types_match_the_structs() -> None:
 
 
 def test_no_page_loads_foreign_or_inline_resources() -> None:
-    for name, content in contents(STATIC).items():
+    for name, content in file_contents(STATIC).items():
         if name.endswith(".html"):
             text = content.decode()
             assert 'src="http' not in text

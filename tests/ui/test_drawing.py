@@ -37,7 +37,7 @@ def test_a_symbol_is_drawn_with_its_neighbours_and_its_impact_in_rings(
     assert {"distance 1", "distance 2"} < {text.text for text in ET.parse(rings).iter(f"{SVG}text")}
 
 
-def test_names_stay_text_and_equal_graphs_give_equal_pictures() -> None:
+def test_names_are_drawn_as_text_and_equal_graphs_give_equal_pictures() -> None:
     nodes = [
         GraphNode(f"n{i}", f"</text><script>{i}\x1b", "function", "a.py", i, i % 3, is_test=False) for i in range(9)
     ]
@@ -51,7 +51,7 @@ def test_names_stay_text_and_equal_graphs_give_equal_pictures() -> None:
         assert len({(node.x, node.y) for node in page.nodes if node.ring}) == sum(node.ring > 0 for node in nodes)
 
 
-def boxes(picture: str) -> list[tuple[float, float, float, float]]:
+def label_boxes(picture: str) -> list[tuple[float, float, float, float]]:
     """Return the label boxes of a drawing: left, right, top, bottom. A character is at least 6.9 wide."""
     found = []
     for text in ET.fromstring(picture).iter(f"{SVG}text"):
@@ -73,7 +73,7 @@ def test_labels_neither_overlap_nor_cross_the_edge(by_sides: bool, count: int) -
         nodes = [replace(node, ring=min(node.ring, 2)) for node in nodes]
     picture = draw_svg(lay_out(GraphPage("n0", nodes, edges, 0, []), by_sides=by_sides), by_sides=by_sides)
     left, top, width, height = map(float, ET.fromstring(picture).get("viewBox", "").split())
-    labels = boxes(picture)
+    labels = label_boxes(picture)
     assert len(labels) >= count
     for a, b in itertools.combinations(labels, 2):
         assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2], (a, b)

@@ -15,8 +15,8 @@ from deltos.config import Config
 from deltos.domains.memory.core.model import Draft, ObservationOrigin
 from deltos.workspace.identity import identify
 from tests.server.over_http.served import Served
-from tests.ui.hostile import EVERY, FILE_NAMES
-from tests.ui.opened import REPOSITORY, a_part_of_this_repository, chromium, serve_page
+from tests.ui.hostile import ALL_TEXTS, FILE_NAMES
+from tests.ui.opened import REPOSITORY, chromium, make_partial_repository, serve_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,23 +28,23 @@ DECISION = "We keep access tokens only as hashes: the secret is random"
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 LONG_WORD = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz" * 3
 SVG = "{http://www.w3.org/2000/svg}"
-PATIENCE_MS = 40_000
+WAIT_TIMEOUT_MS = 40_000
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hostile = {
-        f"odd/{name}": f'# {name}\ndef odd_{number}():\n    return """{EVERY[number]}"""\n'
+        f"odd/{name}": f'# {name}\ndef odd_{number}():\n    return """{ALL_TEXTS[number]}"""\n'
         for number, name in enumerate(FILE_NAMES)
     }
-    blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(EVERY))
+    blocks = "\n\n".join(f"## Payload {number}\n\n{text}" for number, text in enumerate(ALL_TEXTS))
     more: dict[str, str | bytes] = {
         "game/ping.py": "import game.pong\n",
         "game/pong.py": "import game.ping\n",
         "notes/payloads.md": f"# Hostile payloads\n\n{blocks}\n",
         "pets.json": (REPOSITORY / "fuzz/seeds/openapi-json/pets.json").read_bytes(),
     }
-    return a_part_of_this_repository(tmp_path_factory.mktemp("page") / "deltos", {**hostile, **more})
+    return make_partial_repository(tmp_path_factory.mktemp("page") / "deltos", {**hostile, **more})
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def home(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     app = App(Config(folder))
     project = identify(root)
-    hostile = f"Hostile payloads follow, and a key: {SECRET} {LONG_WORD}\n" + "\n".join(EVERY)
+    hostile = f"Hostile payloads follow, and a key: {SECRET} {LONG_WORD}\n" + "\n".join(ALL_TEXTS)
     for text, kind in ((DECISION, "decision"), (hostile, "finding")):
         app.domains.memory.remember(Draft(text, kind=kind), ObservationOrigin(project.project_id, root, "session-1"))
     app.close()
@@ -73,7 +73,7 @@ def context(served: Served) -> Iterator[BrowserContext]:
     """A browser context for all tests, signed in by the link."""
     with chromium() as browser:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(WAIT_TIMEOUT_MS)
         page = context.new_page()
         page.goto(served.url)
         page.wait_for_selector(".view-link")
@@ -113,7 +113,7 @@ def monitored_page(context: BrowserContext, served: Served) -> Iterator[Monitore
     page.close()
 
 
-def test_search_as_you_type_shows_agent_results_and_updates_the_address(monitored_page: MonitoredPage) -> None:
+def test_search_as_you_type_shows_agent_results_and_updates_the_url(monitored_page: MonitoredPage) -> None:
     page = monitored_page.open("search", "#query")
     page.keyboard.type(
         "verify bearer tokens", delay=120
@@ -341,14 +341,14 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(monitored_page
     monitored_page.wrong.clear()  # the browser logs the 400 that the page shows
 
 
-def saved(page: Page, kind: str) -> bytes:
+def download_picture(page: Page, kind: str) -> bytes:
     """Return the file that the button of that name saves."""
     with page.expect_download() as download:
         page.click(f"button:text-is('{kind}')")
     return download.value.path().read_bytes()
 
 
-def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(monitored_page: MonitoredPage) -> None:
+def test_graphs_are_filtered_by_url_parameters_and_saved_as_pictures(monitored_page: MonitoredPage) -> None:
     page = monitored_page.open("graph?symbol=RequestGuard", ".node.middle")
     every = page.locator(".node").count()
     page.select_option("[aria-label=kind]", "function")
@@ -360,29 +360,29 @@ def test_graphs_are_filtered_by_their_address_and_saved_as_pictures(monitored_pa
     assert page.locator(".node").count() == every
     monitored_page.open("graph?symbol=RequestGuard&tests=no&possible=no&use=call", ".node.middle")
     assert page.locator(".node.test, .edge.possible").count() == 0
-    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert "build_app" in "".join(drawing.itertext())
-    assert saved(page, "PNG").startswith(b"\x89PNG")
+    assert download_picture(page, "PNG").startswith(b"\x89PNG")
     monitored_page.open("graph", ".box")
-    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert "guard.py" in "".join(drawing.itertext())
     assert (drawing[0].tag, drawing[0].get("fill")) == (f"{SVG}rect", "#ffffff")  # the background
     assert {text.get("font-size") for text in drawing.iter(f"{SVG}text")} == {"11px"}
     monitored_page.open("graph?mode=symbols", ".sigma[data-drawn]")
     symbols = int(page.get_attribute(".sigma", "data-drawn") or 0)
     assert symbols > 100
-    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert len(list(drawing.iter(f"{SVG}circle"))) == symbols
     page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
     page.keyboard.press("Enter")  # works without a pointer
     page.wait_for_selector(".document .code")
     monitored_page.open("graph?mode=cycles", ".cycle-ring")
-    drawing = ElementTree.fromstring(saved(page, "SVG"))
+    drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert {"ping.py", "pong.py"} <= {text.text for text in drawing.iter(f"{SVG}text")}
-    assert saved(page, "PNG").startswith(b"\x89PNG")
+    assert download_picture(page, "PNG").startswith(b"\x89PNG")
 
 
-def test_hostile_documents_memories_and_names_stay_text(monitored_page: MonitoredPage, root: Path) -> None:
+def test_hostile_documents_memories_and_names_are_shown_as_text(monitored_page: MonitoredPage, root: Path) -> None:
     page = monitored_page.page
     add_sources(monitored_page, root)
     monitored_page.open("search?q=hostile+payloads&tab=doc", ".result")
@@ -416,11 +416,11 @@ def test_hostile_documents_memories_and_names_stay_text(monitored_page: Monitore
 
 
 def test_views_and_tabs_of_disabled_toolsets_are_hidden(monitored_page: MonitoredPage) -> None:
-    def only_code(route: Route) -> None:
+    def disable_other_toolsets(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, json={**answer.json(), "toolsets": ["code"]})
 
-    monitored_page.page.route("**/api/view/state*", only_code)
+    monitored_page.page.route("**/api/view/state*", disable_other_toolsets)
     page = monitored_page.open("search?q=tokens", ".result")
     assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
@@ -428,10 +428,10 @@ def test_views_and_tabs_of_disabled_toolsets_are_hidden(monitored_page: Monitore
 
 
 def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContext, root: Path, home: Path) -> None:
-    def serve(address: str) -> Served:
+    def start_page_server(address: str) -> Served:
         return Served([sys.executable, "-P", "-m", "deltos", "mcp", str(root), "--http", address], home)
 
-    first = serve("127.0.0.1:0")
+    first = start_page_server("127.0.0.1:0")
     page = context.new_page()
     page.goto(f"http://{first.address.netloc}/#/memory")
     page.wait_for_selector(".memo")
@@ -439,7 +439,7 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
     first.dismiss()
     page.click(".chip:has-text('decision')")
     page.wait_for_selector(".problem")
-    second = serve(first.address.netloc)
+    second = start_page_server(first.address.netloc)
     try:
         page.wait_for_selector(".problem", state="detached")  # automatically, although the new server has no session
         page.locator(".memo", has_text=DECISION).get_by_role("button", name="in").first.click()
@@ -451,14 +451,14 @@ def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContex
 
 
 def test_refreshing_health_reloads_the_list_of_projects(monitored_page: MonitoredPage) -> None:
-    def with_another(route: Route) -> None:
+    def add_project(route: Route) -> None:
         answer = route.fetch()
         state = answer.json()
         another = {**state["project"], "id": "another", "name": "another-project"}
         route.fulfill(response=answer, json={**state, "projects": [*state["projects"], another]})
 
     page = monitored_page.open("health", ".figures")
-    page.route("**/api/view/state*", with_another)  # another process has indexed it in the meantime
+    page.route("**/api/view/state*", add_project)  # another process has indexed it in the meantime
     page.click("button:has-text('Refresh')")
     page.wait_for_selector("[aria-label=projects] td:has-text('another-project')")
 

@@ -60,7 +60,7 @@ def state_of(served: Served, cookie: str) -> dict[str, str]:
     return found
 
 
-def test_the_link_works_once_and_its_cookie_stays_in_this_browser(served: Served, cookie: str) -> None:
+def test_the_opening_link_works_once_and_its_cookie_is_restricted_to_this_browser(served: Served, cookie: str) -> None:
     assert served.request("GET", f"/enter?{served.address.query}").status == 401
     assert served.request("GET", "/enter?key=").status == 401
     parts = {part.strip().lower() for part in cookie.split(";")[1:]}
@@ -97,14 +97,14 @@ def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: s
     assert served.request("POST", "/api/tool/search", b"[1]", {**mine, **csrf}).status == 400
 
 
-def linked(served: Served, cookie: str) -> list[str]:
+def linked_files(served: Served, cookie: str) -> list[str]:
     """Return the files that the page links to."""
-    page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
-    return sorted(set(re.findall(r"/static/[\w.-]+", page)))
+    make_page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
+    return sorted(set(re.findall(r"/static/[\w.-]+", make_page)))
 
 
 def test_files_named_by_their_content_are_cached_forever(served: Served, cookie: str) -> None:
-    kept = {path: served.request("GET", path).headers["cache-control"] for path in linked(served, cookie)}
+    kept = {path: served.request("GET", path).headers["cache-control"] for path in linked_files(served, cookie)}
     assert kept
     assert {path for path, how in kept.items() if "immutable" not in how} == set()
     assert served.request("GET", "/static/layout.js").headers["cache-control"] == "no-cache"
@@ -114,7 +114,7 @@ def test_files_named_by_their_content_are_cached_forever(served: Served, cookie:
 
 
 def test_every_answer_forbids_inline_script_frames_and_sniffing(served: Served, cookie: str) -> None:
-    for path in ("/", *linked(served, cookie), "/api/view/state", "/static/nothing.js", "/enter"):
+    for path in ("/", *linked_files(served, cookie), "/api/view/state", "/static/nothing.js", "/enter"):
         headers = served.request("GET", path, headers={"Cookie": cookie.partition(";")[0]}).headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
@@ -125,10 +125,10 @@ def test_every_answer_forbids_inline_script_frames_and_sniffing(served: Served, 
         assert headers["referrer-policy"] == "no-referrer"
     for path in ("/static/index.html", "/static/..%2f__init__.py", "/static/../views.py", "/static/%00"):
         assert served.request("GET", path).status == 404
-    page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
-    assert "<script>" not in page
-    assert "style=" not in page
-    assert "https://" not in page
+    make_page = served.request("GET", "/", headers={"Cookie": cookie.partition(";")[0]}).body.decode()
+    assert "<script>" not in make_page
+    assert "style=" not in make_page
+    assert "https://" not in make_page
 
 
 def test_calls_are_logged_with_redacted_secrets(served: Served, cookie: str) -> None:
@@ -186,10 +186,10 @@ def test_slow_sign_ins_time_out_and_frequent_ones_are_rejected() -> None:
     async def authenticate(_token: str) -> Caller | None:
         return None
 
-    def nothing() -> Toolbox:
+    def no_events() -> Toolbox:
         raise AssertionError("nobody is let in")
 
-    def page(rate: float) -> Starlette:
+    def make_page(rate: float) -> Starlette:
         options = UiRouteOptions(
             authenticate,
             asks_token=True,
@@ -198,7 +198,7 @@ def test_slow_sign_ins_time_out_and_frequent_ones_are_rejected() -> None:
             rate=RateLimit(rate, lambda: 0.0),
             body_seconds=0.01,
         )
-        return Starlette(routes=UiRoutes(ToolRunner(nothing), options).routes())
+        return Starlette(routes=UiRoutes(ToolRunner(no_events), options).routes())
 
     async def sign_in(app: Starlette, *, ends: bool, origin: str = "http://here") -> int:
         parts: list[Message] = [{"type": "http.request", "body": b"token=guess", "more_body": not ends}]
@@ -219,7 +219,7 @@ def test_slow_sign_ins_time_out_and_frequent_ones_are_rejected() -> None:
         return statuses[0]
 
     async def scenario() -> None:
-        free, limited = page(0.0), page(0.5)
+        free, limited = make_page(0.0), make_page(0.5)
         assert await sign_in(free, ends=False) == 408
         assert await sign_in(free, ends=False, origin="http://elsewhere") == 403  # rejected before the body is read
         assert await sign_in(free, ends=True) == 401

@@ -19,8 +19,8 @@ from deltos.server.access import Level
 from tests.postgres_server import empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served
-from tests.server.over_http.test_access import create
-from tests.server.raw import PATIENCE_SECONDS
+from tests.server.over_http.test_access import create_token
+from tests.server.raw import WAIT_TIMEOUT_SECONDS
 from tests.ui.test_shared_page import FORM
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Team:
                 app.domains.docs.library.crawls.run(source.id)
         self.workspaces = open_workspaces(self.home, database)
         self.workspaces.add("shop", [str(root) for root in self.roots.values()])
-        self.token = create(self.home, Level.ADMIN, "workspace:shop", database=database)
+        self.token = create_token(self.home, Level.ADMIN, "workspace:shop", database=database)
         command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.roots["lib"]), "--http", "127.0.0.1:0"]
         options = ["--require-token", "--root", str(folder / "served")]
         self.server = Served([*command, *options], self.home, DELTOS_DATABASE=database)
@@ -103,14 +103,14 @@ def test_reduced_rights_of_a_token_apply_at_the_next_request(team: Team) -> None
 
 def test_the_event_stream_follows_the_current_rights_and_ends_on_revocation(team: Team) -> None:
     connection = http.client.HTTPConnection(
-        team.server.address.hostname or "", team.server.address.port or 0, timeout=PATIENCE_SECONDS
+        team.server.address.hostname or "", team.server.address.port or 0, timeout=WAIT_TIMEOUT_SECONDS
     )
     with closing(connection):
         connection.request("GET", "/api/events", headers=team.headers)
         events = connection.getresponse()
-        assert {"lib", "api"} <= named_in(next_event(events))
+        assert {"lib", "api"} <= source_names(next_event(events))
         team.workspaces.remove("shop", [str(team.roots["api"])])
-        narrowed = named_in(next_event(events))
+        narrowed = source_names(next_event(events))
         assert "lib" in narrowed
         assert "api" not in narrowed
         with closing(open_tokens(team.home, team.database)) as tokens:
@@ -127,6 +127,6 @@ def next_event(events: http.client.HTTPResponse) -> bytes:
     return line
 
 
-def named_in(event: bytes) -> set[str]:
+def source_names(event: bytes) -> set[str]:
     """Return the names of the sources in an event."""
     return {source["name"] for source in json.loads(event.removeprefix(b"data: "))["sources"]}

@@ -83,7 +83,7 @@ def visitor(name: str) -> Caller:
     return Caller(Conversation(Path("/")), client="page", name=name)
 
 
-def test_slow_views_leave_threads_for_others() -> None:
+def test_slow_views_leave_threads_for_other_users() -> None:
     async def scenario() -> list[int]:
         visit = SignedInCaller()
         greedy: list[int] = []
@@ -102,7 +102,7 @@ def test_slow_views_leave_threads_for_others() -> None:
     assert anyio.run(scenario) == [200]
 
 
-def test_one_caller_cannot_take_all_streams() -> None:
+def test_one_caller_cannot_occupy_all_streams() -> None:
     async def scenario() -> None:
         visit = SignedInCaller()
         greedy: list[int] = []

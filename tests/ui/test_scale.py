@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from deltos.isolated.process_pool import ProcessPool
 
-DRAWN = 20_000
+DRAWN_SYMBOLS = 20_000
 OBSERVATIONS = 100_000
 HIDDEN_EVERY = 20  # every n-th observation is hidden
-DAY = 86_400_000_000
-BEGIN = 1_700_000_000_000_000
+DAY_US = 86_400_000_000
+FIRST_TIME_US = 1_700_000_000_000_000
 MAX_ELEMENTS = 20_000
-PATIENCE_MS = 120_000
+WAIT_TIMEOUT_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
     served = serve_page(REPOSITORY, home)
     with chromium() as browser:
         page = browser.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(WAIT_TIMEOUT_MS)
         page.goto(served.url)
         page.wait_for_selector(".welcome")
         yield page
@@ -54,13 +54,13 @@ def add_many_observations(app: App, root: Path) -> None:
     with app.domains.memory.store.writing() as writer:
         key = writer.project(project.project_id, root=str(root), now=1)
         for number in range(OBSERVATIONS):
-            at = BEGIN + number * DAY // 130
+            at = FIRST_TIME_US + number * DAY_US // 130
             session = writer.session(key, f"session-{number // 50}", agent="", now=at)
             text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms"
             new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean("finding"), Clean(""), at)
             place = writer.insert(key, session, new)
             if number % HIDDEN_EVERY == 0:
-                writer.mark_deleted(place, at + DAY)
+                writer.mark_deleted(place, at + DAY_US)
 
 
 def open_address(page: Page, address: str) -> None:
@@ -71,7 +71,7 @@ def open_address(page: Page, address: str) -> None:
 def test_twenty_thousand_symbols_are_drawn_and_move(page: Page) -> None:
     open_address(page, "graph?mode=symbols")
     drawing = page.locator(".sigma[data-drawn]")
-    expect(drawing).to_have_attribute("data-drawn", str(DRAWN), timeout=PATIENCE_MS)
+    expect(drawing).to_have_attribute("data-drawn", str(DRAWN_SYMBOLS), timeout=WAIT_TIMEOUT_MS)
     assert "more not shown" in page.inner_text(".graph-note")
     before = drawing.screenshot()
     box = drawing.bounding_box()
@@ -97,7 +97,7 @@ def test_a_hundred_thousand_observations_are_shown_in_pages(page: Page) -> None:
     page.wait_for_function("() => document.querySelector('.memo')?.dataset.id < 'obs:o0050000'")
 
 
-def test_an_observation_and_its_agent_view_have_addresses(page: Page) -> None:
+def test_an_observation_and_its_agent_view_have_urls(page: Page) -> None:
     open_address(page, "memory")
     page.click(".memo >> nth=0 >> .memo-id")
     page.wait_for_selector(".document[data-id^='obs:']")

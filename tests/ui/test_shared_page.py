@@ -14,7 +14,7 @@ from deltos.server.access import Level
 from tests.postgres_server import empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Reply, Served
-from tests.server.over_http.test_access import create
+from tests.server.over_http.test_access import create_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def database() -> str:
 
 @pytest.fixture
 def token(tmp_path: Path, database: str) -> str:
-    return create(tmp_path, Level.ADMIN, database=database)
+    return create_token(tmp_path, Level.ADMIN, database=database)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_sign_in_is_valid_on_every_process(servers: list[Served], token: str) 
 def test_guessed_cookies_foreign_csrf_tokens_and_revoked_tokens_are_rejected_everywhere(
     servers: list[Served], tmp_path: Path, database: str, token: str
 ) -> None:
-    other_token = create(tmp_path, Level.ADMIN, database=database)
+    other_token = create_token(tmp_path, Level.ADMIN, database=database)
     visitor, other = Visitor(servers[0], token), Visitor(servers[1], other_token)
     assert servers[0].request("POST", "/enter", b"token=deltos_guess", FORM).status == 401
     visitor.csrf, other.csrf = other.csrf, visitor.csrf

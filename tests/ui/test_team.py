@@ -75,7 +75,7 @@ def test_a_reader_of_one_project_sees_its_part_of_workspaces_and_no_job(team: Te
     assert str(team.roots[1]) not in json.dumps(shown)
 
 
-def test_without_a_database_there_is_no_team(tmp_path: Path) -> None:
+def test_the_team_view_is_missing_without_a_database(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "alone", {"a.py": "x = 1\n"})
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")))) as app:
         views = Views(app)

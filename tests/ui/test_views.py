@@ -218,9 +218,7 @@ def test_an_impact_has_every_edge_between_its_nodes_and_tests_at_their_distance(
         ui_client.app.close()
 
 
-def test_a_folder_inside_an_indexed_project_is_a_project_of_its_own(
-    root: Path, home: Path, ui_client: UiClient
-) -> None:
+def test_a_folder_inside_an_indexed_project_is_a_separate_project(root: Path, home: Path, ui_client: UiClient) -> None:
     ui_client.show("modules")
     assert ui_client.show("state")["project"]["files"] == len(FILES)
     inside = UiClient(_config(home), root / "inner")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.postgres_server import empty_database, role_url
-from tests.workers.running import WorkerProcess, opened
+from tests.workers.running import WorkerProcess, open_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def url() -> str:
 
 @pytest.fixture
 def queue(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
-    with opened(url) as (database, jobs):
+    with open_queue(url) as (database, jobs):
         yield database, jobs
 
 

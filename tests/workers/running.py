@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.store.jobs import JobRow
 
-PATIENCE_SECONDS = 60.0
+WAIT_TIMEOUT_SECONDS = 60.0
 
 
 class WorkerProcess:
@@ -53,8 +53,8 @@ class WorkerProcess:
 
     def end(self) -> int:
         """Wait until the worker ends; return its exit code."""
-        code = self.process.wait(PATIENCE_SECONDS)
-        self._reader.join(PATIENCE_SECONDS)
+        code = self.process.wait(WAIT_TIMEOUT_SECONDS)
+        self._reader.join(WAIT_TIMEOUT_SECONDS)
         return code
 
     def kill(self) -> None:
@@ -70,14 +70,14 @@ def _limit_files(max_bytes: int) -> None:
 
 def wait_until(condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> None:
     """Wait until a condition holds; fail after a timeout."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, what()
         time.sleep(0.05)
 
 
 @contextmanager
-def opened(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
+def open_queue(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
     """The database of a test, and its queue."""
     database = PostgresDatabase(url, migrations=None)
     try:

@@ -45,7 +45,7 @@ def app(url: str, tmp_path: Path, workers: ProcessPool) -> Iterator[App]:
     app.close()
 
 
-def test_without_a_worker_a_server_only_queues_and_says_so(
+def test_without_a_worker_a_server_queues_the_job_and_reports_it(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs]
 ) -> None:
     _, jobs = queue
@@ -80,7 +80,7 @@ def test_a_server_answers_from_the_index_of_a_worker_and_follows_edits(
     wait_until(lambda: "return 'paid'" in client.call("search_code", query="pay_back").text, lambda: running.lines)
 
 
-def test_a_server_names_the_job_that_was_set_aside(
+def test_a_server_reports_a_job_that_was_set_aside(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     _, jobs = queue
@@ -93,7 +93,7 @@ def test_a_server_names_the_job_that_was_set_aside(
     assert jobs.all()[0].state == SET_ASIDE
 
 
-def test_a_project_with_a_deleted_folder_answers_from_its_index_and_says_so(
+def test_a_project_with_a_deleted_folder_answers_from_its_index_with_a_note(
     app: App, root: Path, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     _, jobs = queue
@@ -147,7 +147,7 @@ def test_the_crawl_of_a_killed_worker_is_taken_over(
     wait_until(lambda: queue[1].all() == [], lambda: second.lines)
 
 
-def test_a_worker_ends_soon_even_if_its_crawl_does_not_react(
+def test_a_worker_ends_soon_even_if_its_crawl_does_not_respond(
     app: App, root: Path, site: Site, queue: tuple[PostgresDatabase, PostgresJobs], worker: Callable[..., WorkerProcess]
 ) -> None:
     going_on = threading.Event()
@@ -178,7 +178,7 @@ def test_indexing_needs_no_disk_space_of_the_worker(
     assert app.domains.projects.at(root).store.failures() == []
 
 
-def test_a_worker_whose_disk_is_full_says_so_and_another_crawls_later(
+def test_a_full_disk_is_reported_and_another_worker_crawls_later(
     app: App,
     root: Path,
     tmp_path: Path,

@@ -26,7 +26,7 @@ from deltos.store.jobs import (
 )
 from deltos.store.postgres.projects import PostgresProjects
 from tests.postgres_server import ROLE_PASSWORD, server
-from tests.workers.running import PATIENCE_SECONDS, WorkerProcess, indexing_blocked, job_of, opened, wait_until
+from tests.workers.running import WAIT_TIMEOUT_SECONDS, WorkerProcess, indexing_blocked, job_of, open_queue, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def project(folder: Path, name: str = "shop") -> Path:
 
 
 def indexed_files(url: str) -> dict[Path, int]:
-    with opened(url) as (database, _):
+    with open_queue(url) as (database, _):
         return {index.root: index.files for index in PostgresProjects(lambda: database).known()}
 
 
@@ -211,14 +211,14 @@ def test_a_worker_logs_failures_outside_its_job_and_continues_the_job(
     assert not running.says("is returned to the queue"), running.lines
 
 
-def test_concurrent_callers_of_the_same_source_all_learn_that_it_is_queued(
+def test_concurrent_requests_for_the_same_source_are_all_reported_as_queued(
     queue: tuple[PostgresDatabase, PostgresJobs],
 ) -> None:
     _, jobs = queue
     at_once = threading.Barrier(8)
 
     def add(number: int) -> int:
-        at_once.wait(PATIENCE_SECONDS)
+        at_once.wait(WAIT_TIMEOUT_SECONDS)
         return jobs.add(JobRequest(INDEX, f"/p{number}")).id
 
     with ThreadPoolExecutor(8) as callers:
@@ -227,7 +227,7 @@ def test_concurrent_callers_of_the_same_source_all_learn_that_it_is_queued(
     assert len(jobs.all()) == 20
 
 
-def test_a_worker_says_that_it_has_started_once_it_is_connected(url: str, tmp_path: Path) -> None:
+def test_a_worker_reports_its_start_after_it_has_connected(url: str, tmp_path: Path) -> None:
     nowhere = WorkerProcess(url.replace(str(conninfo_to_dict(url)["port"]), "9"), tmp_path / "home")
     assert nowhere.end() == 1
     assert nowhere.says("cannot be reached")
@@ -351,11 +351,11 @@ def _a_worker_waits(url: str) -> bool:
              WHERE waiting.application_name LIKE 'deltos worker%%' AND waiting.wait_event_type = 'Lock'
              AND EXISTS (SELECT FROM pg_stat_activity AS held WHERE held.application_name = 'deltos'
                          AND held.pid = ANY(pg_blocking_pids(waiting.pid)))"""
-    with opened(url) as (database, _):
+    with open_queue(url) as (database, _):
         return bool(database.query(sql))
 
 
-def test_a_worker_outlives_a_restart_of_the_database(
+def test_a_worker_continues_after_a_restart_of_the_database(
     queue: tuple[PostgresDatabase, PostgresJobs], url: str, tmp_path: Path, worker: Callable[..., WorkerProcess]
 ) -> None:
     root, other = project(tmp_path), project(tmp_path, "other")

@@ -133,13 +133,13 @@ def open_index(
     )
 
 
-def texts(index: ProjectIndex) -> dict[str, str]:
+def indexed_texts(index: ProjectIndex) -> dict[str, str]:
     """Return the indexed texts by path."""
     with project_database(index).snapshot() as connection:
         return dict(connection.execute("SELECT path, body FROM text ORDER BY path").fetchall())
 
 
-def settled(index: ProjectIndex) -> set[str]:
+def recorded_writes(index: ProjectIndex) -> set[str]:
     """Return the paths that the last `finish` calls recorded as written."""
     with project_database(index).snapshot() as connection:
         return {row[0] for row in connection.execute("SELECT path FROM settled")}

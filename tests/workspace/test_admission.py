@@ -23,7 +23,7 @@ def admitted_below(root: Path, path: str, size: int) -> Admitted | str:
         return admit(tree, path, size)
 
 
-def verdict(root: Path, path: str, content: str | bytes) -> str:
+def admission_result(root: Path, path: str, content: str | bytes) -> str:
     """Return the reason why a file is skipped, or `admitted`."""
     write_files(root, {path: content})
     admitted = admitted_below(root, path, (root / path).stat().st_size)
@@ -90,7 +90,7 @@ def text_of(root: Path, path: str, content: bytes) -> str:
 def test_files_are_admitted_or_skipped_for_a_named_reason(
     tmp_path: Path, path: str, content: str | bytes, expected: str
 ) -> None:
-    assert verdict(tmp_path, path, content) == expected
+    assert admission_result(tmp_path, path, content) == expected
 
 
 def test_a_huge_file_is_skipped_without_being_read(tmp_path: Path) -> None:

@@ -15,5 +15,5 @@ def test_tests_are_recognised_by_path(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["src/attest.py", "contest/a.py", "latest.ts", "src/testament.c"])
-def test_other_files_are_not_tests(path: str) -> None:
+def test_ordinary_source_files_are_not_recognised_as_tests(path: str) -> None:
     assert not is_test(path)

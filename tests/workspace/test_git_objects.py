@@ -29,7 +29,7 @@ FILES = {"a.py": "one\ntwo\nthree\n", "deep/b.py": "x\n", "deep/er/c.py": "y\n",
 CHANGED = (ChangedFile("a.py", frozenset({2})), ChangedFile("new.py", None))
 
 
-def edit(root: Path) -> None:
+def edit_files(root: Path) -> None:
     write_files(root, {"a.py": "one\n2\nthree\n", "new.py": "n\n"})
 
 
@@ -41,14 +41,14 @@ def repository_at(root: Path) -> Repository:
 
 def test_changed_and_new_files_are_found_and_deleted_ones_are_not(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
-    edit(root)
+    edit_files(root)
     (root / "deep" / "b.py").unlink()
     assert changes_since(root, "HEAD").files == CHANGED
 
 
 def test_below_a_folder_only_its_own_changes_are_found(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
-    edit(root)
+    edit_files(root)
     write_files(root, {"deep/b.py": "x\nmore\n", "deep/er/c.py": "z\n"})
     assert changes_since(root / "deep", "HEAD").files == (
         ChangedFile("b.py", frozenset({2})),
@@ -61,14 +61,14 @@ def test_loose_and_packed_revisions_are_resolved(tmp_path: Path, revision: str) 
     root = make_repository(tmp_path, FILES)
     git(root, "tag", "--annotate", "--message=x", "v1")
     for _ in range(2):
-        edit(root)
+        edit_files(root)
         assert changes_since(root, revision).files == CHANGED
         assert changes_since(root, git(root, "rev-parse", "HEAD")[:12]).files == CHANGED
         git(root, "pack-refs", "--all")
         git(root, "gc", "--quiet")
 
 
-def test_a_file_that_was_only_touched_or_has_other_line_ends_is_unchanged(tmp_path: Path) -> None:
+def test_a_touched_file_or_one_with_other_line_endings_is_unchanged(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     os.utime(root / "a.py")
     (root / "deep" / "b.py").write_bytes(b"x\r\n")
@@ -110,23 +110,23 @@ def test_every_kind_of_index_and_object_is_read(tmp_path: Path, kind: str) -> No
             git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "deep")
             expected -= {"other/d.py"}
         case "conflict":
-            git(root, "update-index", "--index-info", text=_conflict(root))
+            git(root, "update-index", "--index-info", text=_make_conflict(root))
         case "no index":
             (root / ".git" / "index").unlink()
             expected -= {"kept.log"}
     write_files(root, {"ignored.log": "i\n"})
     assert set(walk(root).files) == expected
-    edit(root)
+    edit_files(root)
     assert {file.path for file in changes_since(root, "HEAD").files} - {"kept.log"} == {"a.py", "new.py"}
     assert identify(root).project_id == f"git:{git(root, 'rev-list', '--max-parents=0', 'HEAD')}"
 
 
-def _conflict(root: Path) -> str:
+def _make_conflict(root: Path) -> str:
     blob = git(root, "rev-parse", "HEAD:deep/b.py")
     return "".join(f"100644 {blob} {stage}\tdeep/b.py\n" for stage in (1, 2, 3))
 
 
-def test_the_index_is_parsed_as_git_does(tmp_path: Path) -> None:
+def test_the_git_index_is_parsed_as_by_git(tmp_path: Path) -> None:
     long = "/".join(["n" * 200] * 25)  # longer than the length field of the index
     names = [f"{'d' * (n % 7 + 1)}/{'f' * n}" for n in range(1, 60)]
     root = make_repository(tmp_path, {})
@@ -142,7 +142,7 @@ def test_the_index_is_parsed_as_git_does(tmp_path: Path) -> None:
         assert {file.path for file in read_index(repository_at(root)).files} == listed
 
 
-def test_work_trees_submodules_shallow_clones_and_alternates_are_compared(tmp_path: Path) -> None:
+def test_worktrees_submodules_shallow_clones_and_alternates_are_compared(tmp_path: Path) -> None:
     main = make_repository(tmp_path / "main", FILES)
     git(main, "commit", "--quiet", "--allow-empty", "--message=second")
     git(main, "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
@@ -151,7 +151,7 @@ def test_work_trees_submodules_shallow_clones_and_alternates_are_compared(tmp_pa
     outer = make_repository(tmp_path / "outer", {"o.py": "o\n"})
     git(outer, "submodule", "--quiet", "add", str(main), "sub")
     for root in (tmp_path / "tree", tmp_path / "shallow", tmp_path / "shared", outer / "sub"):
-        edit(root)
+        edit_files(root)
         assert changes_since(root, "HEAD").files == CHANGED
     assert {file.path for file in changes_since(outer, "HEAD").files} == {".gitmodules"}
 
@@ -162,7 +162,7 @@ def test_a_partial_clone_is_never_completed_over_the_network(tmp_path: Path) -> 
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", "--no-checkout", f"file://{main}", "partial")
     root = tmp_path / "partial"
     write_files(root, FILES)
-    edit(root)
+    edit_files(root)
     before = sorted((root / ".git" / "objects").rglob("*"))
     found = changes_since(root, "HEAD")
     assert found.files == (ChangedFile("a.py", None), ChangedFile("new.py", None))
@@ -278,7 +278,7 @@ def test_git_with_too_much_output_or_a_timeout_is_stopped_with_its_children(
     assert not _is_alive(child)
 
 
-def test_a_waiting_git_ends_with_the_program(tmp_path: Path) -> None:
+def test_a_waiting_git_process_ends_with_the_program(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
     write_files(tmp_path, {"bin/git": f"#!/bin/sh\necho $$ > {tmp_path}/started\nexec {shutil.which('sleep')} 300\n"})
     (tmp_path / "bin" / "git").chmod(0o755)
@@ -315,7 +315,7 @@ def test_no_temporary_files_remain_and_the_repository_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_repository(tmp_path / "root", FILES)
-    edit(root)
+    edit_files(root)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     before = {path: path.lstat().st_mtime_ns for path in sorted(root.rglob("*"))}
@@ -345,15 +345,15 @@ def test_history_and_commits_can_be_read(tmp_path: Path) -> None:
         ("", []),
     ],
 )
-def test_settings_are_parsed_as_git_does(text: str, expected: list[tuple[str, str, str, str]]) -> None:
+def test_git_settings_are_parsed_as_by_git(text: str, expected: list[tuple[str, str, str, str]]) -> None:
     assert [tuple(setting) for setting in parse_settings(text)] == expected
 
 
-def test_a_folder_without_a_repository_belongs_to_none(tmp_path: Path) -> None:
+def test_a_folder_outside_repositories_belongs_to_no_repository(tmp_path: Path) -> None:
     assert find_repository(write_files(tmp_path / "plain", FILES)) is None
 
 
-def test_every_change_of_the_checked_out_commit_is_detected(tmp_path: Path) -> None:
+def test_every_change_to_the_checked_out_commit_is_detected(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "shop", FILES)
     heads, seen = Heads(), list[CheckedOut]()
 

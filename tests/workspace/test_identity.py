@@ -77,7 +77,7 @@ def test_without_a_remote_the_root_commit_is_the_identity(tmp_path: Path) -> Non
     assert identify(root).project_id == f"git:{first}"
 
 
-def test_a_folder_of_a_repository_belongs_to_its_project_but_is_a_root_of_its_own(tmp_path: Path) -> None:
+def test_a_folder_of_a_repository_has_the_project_id_but_a_separate_root(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "repo", {"deep/er/a.py": "a = 1\n"})
     inner = identify(root / "deep" / "er")
     assert inner.project_id == identify(root).project_id

@@ -25,7 +25,7 @@ from tests.repositories import GIT_ENVIRONMENT, git, make_repository, write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-PIECES = [*"ab./*?[]!-^\\ #", "**", "[a-b]", "[!a]", "[[:alpha:]]", "[]a]", "**/", "/**", "a*b", "\\*", "\\ "]
+PATTERN_PARTS = [*"ab./*?[]!-^\\ #", "**", "[a-b]", "[!a]", "[[:alpha:]]", "[]a]", "**/", "/**", "a*b", "\\*", "\\ "]
 NAMES = ["a", "b", "ab", "ba", "a.b", ".a", "a b", "#a", "!a", "a-", "[a]", "^", "aa", "a\\b", "b ", "*", "ä"]
 PATHS = sorted(
     {"/".join(parts) for n in NAMES for m in NAMES[:9] for parts in ((n,), (n, m), (m, n, "a"), (m, "b", n, m))}
@@ -36,7 +36,7 @@ def rules_of(*lines: str) -> Ignores:
     return NO_IGNORES.inside("", IgnoreRules("\n".join(lines).encode(), ignores_case=False))
 
 
-def excluded(ignores: Ignores, path: str) -> bool:
+def is_excluded(ignores: Ignores, path: str) -> bool:
     """Whether a file or one of its folders is excluded."""
     parts = path.split("/")
     steps = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
@@ -56,19 +56,19 @@ def excluded_by_git(root: Path, paths: list[str]) -> set[str]:
 
 
 @settings(max_examples=60)
-@given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=4))
+@given(st.lists(st.lists(st.sampled_from(PATTERN_PARTS), min_size=1, max_size=7).map("".join), min_size=1, max_size=4))
 def test_every_pattern_matches_as_in_git(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     root = tmp_path_factory.getbasetemp() / "oracle"
     if not root.exists():
         make_repository(root, {})
     (root / ".gitignore").write_text("\n".join([*lines, ""]), "utf-8")
     ignores = rules_of(*lines)
-    assert {path for path in PATHS if excluded(ignores, path)} == excluded_by_git(root, PATHS)
+    assert {path for path in PATHS if is_excluded(ignores, path)} == excluded_by_git(root, PATHS)
 
 
 @settings(max_examples=60)
-@given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=6))
-def test_names_outside_may_match_are_matched_by_no_rule(lines: list[str]) -> None:
+@given(st.lists(st.lists(st.sampled_from(PATTERN_PARTS), min_size=1, max_size=7).map("".join), min_size=1, max_size=6))
+def test_names_rejected_by_may_match_are_matched_by_no_rule(lines: list[str]) -> None:
     ignores = rules_of(*lines)
     for folder in ("", "a", "b/ab"):
         expected = ignores.may_match(folder, NAMES)
@@ -106,7 +106,7 @@ def test_names_outside_may_match_are_matched_by_no_rule(lines: list[str]) -> Non
 def test_unusual_lines_are_parsed_as_in_git(tmp_path: Path, line: str) -> None:
     make_repository(tmp_path, {".gitignore": f"{line}\n"})
     ignores = NO_IGNORES.inside("", IgnoreRules(f"{line}\n".encode(), ignores_case=False))
-    assert {path for path in PATHS if excluded(ignores, path)} == excluded_by_git(tmp_path, PATHS)
+    assert {path for path in PATHS if is_excluded(ignores, path)} == excluded_by_git(tmp_path, PATHS)
 
 
 def test_ten_thousand_lines_are_ten_thousand_rules(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def file_replaced_by_link(root: Path) -> None:
     (root / "a.py").symlink_to("deep/b.py")
 
 
-ACTS: dict[str, Callable[[Path], object]] = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda root: root,
     "an edit": lambda root: write_files(root, {"deep/b.py": "b = 2\n"}),
     "a new file": lambda root: write_files(root, {"deep/new.py": ""}),
@@ -84,7 +84,7 @@ ACTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS.keys())
+@pytest.mark.parametrize("act", CHANGES.values(), ids=CHANGES.keys())
 def test_a_cached_listing_equals_a_new_one(index: ProjectIndex, act: Callable[[Path], object]) -> None:
     root = index.project.root
     act(root)

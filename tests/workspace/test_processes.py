@@ -30,7 +30,7 @@ UNION ALL SELECT path, line, key, kind, certain FROM edge JOIN place ON place.id
           JOIN node ON node.id = target_id"""
 
 REPOSITORY = Path(__file__).parents[2]
-COUNT = 250  # four batches
+FILE_COUNT = 250  # four batches
 
 
 def sources(count: int, lines: int) -> dict[str, str | bytes]:
@@ -79,7 +79,7 @@ def content_of_new_index(home: Path, root: Path) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "root", sources(COUNT, 10))
+    return make_repository(tmp_path / "root", sources(FILE_COUNT, 10))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def assert_sound(index: ProjectIndex) -> None:
     assert halves == []
 
 
-def test_a_first_index_completes_after_repeated_kills(tmp_path: Path, root: Path) -> None:
+def test_a_first_index_completes_although_it_was_killed_repeatedly(tmp_path: Path, root: Path) -> None:
     home = tmp_path / "home"
     grown = [0]
     for steps in (0, 2, 2):
@@ -114,14 +114,14 @@ def test_a_first_index_completes_after_repeated_kills(tmp_path: Path, root: Path
     assert last.stdout is not None
     written = int(last.stdout.read().split()[-1])
     last.wait()
-    assert written == COUNT - grown[-1]  # it continued where the killed processes stopped
+    assert written == FILE_COUNT - grown[-1]  # it continued where the killed processes stopped
     assert content_of(home, root) == content_of_new_index(tmp_path / "fresh", root)
 
 
 def test_a_killed_update_keeps_the_old_index_and_the_next_run_completes_it(tmp_path: Path, root: Path) -> None:
     home = tmp_path / "home"
     before = content_of_new_index(home, root)
-    changed = sources(COUNT - 50, 11)
+    changed = sources(FILE_COUNT - 50, 11)
     write_files(root, changed)
     kill_after(start_indexer(home, root), 2)
     assert content_of(home, root) == before
@@ -141,7 +141,7 @@ def test_concurrent_processes_index_a_project_once(tmp_path: Path, root: Path) -
     home = tmp_path / "home"
     processes = [start_indexer(home, root) for _ in range(3)]
     outputs = [process.communicate()[0].split() for process in processes]
-    assert sorted(int(output[-1]) for output in outputs) == [0, 0, COUNT]
+    assert sorted(int(output[-1]) for output in outputs) == [0, 0, FILE_COUNT]
     assert content_of(home, root) == content_of_new_index(tmp_path / "fresh", root)
 
 
@@ -149,7 +149,7 @@ def test_readers_never_see_a_partial_update_by_another_process(tmp_path: Path, r
     index = projects.at(root)
     index.index()
     old = {path: file.hash for path, file in index.store.files().items()}
-    write_files(root, sources(COUNT, 12))
+    write_files(root, sources(FILE_COUNT, 12))
     writer = start_indexer(tmp_path / "home", root)
     assert writer.stdout is not None
     answers = []
@@ -178,4 +178,4 @@ def test_a_first_index_by_another_process_is_answered_from_the_indexed_part(
     with suppress(BrokenPipeError):
         writer.communicate()
     index.freshen(wait_seconds=60.0)
-    assert index.store.file_count() == COUNT
+    assert index.store.file_count() == FILE_COUNT

@@ -18,7 +18,7 @@ from deltos.workspace.project_index import SMALL_CHANGE_FILES, Freshness
 from tests.files_of import connection_of, project_database
 from tests.repositories import git, make_repository, write_files
 from tests.store.sqlite.test_lock import start_holder
-from tests.workspace.indexers import TextIndexer, open_index, texts
+from tests.workspace.indexers import TextIndexer, indexed_texts, open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def fresh_texts(index: ProjectIndex) -> dict[str, str]:
         index._background.wait(60, Silent())  # it may be waiting for another indexer and then check again
     freshness = index.freshen()
     assert (freshness.complete, freshness.notes) == (True, ())
-    return texts(index)
+    return indexed_texts(index)
 
 
 def many_changes() -> dict[str, str | bytes]:
@@ -108,7 +108,7 @@ def test_a_files_only_answer_does_not_wait_for_data_that_span_files(tmp_path: Pa
     indexer = GatedFinishIndexer()
     index = open_index(tmp_path, root, indexer)
     try:
-        found, freshness = index.answer(lambda fresh: (texts(index), fresh), wait_seconds=60, files_only=True)
+        found, freshness = index.answer(lambda fresh: (indexed_texts(index), fresh), wait_seconds=60, files_only=True)
         assert found == FILES
         assert not freshness.complete
         (note,) = freshness.notes
@@ -198,7 +198,7 @@ def test_a_changed_gitignore_takes_effect(tmp_path: Path) -> None:
     assert set(fresh_texts(index)) == {"a.py", ".gitignore"}
 
 
-def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, indexer: GatedIndexer) -> None:
+def test_no_file_is_read_if_nothing_changed(index: ProjectIndex, root: Path, indexer: GatedIndexer) -> None:
     for path in FILES:
         os.utime(root / path, (1_600_000_000.5, 1_600_000_000.5))
     fresh_texts(index)
@@ -213,7 +213,7 @@ def test_nothing_is_read_when_nothing_changed(index: ProjectIndex, root: Path, i
     assert indexer.extracted == []
 
 
-def test_an_expensive_comparison_is_not_repeated_at_once(
+def test_an_expensive_comparison_is_not_repeated_immediately(
     index: ProjectIndex, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpu_seconds = itertools.count()
@@ -241,7 +241,7 @@ def test_many_changes_are_indexed_in_the_background_with_a_note(
         assert freshness.complete
         assert len(freshness.notes) == 1
         assert "being re-indexed" in freshness.notes[0]
-        assert texts(index) == FILES  # never a part of the changes
+        assert indexed_texts(index) == FILES  # never a part of the changes
     indexer.gate.set()
     index.index()
     assert fresh_texts(index) == FILES | changes
@@ -253,7 +253,7 @@ def test_an_answer_waits_a_while_for_many_changes(tmp_path: Path, root: Path) ->
     changes = many_changes()
     write_files(root, changes)
     assert index.freshen() == Freshness(complete=True)
-    assert texts(index) == FILES | changes
+    assert indexed_texts(index) == FILES | changes
     index.close()
 
 
@@ -263,7 +263,7 @@ def test_a_large_skipped_file_is_not_a_large_change(index: ProjectIndex, root: P
     write_files(root, {"big.py": b"#" * 6_000_000, "c.py": "c = 1\n"})
     assert index.freshen() == Freshness(complete=True)
     assert index._background is None
-    assert texts(index)["c.py"] == "c = 1\n"
+    assert indexed_texts(index)["c.py"] == "c = 1\n"
 
 
 def test_a_failed_background_run_is_reported(tmp_path: Path, root: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_failed_background_run_is_reported(tmp_path: Path, root: Path) -> None
         notes = index.freshen().notes
     assert "the index could not be updated" in notes[0]
     assert "a bug" in notes[0]
-    assert texts(index) == FILES
+    assert indexed_texts(index) == FILES
 
 
 def test_an_index_of_an_older_version_is_renewed(tmp_path: Path, root: Path) -> None:
@@ -339,7 +339,7 @@ def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(tmp_
     freshness = index.freshen()
     assert freshness.complete
     assert "all files (RuntimeError: a bug)" in freshness.notes_about("text")[0]
-    assert texts(index) == FILES
+    assert indexed_texts(index) == FILES
     write_files(root, {"a.py": "a = 2\n"})
     mended = open_index(tmp_path, root)
     assert mended.freshen().notes_about("text") == ()
@@ -366,7 +366,7 @@ def test_a_call_waits_for_another_indexing_process_and_then_notes_it(index: Proj
     write_files(root, {"a.py": "a = 22\n"})
     holder = start_holder(project_database(index).path.with_suffix(".lock"))
     assert "re-indexed by another call or process" in index.freshen().notes[0]
-    assert texts(index)["a.py"] == "a = 1\n"
+    assert indexed_texts(index)["a.py"] == "a = 1\n"
     holder.kill()
     holder.communicate()
     assert fresh_texts(index)["a.py"] == "a = 22\n"
@@ -385,7 +385,7 @@ def test_several_threads_may_query_at_once(index: ProjectIndex, root: Path) -> N
     assert answers == [FILES | {"a.py": "a = 22\n", "new.py": "new = 1\n"}] * 16
 
 
-def damage(index: ProjectIndex) -> None:
+def damage_index(index: ProjectIndex) -> None:
     """Overwrite the index file except for its first pages."""
     path = project_database(index).path
     project_database(index).close()
@@ -395,8 +395,8 @@ def damage(index: ProjectIndex) -> None:
 
 def test_a_damaged_index_is_set_aside_and_rebuilt_with_a_note(index: ProjectIndex) -> None:
     fresh_texts(index)
-    damage(index)
-    found, notes = index.answer(lambda freshness: (texts(index), freshness.notes))
+    damage_index(index)
+    found, notes = index.answer(lambda freshness: (indexed_texts(index), freshness.notes))
     assert found == FILES
     assert len(notes) == 1
     assert "damaged" in notes[0]
@@ -407,11 +407,11 @@ def test_a_damaged_index_is_set_aside_and_rebuilt_with_a_note(index: ProjectInde
 
 def test_indexing_rebuilds_a_damaged_index_with_a_note(index: ProjectIndex) -> None:
     index.index()
-    damage(index)
+    damage_index(index)
     report = index.index(force=True)
     assert report.written == set(FILES)
     assert "damaged" in report.notes[0]
-    assert texts(index) == FILES
+    assert indexed_texts(index) == FILES
 
 
 def test_persistent_damage_is_an_error(index: ProjectIndex) -> None:

@@ -15,7 +15,7 @@ from deltos.store.sqlite.projects import SqliteProjects
 from deltos.workspace.projects import Projects
 from tests.files_of import project_database
 from tests.repositories import git, make_repository, write_files
-from tests.workspace.indexers import TEXTS, TextIndexer, texts
+from tests.workspace.indexers import TEXTS, TextIndexer, indexed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,13 +44,13 @@ def test_a_project_is_opened_once(projects: Projects, tmp_path: Path) -> None:
     assert projects.at(root) is projects.at(tmp_path / "link") is projects.at(root / ".." / "root")
 
 
-def test_folders_of_the_same_name_have_separate_indexes(projects: Projects, tmp_path: Path) -> None:
+def test_folders_with_the_same_name_have_separate_indexes(projects: Projects, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "tool", {"a.py": "one = 1\n"})
     two = write_files(tmp_path / "two" / "tool", {"a.py": "two = 2\n"})
     for root in (one, two):
         projects.at(root).index()
-    assert texts(projects.at(one)) == {"a.py": "one = 1\n"}
-    assert texts(projects.at(two)) == {"a.py": "two = 2\n"}
+    assert indexed_texts(projects.at(one)) == {"a.py": "one = 1\n"}
+    assert indexed_texts(projects.at(two)) == {"a.py": "two = 2\n"}
     assert project_database(projects.at(one)).path.name.startswith("tool-")
 
 
@@ -60,8 +60,8 @@ def test_each_worktree_has_its_own_index(projects: Projects, tmp_path: Path) -> 
     write_files(tmp_path / "tree", {"a.py": "a = 'in the worktree'\n"})
     for root in (main, tmp_path / "tree"):
         projects.at(root).index()
-    assert texts(projects.at(main)) == FILES
-    assert texts(projects.at(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
+    assert indexed_texts(projects.at(main)) == FILES
+    assert indexed_texts(projects.at(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
     assert {index.project_id for index in projects.stores.known()} == {"example.org/team/tool"}
 
 
@@ -92,7 +92,7 @@ def test_an_unknown_id_is_an_error_that_lists_known_projects(projects: Projects,
         projects.find("example.org/other", tmp_path)
 
 
-def test_a_project_whose_folder_is_gone_is_not_found(projects: Projects, tmp_path: Path) -> None:
+def test_a_project_whose_folder_was_deleted_is_not_found(projects: Projects, tmp_path: Path) -> None:
     root = make_project(tmp_path / "root", "https://example.org/team/tool")
     projects.at(root).index()
     root.rename(tmp_path / "moved")
@@ -135,17 +135,17 @@ def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(projects: P
     index = projects.at(write_files(tmp_path / "root", FILES))
     path = project_database(index).path
 
-    def ask() -> dict[str, str]:
-        return index.answer(lambda _: texts(index))
+    def read_texts() -> dict[str, str]:
+        return index.answer(lambda _: indexed_texts(index))
 
     with ThreadPoolExecutor(1) as elsewhere:
-        assert ask() == elsewhere.submit(ask).result() == FILES
+        assert read_texts() == elsewhere.submit(read_texts).result() == FILES
         for take_away in (lambda: projects.stores.remove(index.project.root), lambda: move_aside(path)):
             take_away()
-            assert elsewhere.submit(ask).result() == ask() == FILES
+            assert elsewhere.submit(read_texts).result() == read_texts() == FILES
         assert path.exists()
         projects.stores.remove(index.project.root)
     with ThreadPoolExecutor(1) as newcomer:  # the first connection would create an empty file
         assert newcomer.submit(index.store.file_count).result() == 0
-    assert ask() == FILES
+    assert read_texts() == FILES
     assert path.with_suffix(".lock").exists()  # otherwise two processes could index at once

@@ -11,7 +11,7 @@ from deltos.errors import Cancelled, NothingToIndex
 from deltos.progress import Silent
 from deltos.workspace import sync
 from tests.repositories import write_files
-from tests.workspace.indexers import FAILING, TextIndexer, open_index, settled, texts
+from tests.workspace.indexers import FAILING, TextIndexer, indexed_texts, open_index, recorded_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,8 @@ def test_a_first_index_contains_every_file(index: ProjectIndex) -> None:
     assert report.written == set(FILES)
     assert report.files_written == 3
     assert report.units_written == {"text": 3}
-    assert texts(index) == FILES
-    assert settled(index) == set(FILES)
+    assert indexed_texts(index) == FILES
+    assert recorded_writes(index) == set(FILES)
     assert index.store.totals().languages == {"python": 2, "markdown": 1}
 
 
@@ -74,7 +74,7 @@ def test_only_changed_files_are_parsed(index: ProjectIndex, root: Path, indexer:
     assert sorted(indexer.extracted) == ["b.py", "new.py"]
     assert report.written == {"b.py", "new.py"}
     assert report.files_removed == 0
-    assert texts(index) == FILES | {"b.py": "b = 2\n", "new.py": "new = 1\n"}
+    assert indexed_texts(index) == FILES | {"b.py": "b = 2\n", "new.py": "new = 1\n"}
 
 
 def test_a_touched_file_with_the_same_content_is_not_parsed(
@@ -93,7 +93,7 @@ def test_deleted_files_are_removed(index: ProjectIndex, root: Path) -> None:
     (root / "a.py").unlink()
     report = index.index()
     assert (report.written, report.removed, report.files_removed) == (set(), {"a.py"}, 1)
-    assert set(texts(index)) == settled(index) == {"b.py", "deep/c.md"}
+    assert set(indexed_texts(index)) == recorded_writes(index) == {"b.py", "deep/c.md"}
 
 
 def test_a_renamed_file_is_found_under_its_new_name_only(index: ProjectIndex, root: Path) -> None:
@@ -101,15 +101,15 @@ def test_a_renamed_file_is_found_under_its_new_name_only(index: ProjectIndex, ro
     (root / "a.py").rename(root / "z.py")
     report = index.index()
     assert (report.written, report.removed) == ({"z.py"}, {"a.py"})
-    assert set(texts(index)) == {"z.py", "b.py", "deep/c.md"}
+    assert set(indexed_texts(index)) == {"z.py", "b.py", "deep/c.md"}
 
 
-def test_everything_can_be_deleted(index: ProjectIndex, root: Path) -> None:
+def test_all_files_of_a_project_can_be_deleted(index: ProjectIndex, root: Path) -> None:
     index.index()
     for path in FILES:
         (root / path).unlink()
     assert index.index().removed == set(FILES)
-    assert texts(index) == {}
+    assert indexed_texts(index) == {}
 
 
 def test_force_parses_every_file_again(index: ProjectIndex, indexer: TextIndexer) -> None:
@@ -149,7 +149,7 @@ def test_a_skipped_file_that_becomes_source_is_indexed_and_vice_versa(index: Pro
     write_files(root, {"later.py": "now = 1\n", "a.py": ""})
     report = index.index()
     assert (report.written, report.removed) == ({"later.py"}, {"a.py"})
-    assert set(texts(index)) == {"later.py", "b.py", "deep/c.md"}
+    assert set(indexed_texts(index)) == {"later.py", "b.py", "deep/c.md"}
     assert set(index.store.skipped()) == {"a.py"}
 
 
@@ -165,7 +165,7 @@ def test_one_bad_file_is_reported_and_the_others_are_indexed(index: ProjectIndex
     report = index.index()
     assert report.errors == ["bad.py: ValueError: a bad file"]
     assert report.skipped_by_reason == {"failed": 1}
-    assert set(texts(index)) == set(FILES)
+    assert set(indexed_texts(index)) == set(FILES)
 
 
 def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, indexer: TextIndexer) -> None:
@@ -209,14 +209,14 @@ def test_files_deleted_or_emptied_during_indexing_are_skipped(index: ProjectInde
     assert "many/f099.py" not in report.written
     assert report.skipped_by_reason == {"empty": 1}
     assert listener.reports[-1] == (103, 103)
-    assert "many/f099.py" not in texts(index)
+    assert "many/f099.py" not in indexed_texts(index)
 
 
 def test_a_file_that_changes_during_indexing_is_read_again(index: ProjectIndex, root: Path) -> None:
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(100)})
     index.index(progress=ActionDuringIndexing(lambda: (root / "many" / "f000.py").write_text("n = 'changed'\n")))
     index.index()
-    assert texts(index)["many/f000.py"] == "n = 'changed'\n"
+    assert indexed_texts(index)["many/f000.py"] == "n = 'changed'\n"
 
 
 class CancelAfterFirstStep(Silent):
@@ -237,7 +237,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(index: ProjectIndex, root: P
     write_files(root, {f"many/f{n:03}.py": f"n = {n}\n" for n in range(200)})
     with pytest.raises(Cancelled):
         index.index(progress=CancelAfterFirstStep())
-    assert texts(index) == FILES
+    assert indexed_texts(index) == FILES
     assert len(index.index().written) == 200
 
 
@@ -250,9 +250,9 @@ def test_an_unfinished_first_index_of_another_version_is_discarded(
     with pytest.raises(Cancelled):
         open_index(tmp_path, root).index(progress=CancelAfterFirstStep())
     index = open_index(tmp_path, root, TextIndexer(version=2))
-    assert 0 < len(texts(index)) < 200
+    assert 0 < len(indexed_texts(index)) < 200
     with pytest.raises(Cancelled):
         index.index(progress=CancelAfterFirstStep())
     assert index.index().removed == set()
-    assert set(texts(index)) == set(FILES) | set(files)
+    assert set(indexed_texts(index)) == set(FILES) | set(files)
     assert index.store.meta("indexers") == "text=2"

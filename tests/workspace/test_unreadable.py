@@ -17,7 +17,7 @@ from deltos.progress import Silent
 from deltos.workspace import batches
 from deltos.workspace.batches import PARALLEL_BYTES
 from tests.repositories import write_files
-from tests.workspace.indexers import BAD, DEADLY, ENDLESS, GREEDY, PickyIndexer, TextIndexer, open_index, texts
+from tests.workspace.indexers import BAD, DEADLY, ENDLESS, GREEDY, PickyIndexer, TextIndexer, indexed_texts, open_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def test_a_file_that_one_indexer_cannot_read_is_kept_by_the_others_and_reported(
         assert report.written == {*GOOD, name}
         (error,) = report.errors
         assert error.startswith(f"{name}: could not be read by picky: {reason}")
-        assert texts(index)[name] == content.decode() + "\n"
+        assert indexed_texts(index)[name] == content.decode() + "\n"
         (note,) = index.freshen().notes_about("picky")
         assert note.startswith(f"Note: 1 file could not be read by picky: {name} ({reason}")
         assert index.freshen().notes_about("text") == ()
@@ -147,10 +147,10 @@ def test_large_projects_are_read_in_parallel_and_bad_files_reported(
         report = index.index()
         assert report.written == {*GOOD, *files, *bad}
         assert [error.partition(":")[0] for error in report.errors] == sorted(bad)
-        assert texts(index)["many/f0.txt"] == files["many/f0.txt"]
+        assert indexed_texts(index)["many/f0.txt"] == files["many/f0.txt"]
 
 
-def test_of_many_bad_files_only_some_are_retried_per_indexer(
+def test_only_a_limited_number_of_bad_files_is_retried_per_indexer(
     tmp_path: Path, root: Path, log: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MAX_SEPARATE_ATTEMPTS", 2)
@@ -161,7 +161,7 @@ def test_of_many_bad_files_only_some_are_retried_per_indexer(
         assert {error.partition(":")[0] for error in report.errors} == set(bad)
         assert report.skipped_by_reason == {}
         assert report.written == {*GOOD, *bad}
-        assert texts(index)["d4.py"] == DEADLY.decode()
+        assert indexed_texts(index)["d4.py"] == DEADLY.decode()
     attempts = log.read_text().split()
     assert all(attempts.count(name) > 2 for name in ("d0.py", "d1.py"))
     assert [attempts.count(name) for name in ("d2.py", "d3.py", "d4.py")] == [
@@ -171,7 +171,7 @@ def test_of_many_bad_files_only_some_are_retried_per_indexer(
     ]  # as source code and as plain text
 
 
-def test_of_many_unreadable_files_only_some_are_retried_as_text(
+def test_only_a_limited_number_of_unreadable_files_is_retried_as_text(
     tmp_path: Path, root: Path, log: Path, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "MAX_SEPARATE_ATTEMPTS", 1)

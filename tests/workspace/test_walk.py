@@ -177,7 +177,7 @@ def test_a_folder_that_its_repository_ignores_is_scanned(tmp_path: Path) -> None
     assert names(root) == {"b.py", "deep/c.py"}
 
 
-def test_a_repository_cannot_run_its_programs(tmp_path: Path) -> None:
+def test_listing_a_repository_runs_none_of_its_programs(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", {"a.py": "x"})
     program = write_files(tmp_path, {"spy": f"#!/bin/sh\ntouch {tmp_path}/ran\n"}) / "spy"
     program.chmod(0o755)
@@ -239,7 +239,7 @@ def test_the_stamp_of_a_folder_in_the_future_is_trusted(tmp_path: Path) -> None:
     assert walk(tmp_path).folders[""] == tmp_path.stat().st_mtime_ns
 
 
-def test_a_missing_folder_has_no_time() -> None:
+def test_a_missing_folder_has_no_timestamp() -> None:
     assert folder_mtime_ns("/nowhere/at/all") == -1
 
 
@@ -280,7 +280,7 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.refused == {"unreadable": 1}
 
 
-def test_a_change_time_in_the_future_does_not_count_as_newer() -> None:
+def test_a_change_time_in_the_future_is_not_treated_as_newer() -> None:
     now = time.time_ns()
     assert is_newer(now - 10, seen_at_ns=now - 20)
     assert not is_newer(now - 20, seen_at_ns=now - 10)

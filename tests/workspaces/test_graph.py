@@ -374,7 +374,7 @@ def test_edits_in_any_repository_take_effect_at_once(app: App, tmp_path: Path) -
     assert "[api] 3 references" in text
 
 
-def test_a_confined_call_sees_no_references_outside(app: App, tmp_path: Path) -> None:
+def test_a_confined_call_gets_no_references_outside_its_confinement(app: App, tmp_path: Path) -> None:
     client = workspace(app, tmp_path, {"lib": LIB, "api": API})
     client.call("find_references", symbol="apply_voucher", project_path="shop")
     lib = (tmp_path / "lib").resolve()
@@ -411,7 +411,7 @@ def test_an_answer_is_incomplete_if_other_projects_of_the_workspace_import_the_p
     assert "No other uses in lib" in client.call("find_references", symbol="Cart.add", project_path="shop").text
 
 
-def test_projects_left_out_of_a_selection_are_named_too(app: App, tmp_path: Path) -> None:
+def test_projects_excluded_from_a_selection_are_also_named(app: App, tmp_path: Path) -> None:
     client = workspace(app, tmp_path, {"lib": LIB, "api": API, "web": WEB})
     index_all(client)
     text = client.call("find_references", symbol="apply_voucher", project_path="../lib,../web").text

@@ -108,7 +108,7 @@ def test_counts_and_limits_cover_all_projects(shop: Shop) -> None:
     assert data["project_id"] == "shop"
 
 
-def test_nothing_found_says_how_much_was_searched(shop: Shop) -> None:
+def test_an_empty_result_states_how_much_was_searched(shop: Shop) -> None:
     text = shop.client.call("search_code", query='"zzqqzz"', project_id="shop", file_type="go").text
     assert "No results found" in text
     assert "of 3 projects" in text
@@ -132,14 +132,14 @@ def test_the_answer_for_a_single_project_is_unchanged(shop: Shop) -> None:
     assert "Searched" not in shop.client.call("search_code", query="checkout").text
 
 
-def test_a_missing_project_is_named_and_the_others_answer(shop: Shop) -> None:
+def test_a_missing_project_is_reported_and_the_others_are_searched(shop: Shop) -> None:
     shutil.rmtree(shop.roots["web"])
     text = shop.client.call("search_code", query="apply_voucher", project_id="shop").text
     assert "[lib] src/shoplib/cart.py" in text
     assert "Note: not searched: web: No such folder" in text
 
 
-def test_a_project_with_nothing_to_index_is_named_and_the_others_answer(shop: Shop) -> None:
+def test_a_project_with_no_indexable_files_is_reported_and_the_others_are_searched(shop: Shop) -> None:
     for path in ("src", "package.json"):
         target = shop.roots["web"] / path
         shutil.rmtree(target) if target.is_dir() else target.unlink()
@@ -148,7 +148,7 @@ def test_a_project_with_nothing_to_index_is_named_and_the_others_answer(shop: Sh
     assert "Note: not searched: web: " in text
 
 
-def test_a_damaged_index_is_rebuilt_and_the_others_answer(shop: Shop) -> None:
+def test_a_damaged_index_is_rebuilt_and_the_other_projects_are_searched(shop: Shop) -> None:
     shop.client.call("index_repository", project_id="shop")
     database = project_database(shop.app.domains.projects.at(shop.roots["web"]))
     with database.write() as connection:
@@ -249,7 +249,7 @@ def test_an_id_of_an_inaccessible_project_is_not_fetched(shop: Shop) -> None:
                     shop.client.call("fetch", id=hit["id"])
 
 
-def test_of_many_projects_only_those_with_most_query_words_are_searched_with_a_note(
+def test_among_many_projects_only_those_with_most_query_words_are_searched(
     tmp_path: Path, workers: ProcessPool
 ) -> None:
     roots = [

@@ -185,25 +185,25 @@ def test_neighbours_never_cross_sessions(notes: Notes) -> None:
     assert notes.ask("backups") == ["How long do backups stay?"]
 
 
-def test_the_named_author_counts(notes: Notes) -> None:
+def test_a_named_author_raises_the_score(notes: Notes) -> None:
     notes.keep("Ben: I would cache the index")
     notes.keep("Ada: I would cache the index too")
     assert notes.ask("what would ada cache in the index?")[0].startswith("Ada")
 
 
-def test_the_named_file_counts(memory: Memory, notes: Notes) -> None:
+def test_a_named_file_raises_the_score(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", files=("src/b.py",)), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", files=("src/a.py",)), ObservationOrigin("p"))
     assert notes.ask("locks in src/a.py")[0] == "Locks were taken at random"
 
 
-def test_the_named_source_counts(memory: Memory, notes: Notes) -> None:
+def test_a_named_source_raises_the_score(memory: Memory, notes: Notes) -> None:
     memory.remember(Draft("Locks are taken in order", source="Maria"), ObservationOrigin("p"))
     memory.remember(Draft("Locks were taken at random", source="Omar"), ObservationOrigin("p"))
     assert notes.ask("what did omar say about locks")[0] == "Locks were taken at random"
 
 
-def test_dates_in_a_query_count(notes: Notes, clock: Clock) -> None:
+def test_a_date_in_a_query_raises_the_score_of_that_time(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-1)
     notes.keep("Met the vendor")
     clock.pass_time(days=-20)
@@ -221,7 +221,7 @@ def test_a_query_with_only_a_date_finds_observations_of_that_time(notes: Notes, 
     assert notes.ask("what happened yesterday?") == ["Fixed the flaky test"]
 
 
-def test_observations_shortly_after_a_date_count_a_little(notes: Notes, clock: Clock) -> None:
+def test_observations_shortly_after_a_date_get_a_slightly_higher_score(notes: Notes, clock: Clock) -> None:
     clock.pass_time(days=-9)
     notes.keep("Release went out")
     clock.pass_time(days=-60)
@@ -230,7 +230,7 @@ def test_observations_shortly_after_a_date_count_a_little(notes: Notes, clock: C
     assert notes.ask("the release on 3 May 2025")[0] == "Release went out"
 
 
-def test_the_newer_of_two_equal_ones_comes_first(notes: Notes, clock: Clock) -> None:
+def test_the_newer_of_two_equal_observations_comes_first(notes: Notes, clock: Clock) -> None:
     notes.keep("Coverage is 91 percent")
     clock.pass_time(days=30)
     notes.keep("Coverage is 93 percent")
@@ -250,7 +250,7 @@ def test_personal_notes_are_found_from_every_project(notes: Notes) -> None:
     assert notes.ask("commit messages", project="p") == ["I like short commit messages"]
 
 
-def test_scores_are_relative_to_the_best(notes: Notes, memory: Memory) -> None:
+def test_scores_are_relative_to_the_best_result(notes: Notes, memory: Memory) -> None:
     notes.keep("alpha beta gamma")
     notes.keep("alpha and nothing else")
     scores = [hit.score for hit in memory.search("alpha beta gamma", "p", limit=5).hits]
@@ -258,7 +258,7 @@ def test_scores_are_relative_to_the_best(notes: Notes, memory: Memory) -> None:
     assert 0 < scores[1] < 1
 
 
-def test_all_matches_are_counted_and_few_shown(notes: Notes, memory: Memory) -> None:
+def test_all_matches_are_counted_although_few_are_shown(notes: Notes, memory: Memory) -> None:
     for number in range(30):
         notes.keep(f"deploy number {number}")
     found = memory.search("deploy", "p", limit=7)
@@ -326,23 +326,23 @@ class TestSnippets:
     def test_a_short_text_is_its_own_snippet(self) -> None:
         assert snippet("one\n two", [("one",)]) == "one two"
 
-    def test_a_long_text_is_cut_around_the_words(self) -> None:
+    def test_a_long_text_is_shortened_around_the_query_terms(self) -> None:
         text = "filler " * 60 + "the secret garden is locked " + "filler " * 60
         shown = snippet(text, [("garden",), ("locked",)])
         assert "garden is locked" in shown
         assert len(shown) <= SNIPPET_CHARACTERS
         assert shown[0] == shown[-1] == "…"
 
-    def test_a_text_without_the_words_shows_its_beginning(self) -> None:
+    def test_the_snippet_of_a_text_without_query_terms_is_its_beginning(self) -> None:
         assert snippet("start " + "filler " * 60, []).startswith("start")
 
     @given(st.text(max_size=400), st.lists(st.text(min_size=1, max_size=10), max_size=4))
-    def test_never_longer_than_allowed(self, text: str, words: list[str]) -> None:
+    def test_a_snippet_never_exceeds_the_maximum_length(self, text: str, words: list[str]) -> None:
         assert len(snippet(text, [(word,) for word in words])) <= SNIPPET_CHARACTERS
 
 
 @pytest.mark.parametrize("question", ["what did we change since Monday", "was haben wir seit Montag geändert"])
-def test_since_a_day_means_from_that_day_on(notes: Notes, clock: Clock, question: str) -> None:
+def test_since_a_day_includes_that_day(notes: Notes, clock: Clock, question: str) -> None:
     clock.pass_time(days=-6)
     notes.keep("Ran a migration of the orders table", kind="change")
     clock.pass_time(days=4)

@@ -44,7 +44,7 @@ PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_LINES}\n-----END RSA PRIVATE KEY--
 SEED = mnemonic(12, bip39_words())(Random(4))
 
 # Formats that once leaked: the text, and the part that must not remain.
-NAMED = {
+LEAKED_FORMATS = {
     "a weak password in YAML": ("db:\n  user: app\n  password: sunshine\n", "sunshine"),
     "a seed phrase that repeats words": ("seed: " + "abandon " * 11 + "about", "abandon about"),
     "a label with an umlaut before a word with one": ("Passwort: Überraschung", "Überraschung"),
@@ -138,23 +138,23 @@ NAMED = {
 }
 
 
-def is_left(secret: str, home: Path) -> bool:
+def data_folder_contains(secret: str, home: Path) -> bool:
     raw = raw_bytes(home)
     return any(piece in raw for piece in pieces_of(secret))
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", LEAKED_FORMATS)
 def test_a_format_that_once_leaked_is_redacted(name: str) -> None:
-    text, secret = NAMED[name]
+    text, secret = LEAKED_FORMATS[name]
     assert secret in text
     assert secret not in redact(f"Note:\n{text}").text
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", LEAKED_FORMATS)
 def test_a_secret_never_reaches_the_disk_through_tools_imports_and_hooks(
     name: str, memory: Memory, tmp_path: Path
 ) -> None:
-    text, secret = NAMED[name]
+    text, secret = LEAKED_FORMATS[name]
     memory.remember(Draft(f"Note one\n{text}", source=text), ObservationOrigin("p", tmp_path))
     import_lines(memory, [json.dumps({"text": f"Note two\n{text}", "source": text})], project_id="p")
     output = {"stdout": f"error: boom\n{text}\nerror: three", "exit_code": 1}
@@ -165,7 +165,7 @@ def test_a_secret_never_reaches_the_disk_through_tools_imports_and_hooks(
     content = {"file_path": "six.txt", "content": text}
     run_hook(memory, tmp_path, "PostToolUse", tool_name="Write", tool_input=content, tool_response={})
     assert len(list(memory.store.all())) == 5
-    assert not is_left(secret, memory_file(memory).parent)
+    assert not data_folder_contains(secret, memory_file(memory).parent)
 
 
 def run_hook(memory: Memory, root: Path, event: str, **payload: object) -> None:
@@ -257,7 +257,7 @@ def test_only_certain_secrets_are_removed_from_names(memory: Memory, tmp_path: P
     [row] = memory.store.all()
     assert row.files == ("[redacted:github-pat]",)
     assert (row.project_id, row.session_id) == ("host/[redacted:github-pat]", "session [redacted:github-pat]")
-    assert not is_left(TOKEN, memory_file(memory).parent)
+    assert not data_folder_contains(TOKEN, memory_file(memory).parent)
 
 
 def test_random_looking_session_ids_and_paths_are_unchanged(memory: Memory, tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_token_in_a_folder_name_is_redacted(memory: Memory, tmp_path: Path) ->
     (folder / ".git").mkdir(parents=True)
     run_hook(memory, folder, "UserPromptSubmit", prompt="Always use tabs here")
     assert [row.text for row in memory.store.all()] == ["Always use tabs here"]
-    assert not is_left(TOKEN, memory_file(memory).parent)
+    assert not data_folder_contains(TOKEN, memory_file(memory).parent)
 
 
 def test_an_imported_vector_that_spells_a_secret_is_rejected(memory: Memory) -> None:
@@ -292,7 +292,7 @@ def test_problems_of_an_import_do_not_repeat_secrets(memory: Memory) -> None:
 @pytest.mark.parametrize(
     "position", ["in the head", "at the first cut", "left out", "at the second cut", "in the tail"]
 )
-def test_a_long_text_is_never_cut_inside_a_secret(position: str) -> None:
+def test_a_long_text_is_never_truncated_inside_a_secret(position: str) -> None:
     half = MAX_CHARACTERS_PER_TEXT // 2
     before = {
         "in the head": 100,
@@ -316,14 +316,14 @@ def test_a_long_text_is_never_cut_inside_a_secret(position: str) -> None:
         assert not any(piece in done.lower().encode() for piece in pieces_of(secret))
 
 
-def test_a_text_without_blanks_is_dropped_instead_of_cut(memory: Memory, tmp_path: Path) -> None:
+def test_a_text_without_blanks_is_dropped_instead_of_truncated(memory: Memory, tmp_path: Path) -> None:
     done = redact_long("x" * 100_000 + TOKEN + "y" * 100_000, max_characters=MAX_CHARACTERS_PER_TEXT)
     assert "x" not in done.replace("characters", "")
     run_hook(memory, tmp_path, "PostCompact", compact_summary="note " + "z" * 7_000_000)
     assert "7,000,00" in next(iter(memory.store.all())).text
 
 
-def test_private_passages_across_a_cut_are_removed() -> None:
+def test_private_passages_across_a_truncation_are_removed() -> None:
     pad = "a line of text\n" * 4_000
     done = redact_long(f"start <private>{pad} hidden-here {pad}</private> end", max_characters=MAX_CHARACTERS_PER_TEXT)
     assert done == "start  end"
@@ -344,7 +344,7 @@ def test_a_secret_found_in_one_text_of_an_event_is_redacted_in_all(memory: Memor
     run_hook(memory, tmp_path, "PostToolUse", tool_name="Bash", tool_input=command, tool_response=output)
     assert len(list(memory.store.all())) >= 3
     for secret in ("marigold-swordfish", "lantern-harbor-89", max(SEED.split(), key=len)):
-        assert not is_left(secret, memory_file(memory).parent)
+        assert not data_folder_contains(secret, memory_file(memory).parent)
 
 
 def test_a_secret_split_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
@@ -357,13 +357,13 @@ def test_a_secret_split_by_nul_is_found(memory: Memory, tmp_path: Path) -> None:
     ]
 
 
-def test_names_that_are_too_long_are_dropped_instead_of_cut(memory: Memory, tmp_path: Path) -> None:
+def test_names_that_are_too_long_are_dropped_instead_of_truncated(memory: Memory, tmp_path: Path) -> None:
     for length in (3_980, 3_990, 4_000):
         path = f"{'x' * length}/{TOKEN}/a.py"
         import_lines(memory, [json.dumps({"text": f"Note {length}", "files": [path]})], project_id="p")
         run_hook(memory, tmp_path, "UserPromptSubmit", prompt=f"Always use {length}", session_id=path)
     assert len(list(memory.store.all())) == 6
-    assert not is_left(TOKEN, memory_file(memory).parent)
+    assert not data_folder_contains(TOKEN, memory_file(memory).parent)
 
 
 def test_errors_of_hooks_contain_no_secrets() -> None:

@@ -227,7 +227,7 @@ def test_the_timeline_shows_neighbouring_observations(client: Client, clock: Clo
     assert lines[-1].startswith("Next: get_observations")
 
 
-def test_the_timeline_of_a_time_and_of_a_session(client: Client, memory: Memory, clock: Clock) -> None:
+def test_the_timeline_can_start_from_a_time_or_a_session(client: Client, memory: Memory, clock: Clock) -> None:
     client.remember("early bird")
     clock.pass_time(hours=2)
     client.remember("late owl")
@@ -271,7 +271,7 @@ def test_remember_reports_merging_and_redaction(client: Client) -> None:
     assert again.text.startswith("Merged into obs:n1")
 
 
-def test_tags_are_redacted_before_they_become_words(client: Client, memory: Memory) -> None:
+def test_tags_are_redacted_before_they_are_indexed(client: Client, memory: Memory) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     client.remember("We cache here", tags=["Cache", f"deploy with {secret} until the next release of all", secret])
     folder = memory_database(memory).path.parent
@@ -285,7 +285,7 @@ def test_only_known_kinds_are_accepted(client: Client) -> None:
         client.call("remember", text="x", kind="gossip")
 
 
-def test_forget_and_restore(client: Client) -> None:
+def test_a_forgotten_observation_can_be_restored(client: Client) -> None:
     kept = client.remember("The old endpoint is /v1")
     assert "restore=true" in client.call("forget", ids=[kept, "obs:nope"]).text
     assert client.found("endpoint") == []
@@ -323,7 +323,7 @@ def test_the_kind_is_classified_if_none_is_given(client: Client) -> None:
     assert "finding" in text
 
 
-def test_a_next_step_is_named_only_if_its_tool_is_listed(memory: Memory, root: Path) -> None:
+def test_a_next_step_is_suggested_only_if_its_tool_is_listed(memory: Memory, root: Path) -> None:
     Client(memory, root).remember("The parser hangs on empty input")
     steps = [Client(memory, root, has_timeline=has).call("search", query="parser").text for has in (True, False)]
     assert ["timeline(around=obs id)" in text for text in steps] == [True, False]

@@ -23,14 +23,14 @@ def read_windsurf_event(action: str, **tool_info: object) -> Event:
     return event
 
 
-def test_a_prompt_and_an_answer_are_read() -> None:
+def test_a_windsurf_prompt_and_answer_are_read() -> None:
     prompt = read_windsurf_event("pre_user_prompt", user_prompt="Use SQLite from now on")
     assert (prompt.event_type, prompt.text) == (EventType.PROMPTED, "Use SQLite from now on")
     answer = read_windsurf_event("post_cascade_response", response="We decided to use SQLite.")
     assert (answer.event_type, answer.text) == (EventType.ANSWERED, "We decided to use SQLite.")
 
 
-def test_an_edit_has_its_file_and_lines() -> None:
+def test_a_windsurf_edit_is_read_with_its_file_and_lines() -> None:
     tool = read_windsurf_event(
         "post_write_code", file_path="/p/a.py", edits=[{"old_string": "a", "new_string": "b"}]
     ).tool
@@ -38,7 +38,7 @@ def test_an_edit_has_its_file_and_lines() -> None:
     assert (tool.action, tool.files, tool.edits) == (Action.EDIT, ("/p/a.py",), (("a", "b"),))
 
 
-def test_a_command_has_its_text_and_folder() -> None:
+def test_a_windsurf_command_is_read_with_its_text_and_folder() -> None:
     event = read_windsurf_event("post_run_command", command_line="npm install zod", cwd="/p")
     assert event.folder == Path("/p")
     assert event.tool is not None

@@ -100,12 +100,12 @@ def client(tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
         yield ToolClient(app.tools(), tmp_path / "shop", repeat=False)
 
 
-def explore(client: ToolClient, question: str, **arguments: Any) -> str:
+def explore_text(client: ToolClient, question: str, **arguments: Any) -> str:
     return client.call("explore", question=question, **arguments).text
 
 
-def test_shown_lines_are_those_of_the_file_with_their_numbers(client: ToolClient) -> None:
-    text = explore(client, "how does a courier deliver a parcel to a country")
+def test_shown_lines_equal_the_numbered_lines_of_the_file(client: ToolClient) -> None:
+    text = explore_text(client, "how does a courier deliver a parcel to a country")
     source = FILES["shop/transport.py"].split("\n")
     numbered = [line.split("\t", 1) for line in text.split("\n") if line.split("\t")[0].isdigit()]
     assert numbered
@@ -114,34 +114,34 @@ def test_shown_lines_are_those_of_the_file_with_their_numbers(client: ToolClient
 
 
 def test_a_stub_is_followed_by_its_implementation(client: ToolClient) -> None:
-    text = explore(client, "Transport.deliver_parcel")
+    text = explore_text(client, "Transport.deliver_parcel")
     assert "return country in ALLOWED_COUNTRIES" in text
 
 
 def test_a_wrapper_is_followed_by_the_wrapped_function(client: ToolClient) -> None:
-    text = explore(client, "deliver function that wraps the courier")
+    text = explore_text(client, "deliver function that wraps the courier")
     assert "if grams > MAX_PARCEL_GRAMS:" in text
 
 
-def test_callers_are_source_lines_and_tests_are_only_named(client: ToolClient) -> None:
-    text = explore(client, "how does a courier deliver a parcel to a country")
+def test_callers_are_shown_as_source_lines_and_tests_only_by_name(client: ToolClient) -> None:
+    text = explore_text(client, "how does a courier deliver a parcel to a country")
     assert 'shop/transport.py:39  return deliver(Courier("velo"), grams, "CH")' in text
     assert "tests/test_transport.py:5 test_a_courier_delivers_a_parcel" in text
     assert "assert deliver" not in text
 
 
 def test_tests_are_shown_if_the_question_is_about_them(client: ToolClient) -> None:
-    assert "assert deliver" in explore(client, "which test covers the courier that delivers a parcel")
+    assert "assert deliver" in explore_text(client, "which test covers the courier that delivers a parcel")
 
 
 def test_constants_and_tables_are_shown(client: ToolClient) -> None:
-    text = explore(client, "which countries are allowed and what is the maximum weight in grams of a parcel")
+    text = explore_text(client, "which countries are allowed and what is the maximum weight in grams of a parcel")
     assert "MAX_PARCEL_GRAMS = 31_500" in text
     assert '\t    "LI",' in text
 
 
 def test_a_long_function_is_shortened_to_whole_statements_about_the_question(client: ToolClient) -> None:
-    text = explore(client, "why must the yearly report be a portable document", budget=500)
+    text = explore_text(client, "why must the yearly report be a portable document", budget=500)
     assert "def write_yearly_report(path: str) -> None:" in text
     assert '\t    if not path.endswith(".pdf"):\n' in text
     assert 'raise ValueError("the yearly report must be a portable document")' in text
@@ -150,31 +150,31 @@ def test_a_long_function_is_shortened_to_whole_statements_about_the_question(cli
 
 @pytest.mark.parametrize("budget", [500, 700, 2500])
 def test_an_answer_fits_its_budget(client: ToolClient, budget: int) -> None:
-    text = explore(client, "how is the yearly report written and a parcel delivered", budget=budget)
+    text = explore_text(client, "how is the yearly report written and a parcel delivered", budget=budget)
     assert len(text) <= budget * CHARACTERS_PER_TOKEN
 
 
-def test_words_that_do_not_occur_are_named(client: ToolClient) -> None:
-    text = explore(client, "does the courier that delivers a parcel register an atexit handler")
+def test_query_words_that_do_not_occur_are_listed(client: ToolClient) -> None:
+    text = explore_text(client, "does the courier that delivers a parcel register an atexit handler")
     assert "Not in any of 4 files: " in text
     assert "atexit" in text.rpartition("Not in any of")[2]
 
 
-def test_code_that_was_shown_is_named_until_it_changes(client: ToolClient) -> None:
-    first = explore(client, "how does a courier deliver a parcel to a country")
+def test_code_that_was_already_shown_is_only_named_until_it_changes(client: ToolClient) -> None:
+    first = explore_text(client, "how does a courier deliver a parcel to a country")
     assert "if grams > MAX_PARCEL_GRAMS:" in first
-    reworded = explore(client, "delivery of a parcel to a country by a courier")
+    reworded = explore_text(client, "delivery of a parcel to a country by a courier")
     assert "if grams > MAX_PARCEL_GRAMS:" not in reworded
     assert "Courier.deliver_parcel (shown before in this session, unchanged)" in reworded
     path = client.root / "shop" / "transport.py"
     path.write_text(path.read_text().replace("if grams > MAX_PARCEL_GRAMS:", "if grams >= MAX_PARCEL_GRAMS:"))
-    changed = explore(client, "a courier who delivers a parcel to some country")
+    changed = explore_text(client, "a courier who delivers a parcel to some country")
     assert "if grams >= MAX_PARCEL_GRAMS:" in changed
 
 
 def test_a_repeated_question_shows_the_code_again(client: ToolClient) -> None:
     question = "how does a courier deliver a parcel to a country"
-    assert explore(client, question) == explore(client, question)
+    assert explore_text(client, question) == explore_text(client, question)
 
 
 def test_a_common_name_in_the_question_does_not_fill_the_answer(client: ToolClient) -> None:
@@ -182,21 +182,23 @@ def test_a_common_name_in_the_question_does_not_fill_the_answer(client: ToolClie
         client.root,
         {f"shop/part_{n}.py": f"class Part{n}:\n    def __init__(self):\n        self.n = {n}\n" for n in range(8)},
     )
-    text = explore(client, "does __init__ of the courier deliver a parcel")
+    text = explore_text(client, "does __init__ of the courier deliver a parcel")
     assert "Courier.deliver_parcel" in text
     assert "self.n = " not in text
 
 
 def test_only_files_below_the_path_are_explored(client: ToolClient) -> None:
     write_files(client.root, {"other/transport.py": "def deliver_parcel(grams):\n    return grams < 5\n"})
-    text = explore(client, "how is a parcel delivered", path="other")
+    text = explore_text(client, "how is a parcel delivered", path="other")
     assert "other/transport.py:1-2 deliver_parcel" in text
     assert "shop/transport.py" not in text
 
 
-def test_several_projects_name_the_project_of_each_place(client: ToolClient, tmp_path: Path) -> None:
+def test_an_answer_about_several_projects_names_the_project_of_each_location(
+    client: ToolClient, tmp_path: Path
+) -> None:
     write_files(tmp_path / "depot", {"depot.py": "def store_parcel(grams):\n    return grams > 0\n"})
-    text = explore(
+    text = explore_text(
         client, "where is a parcel stored and delivered", project_id=f"{tmp_path / 'shop'},{tmp_path / 'depot'}"
     )
     assert "[depot] depot.py:1-2 store_parcel" in text
@@ -205,10 +207,10 @@ def test_several_projects_name_the_project_of_each_place(client: ToolClient, tmp
 
 def test_an_empty_question_is_an_error(client: ToolClient) -> None:
     with pytest.raises(BadRequest):
-        explore(client, " ")
+        explore_text(client, " ")
 
 
-def test_nothing_found_states_the_searched_files(client: ToolClient) -> None:
-    assert "Searched 4 files" in explore(client, '"no such literal anywhere"') or "closest by words" in explore(
-        client, "xyzzy"
-    )
+def test_an_empty_result_states_the_number_of_searched_files(client: ToolClient) -> None:
+    assert "Searched 4 files" in explore_text(
+        client, '"no such literal anywhere"'
+    ) or "closest by words" in explore_text(client, "xyzzy")

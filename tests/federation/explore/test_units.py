@@ -33,7 +33,7 @@ def units_of(name: str, source: bytes) -> tuple[list[str], list[Unit]]:
 
 
 @pytest.mark.parametrize("name", [language.name for language in PARSED])
-def test_every_written_line_is_in_exactly_one_unit(name: str) -> None:
+def test_every_non_blank_line_is_in_exactly_one_unit(name: str) -> None:
     lines, units = units_of(name, (SAMPLES / f"{name}.sample").read_bytes())
     covered = [number for unit in units for number in range(unit.start, unit.end + 1)]
     assert len(covered) == len(set(covered))

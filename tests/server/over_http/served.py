@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.server.raw import END, PATIENCE_SECONDS, environment, initialize_params
+from tests.server.raw import END, WAIT_TIMEOUT_SECONDS, environment, initialize_params
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +70,7 @@ class Served:
     ) -> Reply:
         """Send one request on a new connection."""
         connection = http.client.HTTPConnection(
-            self.address.hostname or "", self.address.port or 0, timeout=PATIENCE_SECONDS
+            self.address.hostname or "", self.address.port or 0, timeout=WAIT_TIMEOUT_SECONDS
         )
         try:
             connection.request(method, path, body, headers or {})
@@ -105,20 +105,20 @@ class Served:
 
     def wait_for_log(self, words: str) -> None:
         """Wait until the server writes a line with these words to stderr."""
-        while words not in (line := self._log.get(timeout=PATIENCE_SECONDS)):
+        while words not in (line := self._log.get(timeout=WAIT_TIMEOUT_SECONDS)):
             assert line != END.decode(), "the server ended"
 
     def remaining_log(self) -> str:
         """Return everything that the server writes to stderr until it ends."""
         lines = []
-        while line := self._log.get(timeout=PATIENCE_SECONDS):
+        while line := self._log.get(timeout=WAIT_TIMEOUT_SECONDS):
             lines.append(line)
         return "".join(lines)
 
     def stop(self) -> int:
         """Send SIGTERM and wait for the end."""
         self.process.terminate()
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.process.wait(WAIT_TIMEOUT_SECONDS)
 
     def dismiss(self) -> None:
         """End the server in any state."""

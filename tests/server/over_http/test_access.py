@@ -38,7 +38,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def create(
+def create_token(
     home: Path, level: Level, *projects: Path | str, lifetime: int | None = 3_600, now: float = 0, database: str = ""
 ) -> str:
     store = open_tokens(home, database)
@@ -47,12 +47,12 @@ def create(
     return text
 
 
-def tools(server: Served, session: dict[str, str]) -> set[str]:
+def tool_names(server: Served, session: dict[str, str]) -> set[str]:
     return {tool["name"] for tool in server.post(rpc("tools/list"), session).message["result"]["tools"]}
 
 
 @pytest.fixture
-def guarded(serve: Serve, tmp_path: Path) -> Served:
+def token_server(serve: Serve, tmp_path: Path) -> Served:
     """A server on loopback that requires a token."""
     return serve("--require-token")
 
@@ -64,79 +64,79 @@ def assert_refused(reply: Reply) -> None:
 
 
 def test_only_valid_tokens_are_accepted(serve: Serve, tmp_path: Path) -> None:
-    valid, revoked = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
-    expired = create(tmp_path, Level.READ, lifetime=60, now=1_000_000)
+    valid, revoked = create_token(tmp_path, Level.READ), create_token(tmp_path, Level.READ)
+    expired = create_token(tmp_path, Level.READ, lifetime=60, now=1_000_000)
     store = open_tokens(tmp_path)
     store.revoke(revoked.split("_")[1], 1)
-    guarded = serve("--require-token")
-    assert "bearer token required" in guarded.announcement
+    token_server = serve("--require-token")
+    assert "bearer token required" in token_server.announcement
     wrong = (expired, revoked, valid[:-1], valid + "x", valid.replace("dlt", "abc"), "", "dlt_", "dlt_x_y", "\x80")
-    assert_refused(guarded.post(OPENING))
+    assert_refused(token_server.post(OPENING))
     for text in wrong:
-        assert_refused(guarded.post(OPENING, bearer(text)))
-    assert_refused(guarded.post(OPENING, {"Authorization": f"Basic {valid}"}))
-    assert_refused(guarded.request(path="/metrics"))
-    assert guarded.post(OPENING, bearer(valid)).status == 200
-    assert guarded.request(path="/healthz").status == 200
+        assert_refused(token_server.post(OPENING, bearer(text)))
+    assert_refused(token_server.post(OPENING, {"Authorization": f"Basic {valid}"}))
+    assert_refused(token_server.request(path="/metrics"))
+    assert token_server.post(OPENING, bearer(valid)).status == 200
+    assert token_server.request(path="/healthz").status == 200
     store.revoke(valid.split("_")[1], int(time.time()))
-    assert_refused(guarded.post(OPENING, bearer(valid)))
+    assert_refused(token_server.post(OPENING, bearer(valid)))
     store.close()
 
 
-def test_a_token_permits_the_tools_of_its_scope(serve: Serve, tmp_path: Path) -> None:
-    tokens = {level: create(tmp_path, level) for level in Level}
-    guarded = serve("--require-token")
-    sessions = {level: guarded.open_session(bearer(token)) for level, token in tokens.items()}
-    assert {"shout", "erase"}.isdisjoint(tools(guarded, sessions[Level.READ]))
-    assert tools(guarded, sessions[Level.WRITE]) >= {"echo", "shout"}
-    assert tools(guarded, sessions[Level.ADMIN]) >= {"echo", "shout", "erase"}
+def test_a_token_permits_only_the_tools_of_its_scope(serve: Serve, tmp_path: Path) -> None:
+    tokens = {level: create_token(tmp_path, level) for level in Level}
+    token_server = serve("--require-token")
+    sessions = {level: token_server.open_session(bearer(token)) for level, token in tokens.items()}
+    assert {"shout", "erase"}.isdisjoint(tool_names(token_server, sessions[Level.READ]))
+    assert tool_names(token_server, sessions[Level.WRITE]) >= {"echo", "shout"}
+    assert tool_names(token_server, sessions[Level.ADMIN]) >= {"echo", "shout", "erase"}
     for level, tool, scope in ((Level.READ, "shout", "write"), (Level.WRITE, "erase", "admin")):
-        reply = guarded.post(tool_call(tool), sessions[level])
+        reply = token_server.post(tool_call(tool), sessions[level])
         assert reply.status == 403
         assert reply.headers["www-authenticate"] == f'Bearer error="insufficient_scope", scope="{scope}"'
-    assert guarded.text("erase", sessions[Level.ADMIN]) == "gone"
-    assert guarded.request(path="/metrics", headers=bearer(tokens[Level.WRITE])).status == 403
-    assert guarded.request(path="/metrics", headers=bearer(tokens[Level.ADMIN])).status == 200
+    assert token_server.text("erase", sessions[Level.ADMIN]) == "gone"
+    assert token_server.request(path="/metrics", headers=bearer(tokens[Level.WRITE])).status == 403
+    assert token_server.request(path="/metrics", headers=bearer(tokens[Level.ADMIN])).status == 200
 
 
 def test_the_scope_is_checked_even_if_the_body_hides_the_tool_name(serve: Serve, tmp_path: Path) -> None:
-    token = create(tmp_path, Level.READ)
-    guarded = serve("--require-token")
-    session = guarded.open_session(bearer(token))
+    token = create_token(tmp_path, Level.READ)
+    token_server = serve("--require-token")
+    session = token_server.open_session(bearer(token))
     escaped = json.dumps(tool_call("erase")).replace("tools/call", "tools\\u002fcall").encode()
-    result = guarded.post(escaped, session).message["result"]
+    result = token_server.post(escaped, session).message["result"]
     assert result["isError"] is True
     assert "requires the scope 'admin'" in result["content"][0]["text"]
 
 
 def test_a_session_belongs_to_the_token_that_opened_it(serve: Serve, tmp_path: Path) -> None:
-    one, other = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
-    guarded = serve("--require-token")
-    session = guarded.open_session(bearer(one))
-    assert guarded.post(rpc("ping"), {**session, **bearer(other)}).status == 404
-    assert guarded.post(rpc("ping"), session).status == 200
+    one, other = create_token(tmp_path, Level.READ), create_token(tmp_path, Level.READ)
+    token_server = serve("--require-token")
+    session = token_server.open_session(bearer(one))
+    assert token_server.post(rpc("ping"), {**session, **bearer(other)}).status == 404
+    assert token_server.post(rpc("ping"), session).status == 200
 
 
 def test_a_caller_above_the_rate_limit_has_to_wait(serve: Serve, tmp_path: Path) -> None:
-    eager, calm = create(tmp_path, Level.READ), create(tmp_path, Level.READ)
-    guarded = serve("--require-token", "--rate", "0.01")
-    statuses = [guarded.post(OPENING, bearer(eager)).status for _ in range(2)]
-    reply = guarded.post(OPENING, bearer(eager))
+    eager, calm = create_token(tmp_path, Level.READ), create_token(tmp_path, Level.READ)
+    token_server = serve("--require-token", "--rate", "0.01")
+    statuses = [token_server.post(OPENING, bearer(eager)).status for _ in range(2)]
+    reply = token_server.post(OPENING, bearer(eager))
     assert statuses == [200, 429]
     assert reply.status == 429
     assert 1 <= int(reply.headers["retry-after"]) <= 100
-    assert guarded.post(OPENING, bearer(calm)).status == 200
+    assert token_server.post(OPENING, bearer(calm)).status == 200
 
 
 @pytest.mark.parametrize("arguments", [["0.0.0.0:0"], ["127.0.0.1:0", "--allow-host", "deltos.example"]])
-def test_other_addresses_than_loopback_require_tokens(
+def test_listening_on_a_non_loopback_address_requires_tokens(
     arguments: list[str], manifest_path: Path, tmp_path: Path, serve: Serve
 ) -> None:
     command = toy_command(manifest_path, str(tmp_path), "--http", *arguments)
     refused = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path))
     assert refused.returncode == 2
     assert "a token is required, but there is no valid one" in refused.stderr
-    token = create(tmp_path, Level.READ)
+    token = create_token(tmp_path, Level.READ)
     server = serve(*arguments[1:], address=arguments[0])
     server.wait_for_log("tokens are sent without encryption")
     server.address = server.address._replace(netloc=server.address.netloc.replace("0.0.0.0", "127.0.0.1"))
@@ -151,9 +151,9 @@ def test_a_token_for_one_project_cannot_read_others(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(f"def of_{name}(): pass\n")
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
-    everywhere = bearer(create(tmp_path, Level.WRITE))
-    limited = bearer(create(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
-    elsewhere = bearer(create(tmp_path, Level.WRITE, tmp_path.parent))
+    everywhere = bearer(create_token(tmp_path, Level.WRITE))
+    limited = bearer(create_token(tmp_path, Level.WRITE, mine, tmp_path / "gone", tmp_path.parent))
+    elsewhere = bearer(create_token(tmp_path, Level.WRITE, tmp_path.parent))
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(theirs), "--http", "127.0.0.1:0", "--require-token"]
     server = Served([*command, "--root", str(tmp_path)], tmp_path)
     try:
@@ -178,7 +178,7 @@ def test_a_token_for_one_project_cannot_read_others(tmp_path: Path) -> None:
         server.dismiss()
 
 
-def certificate(folder: Path) -> Path:
+def create_certificate(folder: Path) -> Path:
     """Create a self-signed certificate for localhost with its key in one file."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
@@ -199,7 +199,7 @@ def certificate(folder: Path) -> Path:
 
 
 def test_a_certificate_enables_https(serve: Serve, tmp_path: Path) -> None:
-    path = certificate(tmp_path)
+    path = create_certificate(tmp_path)
     server = serve("--tls-cert", str(path))
     trusting = ssl.create_default_context(cafile=str(path))
     url = server.url.replace("127.0.0.1", "localhost").replace("/mcp", "/healthz")
@@ -258,7 +258,7 @@ def test_invalid_tokens_of_an_issuer_are_rejected(serve: Serve, site: Site) -> N
         assert "resource_metadata=" in reply.headers["www-authenticate"]
 
 
-def test_clients_learn_where_to_get_a_token(serve: Serve, site: Site) -> None:
+def test_an_unauthorized_response_names_the_authorization_server(serve: Serve, site: Site) -> None:
     server = serve("--oauth-issuer", Issuer(site).url, "--oauth-resource", RESOURCE)
     metadata = server.request(path="/.well-known/oauth-protected-resource/mcp").message
     assert metadata["resource"] == RESOURCE

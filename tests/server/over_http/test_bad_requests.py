@@ -79,7 +79,7 @@ def test_unknown_tools_and_invalid_arguments_are_tool_errors(server: Served) -> 
     "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://[", "file://"]
 )
 @pytest.mark.parametrize("path", ["/mcp", "/healthz", "/metrics"])
-def test_foreign_web_pages_may_not_call(server: Served, origin: str, path: str) -> None:
+def test_requests_from_foreign_web_pages_are_rejected(server: Served, origin: str, path: str) -> None:
     assert server.request(path=path, headers={"Origin": origin}).status == 403
 
 
@@ -91,7 +91,7 @@ def test_requests_for_a_foreign_host_are_rejected(server: Served, host: str) -> 
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_loopback_names_and_addresses_are_accepted(server: Served, name: str) -> None:
+def test_loopback_host_names_and_addresses_are_accepted(server: Served, name: str) -> None:
     headers = {"Host": f"{name}:{server.address.port}", "Origin": f"http://{name}:3000"}
     assert server.request(path="/healthz", headers=headers).status == 200
 

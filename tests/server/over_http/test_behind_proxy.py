@@ -17,8 +17,8 @@ import pytest
 from deltos.server.access import Level
 from tests.postgres_server import free_port
 from tests.server.over_http.served import ACCEPT, MODERN_META, Served, rpc, tool_call
-from tests.server.over_http.test_access import OPENING, bearer, create
-from tests.server.raw import PATIENCE_SECONDS, toy_command
+from tests.server.over_http.test_access import OPENING, bearer, create_token
+from tests.server.raw import WAIT_TIMEOUT_SECONDS, toy_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ class Proxy:
         self._await(folder)
 
     def _await(self, folder: Path) -> None:
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while time.monotonic() < until and self.process.poll() is None:
             try:
                 if self.ask("GET", "/healthz", b"", {})[0] == 200:
@@ -68,7 +68,7 @@ class Proxy:
         raise AssertionError("".join(path.read_text() for path in folder.glob("*log")))
 
     def ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_TIMEOUT_SECONDS)
         try:
             connection.request(method, path, body, {"Host": f"{HOST}:{self.port}", **headers})
             answer = connection.getresponse()
@@ -96,7 +96,7 @@ def _example(kind: str) -> str:
 def proxy(request: pytest.FixtureRequest, manifest_path: Path, tmp_path: Path) -> Iterator[Proxy]:
     if shutil.which(request.param, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
         pytest.skip(f"{request.param} is not installed")
-    create(tmp_path, Level.READ)  # servers start only if there is a token
+    create_token(tmp_path, Level.READ)  # servers start only if there is a token
     command = toy_command(manifest_path, str(tmp_path), "--http", "127.0.0.1:0", "--allow-host", HOST)
     servers = [Served(command, tmp_path) for _ in range(2)]
     folder = tmp_path / "proxy"
@@ -108,7 +108,7 @@ def proxy(request: pytest.FixtureRequest, manifest_path: Path, tmp_path: Path) -
     finally:
         if running:
             running.process.terminate()
-            running.process.wait(PATIENCE_SECONDS)
+            running.process.wait(WAIT_TIMEOUT_SECONDS)
         for server in servers:
             server.dismiss()
 
@@ -122,14 +122,14 @@ def modern_echo(proxy: Proxy, token: dict[str, str]) -> bytes:
 
 
 def wait_for_answer(proxy: Proxy, token: dict[str, str]) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while proxy.post(rpc("ping"), {**token, "Mcp-Session-Id": "unknown"})[0] != 404:
         assert time.monotonic() < until
         time.sleep(0.1)
 
 
 def test_requests_reach_a_server_that_can_answer_them(proxy: Proxy, tmp_path: Path) -> None:
-    tokens = [bearer(create(tmp_path, Level.READ)) for _ in range(TOKENS)]
+    tokens = [bearer(create_token(tmp_path, Level.READ)) for _ in range(TOKENS)]
     sessions = [proxy.open_session(token) for token in tokens]
     for n in range(4 * TOKENS):
         status, headers, _ = proxy.post(rpc("ping", request_id=n), sessions[n % TOKENS])
@@ -148,7 +148,7 @@ def test_requests_reach_a_server_that_can_answer_them(proxy: Proxy, tmp_path: Pa
 
 
 def test_a_user_signs_in_to_the_page_through_the_proxy(proxy: Proxy, tmp_path: Path) -> None:
-    token = create(tmp_path, Level.READ)
+    token = create_token(tmp_path, Level.READ)
     form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": f"https://{HOST}:{proxy.port}"}
     status, headers, _ = proxy.ask("POST", "/enter", f"token={token}".encode(), form)
     assert status == 200

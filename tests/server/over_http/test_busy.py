@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from deltos.server.access import Level
 from tests.server.over_http.served import ACCEPT, rpc, tool_call
-from tests.server.over_http.test_access import OPENING, RESOURCE, Issuer, bearer, create
-from tests.server.raw import PATIENCE_SECONDS
+from tests.server.over_http.test_access import OPENING, RESOURCE, Issuer, bearer, create_token
+from tests.server.raw import WAIT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ CALLS_OF_ONE_CALLER = 12
 
 
 def test_twenty_concurrent_calls_of_one_caller_do_not_block_others(serve: Serve, tmp_path: Path) -> None:
-    greedy, modest = bearer(create(tmp_path, Level.ADMIN)), bearer(create(tmp_path, Level.READ))
+    greedy, modest = bearer(create_token(tmp_path, Level.ADMIN)), bearer(create_token(tmp_path, Level.READ))
     server = serve("--require-token")
     session, other, until = server.open_session(greedy), server.open_session(modest), tmp_path / "go"
     with ThreadPoolExecutor(CALLS) as pool:
@@ -41,7 +41,7 @@ def test_twenty_concurrent_calls_of_one_caller_do_not_block_others(serve: Serve,
         assert server.text("echo", other, text="x") == "x"
         assert not any(one.done() for one in running)
         until.touch()
-        texts = [one.result(PATIENCE_SECONDS).message["result"]["content"][0]["text"] for one in running]
+        texts = [one.result(WAIT_TIMEOUT_SECONDS).message["result"]["content"][0]["text"] for one in running]
     assert texts == ["let go"] * CALLS
 
 
@@ -49,7 +49,7 @@ def slow_client(server: Served, session: dict[str, str], body: bytes, *, sends: 
     """Open a connection that sends a part of a request and reads no response."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
-    connection.settimeout(PATIENCE_SECONDS)
+    connection.settimeout(WAIT_TIMEOUT_SECONDS)
     connection.connect((server.address.hostname, server.address.port))
     headers = {**ACCEPT, **session, "Host": server.address.netloc, "Content-Length": str(len(body))}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -66,7 +66,7 @@ def test_slow_clients_do_not_block_others(serve: Serve) -> None:
             sends = len(body) if number % 2 else 5
             connections.callback(slow_client(server, slow, body, sends=sends).close)
         counted = f'deltos_tool_calls_total{{outcome="ok",tool="huge"}} {CALLS}.0'
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while (
             counted not in server.request(path="/metrics").body.decode()
         ):  # the tools have finished; their answers wait to be read
@@ -77,7 +77,7 @@ def test_slow_clients_do_not_block_others(serve: Serve) -> None:
 
 
 @contextmanager
-def silent_issuer(asked: threading.Event) -> Iterator[str]:
+def unresponsive_issuer(asked: threading.Event) -> Iterator[str]:
     """An address that accepts connections and never answers; the event `asked` is set by the first connection."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listening:
         held = []
@@ -96,16 +96,16 @@ def silent_issuer(asked: threading.Event) -> Iterator[str]:
 
 
 def test_an_unresponsive_issuer_delays_only_callers_with_its_tokens(serve: Serve, site: Site, tmp_path: Path) -> None:
-    own = bearer(create(tmp_path, Level.READ))
+    own = bearer(create_token(tmp_path, Level.READ))
     asked = threading.Event()
-    with silent_issuer(asked) as url, ThreadPoolExecutor(50) as pool:
+    with unresponsive_issuer(asked) as url, ThreadPoolExecutor(50) as pool:
         server = serve("--oauth-issuer", url, "--oauth-resource", RESOURCE)
         issued = bearer(Issuer(site).token(iss=url))
         waiting = [pool.submit(server.post, OPENING, issued) for _ in range(50)]
-        assert asked.wait(PATIENCE_SECONDS)
+        assert asked.wait(WAIT_TIMEOUT_SECONDS)
         assert server.request(path="/healthz").message == {"status": "ok"}
         session = server.open_session(own)
         assert server.text("echo", session, text="x") == "x"
         assert not any(one.done() for one in waiting)
         server.process.terminate()
-        assert server.process.wait(PATIENCE_SECONDS) == 0
+        assert server.process.wait(WAIT_TIMEOUT_SECONDS) == 0

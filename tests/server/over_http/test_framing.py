@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.server.raw import PATIENCE_SECONDS
+from tests.server.raw import WAIT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from tests.server.over_http.served import Served
@@ -17,15 +17,15 @@ CHUNKED_PING = b"28\r\n" + PING + b"\r\n0\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def post(*lines: bytes, body: bytes = b"", version: bytes = b"1.1") -> bytes:
+def post_request(*lines: bytes, body: bytes = b"", version: bytes = b"1.1") -> bytes:
     head = (b"POST /mcp HTTP/" + version, b"Host: localhost", b"Content-Type: application/json", *lines, b"", b"")
     return b"\r\n".join(head) + body
 
 
-def exchange(server: Served, data: bytes) -> bytes:
+def exchange_bytes(server: Served, data: bytes) -> bytes:
     """Return everything that the server sends until it closes the connection."""
     received = b""
-    with socket.create_connection((server.address.hostname, server.address.port), PATIENCE_SECONDS) as connection:
+    with socket.create_connection((server.address.hostname, server.address.port), WAIT_TIMEOUT_SECONDS) as connection:
         connection.sendall(data)
         while part := connection.recv(65_536):
             received += part
@@ -35,28 +35,28 @@ def exchange(server: Served, data: bytes) -> bytes:
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        post(b"Content-Length: 40", b"Transfer-Encoding: chunked", body=CHUNKED_PING),
-        post(b"Transfer-Encoding: chunked", b"Content-Length: 5", body=CHUNKED_PING),
-        post(b"Content-Length: 40", b"Content-Length: 40", body=PING),
-        post(b"Content-Length: 40, 40", body=PING),
-        post(b"Content-Length: 40", b"Content-Length: 0", body=PING),
-        post(b"Content-Length: +40", body=PING),
-        post(b"Content-Length: 0x28", body=PING),
-        post(b"Content-Length: -1", body=PING),
-        post(b"Content-Length:", body=PING),
-        post(b"Content-Length : 40", body=PING),
-        post(b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked", body=CHUNKED_PING),
-        post(b"Transfer-Encoding: identity, chunked", body=CHUNKED_PING),
-        post(b"Transfer-Encoding: gzip", body=CHUNKED_PING),
-        post(b"Transfer-Encoding: \x0bchunked", body=CHUNKED_PING),
-        post(b"Transfer-Encoding: chunked", body=CHUNKED_PING, version=b"1.0"),
-        post(b"Transfer-Encoding: chunked", body=b"0x28\r\n" + PING + b"\r\n0\r\n\r\n"),
-        post(b"Transfer-Encoding: chunked", body=b"+28\r\n" + PING + b"\r\n0\r\n\r\n"),
-        post(b"Transfer-Encoding: chunked", body=b"-1\r\n" + PING + b"\r\n0\r\n\r\n"),
-        post(b"Transfer-Encoding: chunked", body=b"\r\n" + PING + b"\r\n0\r\n\r\n"),
-        post(b"Transfer-Encoding: chunked", body=b"f" * 40 + b"\r\n" + PING),
-        post(b"Transfer-Encoding: chunked", body=b"28\r\n" + PING + b"xx0\r\n\r\n"),
-        post(b"Transfer-Encoding: chunked", body=b"28\r\n" + PING + b"\r\n0\r\nX: 1\nY: 2\r\n\r\n"),
+        post_request(b"Content-Length: 40", b"Transfer-Encoding: chunked", body=CHUNKED_PING),
+        post_request(b"Transfer-Encoding: chunked", b"Content-Length: 5", body=CHUNKED_PING),
+        post_request(b"Content-Length: 40", b"Content-Length: 40", body=PING),
+        post_request(b"Content-Length: 40, 40", body=PING),
+        post_request(b"Content-Length: 40", b"Content-Length: 0", body=PING),
+        post_request(b"Content-Length: +40", body=PING),
+        post_request(b"Content-Length: 0x28", body=PING),
+        post_request(b"Content-Length: -1", body=PING),
+        post_request(b"Content-Length:", body=PING),
+        post_request(b"Content-Length : 40", body=PING),
+        post_request(b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked", body=CHUNKED_PING),
+        post_request(b"Transfer-Encoding: identity, chunked", body=CHUNKED_PING),
+        post_request(b"Transfer-Encoding: gzip", body=CHUNKED_PING),
+        post_request(b"Transfer-Encoding: \x0bchunked", body=CHUNKED_PING),
+        post_request(b"Transfer-Encoding: chunked", body=CHUNKED_PING, version=b"1.0"),
+        post_request(b"Transfer-Encoding: chunked", body=b"0x28\r\n" + PING + b"\r\n0\r\n\r\n"),
+        post_request(b"Transfer-Encoding: chunked", body=b"+28\r\n" + PING + b"\r\n0\r\n\r\n"),
+        post_request(b"Transfer-Encoding: chunked", body=b"-1\r\n" + PING + b"\r\n0\r\n\r\n"),
+        post_request(b"Transfer-Encoding: chunked", body=b"\r\n" + PING + b"\r\n0\r\n\r\n"),
+        post_request(b"Transfer-Encoding: chunked", body=b"f" * 40 + b"\r\n" + PING),
+        post_request(b"Transfer-Encoding: chunked", body=b"28\r\n" + PING + b"xx0\r\n\r\n"),
+        post_request(b"Transfer-Encoding: chunked", body=b"28\r\n" + PING + b"\r\n0\r\nX: 1\nY: 2\r\n\r\n"),
         b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\nX: 1\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: 1\n\r\n",
@@ -78,7 +78,7 @@ def exchange(server: Served, data: bytes) -> bytes:
 )
 def test_an_ambiguous_request_is_rejected_and_the_connection_closed(server: Served, request_bytes: bytes) -> None:
     # A request smuggler would want the following request on the same connection to be answered.
-    received = exchange(server, request_bytes + HEALTH)
+    received = exchange_bytes(server, request_bytes + HEALTH)
     assert received.startswith(b"HTTP/1.1 400")
     assert received.count(b"HTTP/1.1") == 1
     assert b'"status"' not in received
@@ -86,21 +86,21 @@ def test_an_ambiguous_request_is_rejected_and_the_connection_closed(server: Serv
 
 
 def test_a_bare_line_feed_is_rejected_before_the_head_is_complete(server: Served) -> None:
-    assert exchange(server, b"GET /healthz HTTP/1.1\nHost").startswith(b"HTTP/1.1 400")
+    assert exchange_bytes(server, b"GET /healthz HTTP/1.1\nHost").startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        post(b"Accept: application/json, text/event-stream", b"Content-Length: 40", body=PING),
-        post(b"Accept: application/json, text/event-stream", b"Transfer-Encoding: Chunked", body=CHUNKED_PING),
-        post(
+        post_request(b"Accept: application/json, text/event-stream", b"Content-Length: 40", body=PING),
+        post_request(b"Accept: application/json, text/event-stream", b"Transfer-Encoding: Chunked", body=CHUNKED_PING),
+        post_request(
             b"Accept: */*", b"Transfer-Encoding: chunked", body=b"28;ext=1\r\n" + PING + b"\r\n0\r\nTrailer: x\r\n\r\n"
         ),
     ],
 )
 def test_plain_and_chunked_requests_are_served(server: Served, request_bytes: bytes) -> None:
     closing = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    received = exchange(server, request_bytes + closing)
+    received = exchange_bytes(server, request_bytes + closing)
     assert b"Missing session ID" in received
     assert received.endswith(b'{"status":"ok"}')

@@ -25,11 +25,11 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 REACHED = PlainTextResponse("reached")
 
 
-def guarded(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGuard:
+def guard_app(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> RequestGuard:
     return RequestGuard(app, ServerLimits(**limits), RateLimit(rate, lambda: 0.0), lambda _scope, _body: None)
 
 
-async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:
+async def response_statuses(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:
     """Return the response statuses for a body in parts; None is a disconnect of the client."""
     messages: list[Message] = [
         {"type": "http.disconnect"}
@@ -54,22 +54,22 @@ async def ask(app: ASGIApp, *parts: bytes | None, more: bool = False, method: st
 
 
 def test_a_body_in_several_parts_is_joined() -> None:
-    assert anyio.run(ask, guarded(), PING[:9], PING[9:]) == [200]
+    assert anyio.run(response_statuses, guard_app(), PING[:9], PING[9:]) == [200]
 
 
 def test_a_body_that_never_ends_times_out() -> None:
     async def scenario() -> list[int]:
-        return await ask(guarded(body_seconds=0.01), PING[:9], more=True)
+        return await response_statuses(guard_app(body_seconds=0.01), PING[:9], more=True)
 
     assert anyio.run(scenario) == [408]
 
 
 def test_a_client_that_disconnects_gets_no_answer() -> None:
-    assert anyio.run(ask, guarded(), PING[:9], None) == []
+    assert anyio.run(response_statuses, guard_app(), PING[:9], None) == []
 
 
 def test_a_body_that_exceeds_the_limit_is_rejected() -> None:
-    assert anyio.run(ask, guarded(body_bytes=40), PING, b" ", b"x" * 999) == [413]
+    assert anyio.run(response_statuses, guard_app(body_bytes=40), PING, b" ", b"x" * 999) == [413]
 
 
 def test_concurrent_requests_above_the_limit_are_rejected() -> None:
@@ -77,11 +77,11 @@ def test_concurrent_requests_above_the_limit_are_rejected() -> None:
         inner: list[list[int]] = []
 
         async def busy(*_: object) -> None:
-            inner.append(await ask(narrow, PING))
-            inner.append(await ask(narrow, method="GET"))
+            inner.append(await response_statuses(narrow, PING))
+            inner.append(await response_statuses(narrow, method="GET"))
 
-        narrow = guarded(busy, concurrent_requests=1)
-        await ask(narrow, PING)
+        narrow = guard_app(busy, concurrent_requests=1)
+        await response_statuses(narrow, PING)
         return inner
 
     assert anyio.run(scenario) == [[503], [503]]
@@ -89,17 +89,17 @@ def test_concurrent_requests_above_the_limit_are_rejected() -> None:
 
 def test_an_idle_guard_drains_at_once_and_stays_closed() -> None:
     async def scenario() -> list[int]:
-        closed = guarded()
+        closed = guard_app()
         await closed.drain(600)
-        return await ask(closed, PING)
+        return await response_statuses(closed, PING)
 
     assert anyio.run(scenario) == [503]
 
 
-def test_the_rate_counts_for_each_address() -> None:
+def test_the_rate_limit_applies_to_each_address_separately() -> None:
     async def scenario() -> list[list[int]]:
-        slow = guarded(rate=0.25)
-        return [await ask(slow, PING), await ask(slow, PING)]
+        slow = guard_app(rate=0.25)
+        return [await response_statuses(slow, PING), await response_statuses(slow, PING)]
 
     assert anyio.run(scenario) == [[200], [429]]
 
@@ -112,7 +112,7 @@ def test_connections_that_never_finish_a_head_are_closed() -> None:
         serving = asyncio.create_task(server._serve([listening]))
         port = listening.getsockname()[1]
         whole = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        received = [await _talk(port, part) for part in (b"", b"GET / HT", whole + b"GET / HT")]
+        received = [await _exchange_bytes(port, part) for part in (b"", b"GET / HT", whole + b"GET / HT")]
         server.should_exit = True
         await serving
         return received
@@ -122,7 +122,7 @@ def test_connections_that_never_finish_a_head_are_closed() -> None:
     assert second.count(b"HTTP/1.1 200") == 1
 
 
-async def _talk(port: int, data: bytes) -> bytes:
+async def _exchange_bytes(port: int, data: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
     received = await reader.read()
@@ -137,20 +137,20 @@ def clock() -> list[float]:
 
 
 @pytest.fixture
-def ticking(clock: list[float]) -> Callable[[], float]:
+def read_clock(clock: list[float]) -> Callable[[], float]:
     return lambda: clock[0]
 
 
-def test_a_bucket_refills_with_time(clock: list[float], ticking: Callable[[], float]) -> None:
-    limit = RateLimit(2.0, ticking)
+def test_a_bucket_refills_with_time(clock: list[float], read_clock: Callable[[], float]) -> None:
+    limit = RateLimit(2.0, read_clock)
     assert [limit.wait_seconds("a") for _ in range(9)] == [0] * 8 + [1]
     assert limit.wait_seconds("b") == 0
     clock[0] = 0.5
     assert [limit.wait_seconds("a"), limit.wait_seconds("a")] == [0, 1]
 
 
-def test_the_number_of_stored_buckets_is_limited(ticking: Callable[[], float]) -> None:
-    limit = RateLimit(0.25, ticking)
+def test_the_number_of_stored_buckets_is_limited(read_clock: Callable[[], float]) -> None:
+    limit = RateLimit(0.25, read_clock)
     for number in range(10_001):
         assert limit.wait_seconds(str(number)) == 0
     assert limit.wait_seconds("0") == 0  # its bucket was dropped, so it starts full

@@ -11,7 +11,7 @@ import pytest
 from deltos.server.access import Level
 from tests.domains.history.repositories import commit, create_repository
 from tests.server.over_http.served import Served
-from tests.server.over_http.test_access import bearer, create
+from tests.server.over_http.test_access import bearer, create_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Shop:
         self.web = commit(self.root, "Zeppelin plans of the web", {"web/b.py": "secret_of_web = 2\n"}, day=1)
         self.api = commit(self.root, "Polish plans of the api", {"api/a.py": "def of_api():\n    return 2\n"}, day=2)
         home = tmp_path / "home"
-        narrow, wide = create(home, Level.ADMIN, self.root / "api"), create(home, Level.ADMIN)
+        narrow, wide = create_token(home, Level.ADMIN, self.root / "api"), create_token(home, Level.ADMIN)
         command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.root / "api"), "--http", "127.0.0.1:0"]
         self.server = Served([*command, "--require-token", "--root", str(self.root)], home)
         self.narrow = self.server.open_session(bearer(narrow))
@@ -69,7 +69,7 @@ def test_a_commit_outside_the_folder_is_not_found(shop: Shop) -> None:
     assert texts[0].replace(shop.web, unknown) == texts[1]
 
 
-def test_no_project_id_gives_access_to_the_rest_of_the_repository(shop: Shop) -> None:
+def test_no_project_id_gives_access_to_other_folders_of_the_repository(shop: Shop) -> None:
     assert shop.server.call("set_working_directory", shop.wide, directory=str(shop.root)).get("isError", False) is False
     everything = shop.server.text("search", shop.wide, query="when were the zeppelin plans made")
     assert f"commit:{shop.web[:10]}" in everything

@@ -30,7 +30,7 @@ LIMIT_SECONDS = 20  # the specified limit is five seconds; a busy machine may ta
 OPENING = rpc("initialize", initialize_params("2025-11-25"))
 
 
-def abandon(ask: Callable[[], object]) -> None:
+def send_in_thread(ask: Callable[[], object]) -> None:
     """Send a request in a thread; the connection may be closed before the response."""
 
     def run() -> None:
@@ -73,8 +73,8 @@ def test_at_shutdown_running_calls_finish_and_new_ones_are_rejected(serve: Serve
 def test_the_grace_period_is_limited(serve: Serve) -> None:
     server = serve("--grace", "0.2")
     session = server.open_session()
-    abandon(lambda: server.request("GET", headers={**session, "Accept": "text/event-stream"}))
-    abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
+    send_in_thread(lambda: server.request("GET", headers={**session, "Accept": "text/event-stream"}))
+    send_in_thread(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
     server.wait_for_log("waiting")
     assert server.stop() == 0
 
@@ -85,11 +85,13 @@ def test_open_streams_and_clients_that_do_not_read_do_not_delay_the_shutdown(
 ) -> None:
     server = serve()
     session = server.open_session()
-    with connect(server) as listening, connect(server) as not_reading:
-        listening.sendall(request(server, "GET", {**session, "Accept": "text/event-stream"}))
+    with open_connection(server) as listening, open_connection(server) as not_reading:
+        listening.sendall(send_raw_request(server, "GET", {**session, "Accept": "text/event-stream"}))
         assert listening.recv(100).startswith(b"HTTP/1.1 200")
         not_reading.setblocking(False)
-        asked = request(server, "POST", {**ACCEPT, **session}, json.dumps(tool_call("huge", size=90_000)).encode())
+        asked = send_raw_request(
+            server, "POST", {**ACCEPT, **session}, json.dumps(tool_call("huge", size=90_000)).encode()
+        )
         while select.select([], [not_reading], [], 1.0)[
             1
         ]:  # until the server stops reading because its own output buffer is full
@@ -102,7 +104,7 @@ def test_open_streams_and_clients_that_do_not_read_do_not_delay_the_shutdown(
 def test_a_signal_ends_the_server_even_while_a_library_holds_the_gil(serve: Serve) -> None:
     server = serve()
     session = server.open_session()
-    abandon(lambda: server.post(tool_call("hold_interpreter"), session))
+    send_in_thread(lambda: server.post(tool_call("hold_interpreter"), session))
     server.wait_for_log("holding the interpreter")
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(LIMIT_SECONDS) == -signal.SIGKILL
@@ -111,20 +113,20 @@ def test_a_signal_ends_the_server_even_while_a_library_holds_the_gil(serve: Serv
 def test_a_signal_ends_a_server_whose_tool_never_returns(serve: Serve) -> None:
     server = serve()
     session = server.open_session()
-    abandon(lambda: server.post(tool_call("never_end"), session))
+    send_in_thread(lambda: server.post(tool_call("never_end"), session))
     server.wait_for_log("never ending")
     server.process.terminate()
     assert server.process.wait(LIMIT_SECONDS) == 0
 
 
-def connect(server: Served) -> socket.socket:
+def open_connection(server: Served) -> socket.socket:
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     connection.connect((server.address.hostname, server.address.port))
     return connection
 
 
-def request(server: Served, method: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+def send_raw_request(server: Served, method: str, headers: dict[str, str], body: bytes = b"") -> bytes:
     fields = {"Host": server.address.netloc, "Content-Length": str(len(body)), **headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{method} /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
@@ -133,7 +135,7 @@ def request(server: Served, method: str, headers: dict[str, str], body: bytes = 
 def test_a_second_signal_ends_the_grace_period(serve: Serve, tmp_path: Path) -> None:
     server = serve("--grace", "600")
     session = server.open_session()
-    abandon(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
+    send_in_thread(lambda: server.post(rpc("tools/call", {"name": "wait_until_cancelled"}), session))
     server.wait_for_log("waiting")
     server.process.terminate()
     while server.request(path="/healthz").status != 503:

@@ -34,7 +34,7 @@ def test_invalid_addresses_are_rejected(text: str) -> None:
         parse_address(text)
 
 
-def test_the_defaults_suit_one_user_on_one_machine(tmp_path: Path) -> None:
+def test_the_defaults_are_for_one_user_on_one_machine(tmp_path: Path) -> None:
     options = parse_options([str(tmp_path), "--http"])
     assert (options.host, options.port, options.scheme) == ("127.0.0.1", 8731, "http")
     assert options.roots == (tmp_path.resolve(),)
@@ -83,7 +83,7 @@ def test_the_bind_host_and_allowed_hosts_are_accepted(bind: str, header: str, *,
     assert policy(bind, "deltos.example", "other.example:8443").admits_host(header) is admitted
 
 
-def test_an_allowed_origin_may_call() -> None:
+def test_requests_from_an_allowed_origin_are_accepted() -> None:
     allowing = policy("127.0.0.1", origins=("https://app.example",))
     assert allowing.admits_origin("https://APP.example/", "127.0.0.1")
     assert not allowing.admits_origin("http://app.example", "127.0.0.1")
@@ -91,20 +91,20 @@ def test_an_allowed_origin_may_call() -> None:
     assert not allowing.admits_origin("ftp://localhost", "127.0.0.1")
 
 
-def test_a_page_of_the_server_itself_may_call() -> None:
+def test_requests_from_pages_of_the_server_itself_are_accepted() -> None:
     behind_proxy = policy("127.0.0.1", "deltos.example")
     assert behind_proxy.admits_origin("https://Deltos.example", "deltos.example")
     assert not behind_proxy.admits_origin("https://deltos.example.evil.example", "deltos.example")
     assert not behind_proxy.admits_origin("null", "deltos.example")
 
 
-def test_labels_are_escaped() -> None:
+def test_metric_labels_are_escaped() -> None:
     metrics = Metrics()
     metrics.call('a"b\\c\nd', "ok", 1.0)
     assert b'deltos_tool_calls_total{outcome="ok",tool="a\\"b\\\\c\\nd"} 1.0\n' in metrics.text()
 
 
-def test_durations_are_counted_in_histogram_buckets() -> None:
+def test_call_durations_are_counted_in_histogram_buckets() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.02, 99.0):
         metrics.call("t", "ok", seconds)
@@ -114,7 +114,7 @@ def test_durations_are_counted_in_histogram_buckets() -> None:
     assert 'deltos_tool_seconds_sum{tool="t"} 99.021\n' in text
 
 
-def test_nagles_algorithm_is_off() -> None:
+def test_nagles_algorithm_is_disabled() -> None:
     """asyncio sets TCP_NODELAY only if the listening socket names its protocol; without it an answer takes 40 ms
     longer."""
     with open_port("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):

@@ -18,7 +18,7 @@ from deltos.workspace.identity import identify
 from tests.postgres_server import empty_database, role_url
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, rpc, tool_call
-from tests.server.over_http.test_access import bearer, create
+from tests.server.over_http.test_access import bearer, create_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,8 @@ class ConfinedServer:
         (self.mine / "a.py").write_text("def of_mine():\n    return 3\n")
         home = tmp_path / "home"
         self._fill(home)
-        token = create(home, Level.ADMIN, self.mine, database=database)
-        everywhere = create(home, Level.ADMIN, database=database)
+        token = create_token(home, Level.ADMIN, self.mine, database=database)
+        everywhere = create_token(home, Level.ADMIN, database=database)
         command = [sys.executable, "-P", "-m", "deltos", "mcp", str(self.mine), "--http", "127.0.0.1:0"]
         options = ["--require-token", "--root", str(self.top)]
         self.server = Served([*command, *options], home, DELTOS_DATABASE=database)
@@ -90,7 +90,7 @@ def confined_server(
     made.server.dismiss()
 
 
-def every_answer(confined_server: ConfinedServer, session: dict[str, str]) -> Iterator[str]:
+def collect_all_answers(confined_server: ConfinedServer, session: dict[str, str]) -> Iterator[str]:
     """Return the answers to valid and invalid calls of all tools."""
     mine, theirs = str(confined_server.mine), str(confined_server.theirs)
     for name, arguments in (
@@ -158,7 +158,7 @@ def every_answer(confined_server: ConfinedServer, session: dict[str, str]) -> It
 def test_no_answer_reveals_folders_of_the_server(confined_server: ConfinedServer) -> None:
     home = str(confined_server.top.parents[1] / "home")
     for session in (confined_server.narrow, confined_server.wide):
-        for answer in every_answer(confined_server, session):
+        for answer in collect_all_answers(confined_server, session):
             assert "hush-hush" not in answer
             assert home not in answer
             assert "site-packages" not in answer
@@ -248,7 +248,7 @@ def test_a_workspace_token_permits_the_current_projects_of_the_workspace(confine
     home = confined_server.top.parents[1] / "home"
     with closing(open_workspaces(home, confined_server.database)) as workspaces:
         workspaces.add("Both", [str(confined_server.mine), str(confined_server.theirs)])
-        token = create(home, Level.READ, "workspace:Both", database=confined_server.database)
+        token = create_token(home, Level.READ, "workspace:Both", database=confined_server.database)
         session = confined_server.server.open_session(bearer(token))
         assert "of_theirs" in confined_server.call(session, "search_code", query="of_theirs", project_id="*")
         assert "zed.py" in confined_server.call(session, "search_code", query="of_theirs", project_id="theirs")
@@ -270,7 +270,7 @@ def test_a_token_and_its_session_follow_a_renamed_workspace(confined_server: Con
     with closing(open_workspaces(home, confined_server.database)) as workspaces:
         workspaces.add("Before", [str(confined_server.mine)])
         session = confined_server.server.open_session(
-            bearer(create(home, Level.READ, "workspace:Before", database=confined_server.database))
+            bearer(create_token(home, Level.READ, "workspace:Before", database=confined_server.database))
         )
         assert "of_mine" in confined_server.call(session, "search_code", query="of_mine", project_id="before")
         assert workspaces.rename("Before", "After") == 1
@@ -293,13 +293,13 @@ def test_every_call_with_a_token_for_a_deleted_workspace_is_rejected(confined_se
     )
     with closing(open_workspaces(home, confined_server.database)) as workspaces:
         workspaces.add("Gone", [str(confined_server.mine)])
-        token = create(home, Level.ADMIN, "workspace:Gone", database=confined_server.database)
-        both = create(home, Level.READ, "workspace:Gone", confined_server.mine, database=confined_server.database)
+        token = create_token(home, Level.ADMIN, "workspace:Gone", database=confined_server.database)
+        both = create_token(home, Level.READ, "workspace:Gone", confined_server.mine, database=confined_server.database)
         session = confined_server.server.open_session(bearer(token))
         assert "of_mine" in confined_server.call(session, "find_symbol", symbol="of_mine")
         workspaces.remove("Gone", [str(confined_server.mine)])
     for opened in (session, confined_server.server.open_session(bearer(token))):
-        for answer in every_answer(confined_server, opened):
+        for answer in collect_all_answers(confined_server, opened):
             assert error_response in answer or "project-overview" in answer, answer
     # Other projects of the token stay accessible.
     assert "of_mine" in confined_server.call(
@@ -309,14 +309,16 @@ def test_every_call_with_a_token_for_a_deleted_workspace_is_rejected(confined_se
 
 def test_a_token_for_a_folder_that_is_not_served_is_rejected(confined_server: ConfinedServer, tmp_path: Path) -> None:
     home = confined_server.top.parents[1] / "home"
-    token = create(home, Level.READ, tmp_path, database=confined_server.database)
+    token = create_token(home, Level.READ, tmp_path, database=confined_server.database)
     answer = confined_server.call(confined_server.server.open_session(bearer(token)), "list_sources")
     assert "This server serves none of the folders of this token." in answer
 
 
 def test_a_reader_adds_no_project(confined_server: ConfinedServer) -> None:
     home = confined_server.top.parent.parent / "home"
-    reader = confined_server.server.open_session(bearer(create(home, Level.READ, database=confined_server.database)))
+    reader = confined_server.server.open_session(
+        bearer(create_token(home, Level.READ, database=confined_server.database))
+    )
     for arguments in ({"repo_path": "pkg"}, {"project_path": str(confined_server.mine / "docs")}):
         assert "a reader cannot add one" in confined_server.call(reader, "search_code", query="of_mine", **arguments)
     assert "a.py" in confined_server.call(reader, "search_code", query="of_mine")

@@ -12,7 +12,7 @@ from mcp import Client
 from deltos.hook_settings import TOOLSETS_FILE
 from deltos.server.access import Level
 from tests.server.over_http.served import MODERN_META, rpc, tool_call
-from tests.server.over_http.test_access import bearer, create
+from tests.server.over_http.test_access import bearer, create_token
 from tests.server.raw import initialize_params
 from tests.server.test_clients import text_of
 
@@ -71,7 +71,7 @@ def test_requests_of_the_stateless_version_are_independent(server: Served) -> No
     assert "mcp-session-id" not in reply.headers
 
 
-def test_each_session_has_a_conversation_of_its_own(server: Served, tmp_path: Path) -> None:
+def test_each_session_has_a_separate_conversation(server: Served, tmp_path: Path) -> None:
     one, other = server.open_session(), server.open_session()
     start = server.text("where", other)
     assert server.text("where", one, directory=str(tmp_path)) == str(tmp_path)
@@ -84,10 +84,10 @@ def test_pings_are_answered_while_a_call_runs(server: Served, tmp_path: Path) ->
         async with Client(server.url, mode="legacy") as client, anyio.create_task_group() as tasks:
             results: list[types.CallToolResult] = []
 
-            async def hold() -> None:
+            async def call_hold() -> None:
                 results.append(await client.call_tool("hold", {"until": str(tmp_path / "go")}))
 
-            tasks.start_soon(hold)
+            tasks.start_soon(call_hold)
             await anyio.to_thread.run_sync(server.wait_for_log, "holding")
             await client.send_ping()
             assert results == []
@@ -136,11 +136,14 @@ def test_clients_are_notified_of_changed_toolsets(serve: Serve, tmp_path: Path, 
     async def scenario() -> None:
         changed = anyio.Event()
 
-        async def hear(message: object) -> None:
+        async def receive_message(message: object) -> None:
             if getattr(message, "method", "") == "notifications/tools/list_changed":
                 changed.set()
 
-        async with Client(server.url, mode=mode, message_handler=hear) as client, anyio.create_task_group() as tasks:
+        async with (
+            Client(server.url, mode=mode, message_handler=receive_message) as client,
+            anyio.create_task_group() as tasks,
+        ):
             assert "echo" in [tool.name for tool in (await client.list_tools()).tools]
             if mode == "auto":
                 await _listen(client, tasks, changed)
@@ -200,7 +203,7 @@ def test_a_server_without_its_database_is_healthy_but_not_ready(serve: Serve) ->
 def test_structured_logs_are_json_lines_without_arguments_or_tokens(
     serve: Serve, tmp_path: Path, flags: tuple[str, ...], variables: dict[str, str]
 ) -> None:
-    token = create(tmp_path, Level.ADMIN)
+    token = create_token(tmp_path, Level.ADMIN)
     server = serve("--require-token", *flags, **variables)
     session = server.open_session(bearer(token))
     server.call("echo", session, text="s3cret words")

@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 NOTES = Migration("notes", "CREATE TABLE note (text text NOT NULL); CREATE TABLE other (n integer)")
-MORE = Migration("more", "ALTER TABLE note ADD COLUMN extra integer")
+EXTRA_COLUMN = Migration("more", "ALTER TABLE note ADD COLUMN extra integer")
 SCHEMA = "of_a_test"
 
 
 @pytest.fixture
-def running() -> Iterator[Server]:
-    running = server()
-    yield running
+def running_server() -> Iterator[Server]:
+    running_server = server()
+    yield running_server
     with (
-        closing(PostgresDatabase(running.url, migrations=(), schema="public")) as database,
+        closing(PostgresDatabase(running_server.url, migrations=(), schema="public")) as database,
         database.write() as connection,
     ):
         connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
 
 
 @pytest.fixture
-def open_database(running: Server) -> Iterator[Callable[..., PostgresDatabase]]:
+def open_database(running_server: Server) -> Iterator[Callable[..., PostgresDatabase]]:
     databases: list[PostgresDatabase] = []
 
     def open_database(migrations: Sequence[Migration] = (NOTES,), **settings: float) -> PostgresDatabase:
-        databases.append(PostgresDatabase(running.url, migrations=migrations, schema=SCHEMA, **settings))  # type: ignore[arg-type]
+        databases.append(PostgresDatabase(running_server.url, migrations=migrations, schema=SCHEMA, **settings))  # type: ignore[arg-type]
         return databases[-1]
 
     yield open_database
@@ -47,16 +47,16 @@ def open_database(running: Server) -> Iterator[Callable[..., PostgresDatabase]]:
         database.close()
 
 
-def add(database: PostgresDatabase, text: str) -> None:
+def add_note(database: PostgresDatabase, text: str) -> None:
     with database.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES (%s)", (text,))
 
 
-def texts(database: PostgresDatabase) -> list[str]:
+def note_texts(database: PostgresDatabase) -> list[str]:
     return [row[0] for row in database.query("SELECT text FROM note ORDER BY text")]
 
 
-def test_a_failed_transaction_keeps_only_its_committed_steps(open_database: Callable[..., PostgresDatabase]) -> None:
+def test_a_failed_transaction_keeps_only_committed_steps(open_database: Callable[..., PostgresDatabase]) -> None:
     database = open_database()
 
     def fail() -> None:
@@ -68,7 +68,7 @@ def test_a_failed_transaction_keeps_only_its_committed_steps(open_database: Call
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    assert texts(database) == ["kept"]
+    assert note_texts(database) == ["kept"]
 
 
 def test_a_failed_savepoint_is_rolled_back_without_its_transaction(
@@ -80,21 +80,21 @@ def test_a_failed_savepoint_is_rolled_back_without_its_transaction(
         with pytest.raises(StoreError), database.errors, savepoint(connection):
             connection.execute("INSERT INTO note VALUES (NULL)")
         connection.execute("INSERT INTO note VALUES ('too')")
-    assert texts(database) == ["kept", "too"]
+    assert note_texts(database) == ["kept", "too"]
 
 
-def test_a_snapshot_sees_one_state_and_a_transaction_its_own_writes(
+def test_a_snapshot_is_consistent_and_a_transaction_reads_its_own_writes(
     open_database: Callable[..., PostgresDatabase],
 ) -> None:
     database, other = open_database(), open_database()
     with database.snapshot(), database.snapshot():
-        assert texts(database) == []
-        add(other, "meanwhile")
-        assert texts(database) == []
+        assert note_texts(database) == []
+        add_note(other, "meanwhile")
+        assert note_texts(database) == []
     with database.write() as connection:
         connection.execute("INSERT INTO note VALUES ('own')")
-        assert texts(database) == ["meanwhile", "own"]
-        assert texts(other) == ["meanwhile"]
+        assert note_texts(database) == ["meanwhile", "own"]
+        assert note_texts(other) == ["meanwhile"]
 
 
 def test_an_advisory_lock_has_one_holder_and_ends_with_its_block(
@@ -109,9 +109,9 @@ def test_an_advisory_lock_has_one_holder_and_ends_with_its_block(
 
 def test_a_process_that_lost_its_lock_cannot_write_under_it(open_database: Callable[..., PostgresDatabase]) -> None:
     database, other = open_database(), open_database()
-    add(database, "before")
+    add_note(database, "before")
     with database.try_lock("a"):
-        add(database, "under the lock")
+        add_note(database, "under the lock")
         other.query(
             """SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
                WHERE datname = current_database() AND query LIKE 'SELECT 1' AND pid <> pg_backend_pid()"""
@@ -119,28 +119,28 @@ def test_a_process_that_lost_its_lock_cannot_write_under_it(open_database: Calla
         with other.try_lock("a") as is_taken_over:
             assert is_taken_over
             with pytest.raises(StoreError):
-                add(database, "too late")
-    add(database, "after")
-    assert texts(database) == ["after", "before", "under the lock"]
+                add_note(database, "too late")
+    add_note(database, "after")
+    assert note_texts(database) == ["after", "before", "under the lock"]
 
 
 def test_nul_in_text_is_replaced(open_database: Callable[..., PostgresDatabase]) -> None:
     database = open_database()
-    add(database, "a\0b")
+    add_note(database, "a\0b")
     with database.write() as connection:
         connection.execute("INSERT INTO note SELECT unnest(%s::text[])", (["c\0d"],))
         with connection.cursor().copy("COPY note (text) FROM STDIN (FORMAT BINARY)") as copy:
             copy.set_types(["text"])
             copy.write_row(("e\0f",))
-    assert texts(database) == ["a\ufffdb", "c\ufffdd", "e\ufffdf"]
+    assert note_texts(database) == ["a\ufffdb", "c\ufffdd", "e\ufffdf"]
 
 
 def test_concurrent_opens_apply_migrations_once(open_database: Callable[..., PostgresDatabase]) -> None:
     with ThreadPoolExecutor(4) as threads:
         for opening in [threads.submit(open_database) for _ in range(4)]:
             opening.result()
-    add(open_database(), "kept")
-    database = open_database((NOTES, MORE))
+    add_note(open_database(), "kept")
+    database = open_database((NOTES, EXTRA_COLUMN))
     assert database.query("SELECT text, extra FROM note") == [("kept", None)]
     assert [row[0] for row in database.query("SELECT name FROM migration ORDER BY position")] == ["notes", "more"]
 
@@ -148,23 +148,23 @@ def test_concurrent_opens_apply_migrations_once(open_database: Callable[..., Pos
 def test_a_failed_migration_is_rolled_back(open_database: Callable[..., PostgresDatabase]) -> None:
     open_database()
     with pytest.raises(StoreError):
-        open_database((NOTES, MORE, Migration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
+        open_database((NOTES, EXTRA_COLUMN, Migration("broken", "CREATE TABLE half (n integer); SELECT nothing")))
     database = open_database()
     assert database.query("SELECT to_regclass('half')") == [(None,)]
     assert len(database.query("SELECT * FROM migration")) == 1
 
 
 def test_a_step_inserted_before_applied_steps_is_added(open_database: Callable[..., PostgresDatabase]) -> None:
-    open_database((NOTES, MORE))
+    open_database((NOTES, EXTRA_COLUMN))
     inserted = Migration("tags", "CREATE TABLE tag (name text)")
-    database = open_database((NOTES, inserted, MORE))
+    database = open_database((NOTES, inserted, EXTRA_COLUMN))
     assert database.query("SELECT count(*) FROM tag") == [(0,)]
     assert {row[0] for row in database.query("SELECT name FROM migration")} == {"notes", "tags", "more"}
-    assert open_database((NOTES, inserted, MORE)).query("SELECT count(*) FROM migration") == [(3,)]
+    assert open_database((NOTES, inserted, EXTRA_COLUMN)).query("SELECT count(*) FROM migration") == [(3,)]
 
 
 def test_a_newer_schema_is_refused(open_database: Callable[..., PostgresDatabase]) -> None:
-    open_database((NOTES, MORE))
+    open_database((NOTES, EXTRA_COLUMN))
     with pytest.raises(StoreTooNew, match="'more'"):
         open_database((NOTES,))
 
@@ -191,24 +191,24 @@ def test_the_error_names_a_pool_without_a_free_connection(open_database: Callabl
 
 def test_waiting_too_long_for_a_locked_row_raises_store_busy(open_database: Callable[..., PostgresDatabase]) -> None:
     database, other = open_database(), open_database(wait_seconds=0.2)
-    add(database, "one")
+    add_note(database, "one")
     with database.write() as connection:
         connection.execute("UPDATE note SET text = 'two'")
         with pytest.raises(StoreBusy), other.write() as waiting:
             waiting.execute("UPDATE note SET text = 'three'")
-    assert texts(database) == ["two"]
+    assert note_texts(database) == ["two"]
 
 
 def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_again(
-    running: Server, open_database: Callable[..., PostgresDatabase]
+    running_server: Server, open_database: Callable[..., PostgresDatabase]
 ) -> None:
     database = open_database(wait_seconds=2.0)
-    add(database, "before")
+    add_note(database, "before")
 
     def write_into_the_crash() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note VALUES ('lost')")
-            running.kill()
+            running_server.kill()
 
     try:
         with pytest.raises(StoreError, match="cannot be reached") as raised:
@@ -219,10 +219,10 @@ def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_
         with pytest.raises(StoreError, match="cannot be reached"), database.try_lock("a"):
             pass
     finally:
-        running.start()
-    assert texts(database) == ["before"]
-    add(database, "after")
-    assert texts(database) == ["after", "before"]
+        running_server.start()
+    assert note_texts(database) == ["before"]
+    add_note(database, "after")
+    assert note_texts(database) == ["after", "before"]
 
 
 @pytest.mark.parametrize(
@@ -233,16 +233,18 @@ def test_a_crashed_server_is_reported_loses_only_uncommitted_writes_and_is_used_
         (lambda _: "postgresql://deltos:s3cret@127.0.0.1:1/deltos", "Check that its server is running"),
     ],
 )
-def test_errors_have_a_hint_and_never_the_password(running: Server, change: Callable[[str], str], hint: str) -> None:
+def test_errors_have_a_hint_and_never_the_password(
+    running_server: Server, change: Callable[[str], str], hint: str
+) -> None:
     with pytest.raises(StoreError) as raised:
-        PostgresDatabase(change(running.url), migrations=())
+        PostgresDatabase(change(running_server.url), migrations=())
     assert hint in str(raised.value)
     assert "s3cret" not in str(raised.value)
     assert PASSWORD not in str(raised.value)
 
 
 @pytest.mark.parametrize("password", ["s3cret/", "1/s3cret", "@s3cret", "@s3cret:", "x@s3cret:1", "%s3cret"])
-def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) -> None:
+def test_a_database_url_with_an_unescaped_password_is_not_repeated_in_errors(password: str) -> None:
     with pytest.raises(BadArgument) as raised:
         PostgresDatabase(f"postgresql://deltos:{password}@127.0.0.1:5432/deltos", migrations=())
     assert "s3cret" not in str(raised.value)
@@ -257,6 +259,6 @@ def test_an_address_with_an_unescaped_password_is_not_repeated(password: str) ->
         ("one:5432", "one:5432"),
     ],
 )
-def test_an_address_of_several_servers_shows_all_of_them(hosts: str, named: str) -> None:
+def test_a_database_url_with_several_servers_is_shown_with_all_of_them(hosts: str, named: str) -> None:
     url = f"postgresql://deltos:s3cret@{hosts}/deltos?target_session_attrs=read-write"
     assert place_of(url) == f"postgresql://deltos@{named}/deltos"

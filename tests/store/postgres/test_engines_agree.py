@@ -46,18 +46,18 @@ def libraries(engines: tuple[SqliteEngine, PostgresEngine]) -> Iterator[list[Lib
         yield [opened.enter_context(closing(engine.library())) for engine in engines]
 
 
-def rounded(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+def round_scores(found: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(name, round(score, 6)) for name, score in found]
 
 
-def paragraphs() -> list[str]:
+def documentation_paragraphs() -> list[str]:
     """Return every third paragraph of our documentation."""
     texts = [path.read_text("utf-8") for path in sorted((REPOSITORY / "docs").glob("*.md"))]
     found = [" ".join(piece.split()) for text in texts for piece in text.split("\n\n")]
     return list(dict.fromkeys(piece[:400] for piece in found if len(piece) > 60))[::3]
 
 
-def questions() -> list[str]:
+def documentation_questions() -> list[str]:
     """Return the beginnings of lines of different pages, of different lengths, with common and rare words."""
     text = "\n".join((REPOSITORY / name).read_text("utf-8") for name in QUESTIONED_PAGES)
     long = [line for line in (line.strip("-* #`") for line in text.splitlines()) if len(line) > 40]
@@ -67,10 +67,10 @@ def questions() -> list[str]:
 
 def search_docs(docs: Docs, question: str) -> list[tuple[str, float]]:
     found = docs.search.search(DocsRequest(question, 10)).passages
-    return rounded([(f"{passage.citation} {passage.section}", passage.score) for passage in found])
+    return round_scores([(f"{passage.citation} {passage.section}", passage.score) for passage in found])
 
 
-def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers: ProcessPool) -> None:
+def test_both_engines_give_the_same_documentation_results(libraries: list[LibraryStore], workers: ProcessPool) -> None:
     opened = [
         open_docs(library, apis=NoApis(), parser=IsolatedParser(workers, library.unreadable_content))
         for library in libraries
@@ -80,7 +80,7 @@ def test_documentation_search_is_the_same(libraries: list[LibraryStore], workers
             added = docs.library.add(NewSource(str(REPOSITORY / folder), name, REPOSITORY, (REPOSITORY,)))
             assert docs.library.crawls.run(added.sources[0].id)
     sqlite, postgres = opened
-    answers = {question: search_docs(sqlite, question) for question in questions()}
+    answers = {question: search_docs(sqlite, question) for question in documentation_questions()}
     assert {question: search_docs(postgres, question) for question in answers} == answers
     assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
     for words in (("search", "memory"), ("token", "answer", "project")):
@@ -94,13 +94,13 @@ def _source_ids(library: LibraryStore) -> list[str]:
 
 def _titles(library: LibraryStore, scores: dict[int, float]) -> list[tuple[str, float]]:
     pages = {page.id: page.url for source in _source_ids(library) for page in library.pages.next_pages(source)}
-    found = rounded([(pages[page_id], score) for page_id, score in scores.items()])
+    found = round_scores([(pages[page_id], score) for page_id, score in scores.items()])
     return sorted(
         found, key=lambda each: (-each[1], each[0])
     )  # order equal scores by name; a limit would cut among them
 
 
-def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -> None:
+def test_both_engines_give_the_same_api_results(libraries: list[LibraryStore], tmp_path: Path) -> None:
     tools = json.loads((REPOSITORY / "src/deltos/server/manifest.json").read_text("utf-8"))["tools"]
     tools = [tool["listing"] for tool in tools]
     described = tmp_path / "tools.json"
@@ -109,7 +109,7 @@ def test_api_search_is_the_same(libraries: list[LibraryStore], tmp_path: Path) -
     for apis in opened:
         apis.indexer.add(str(described), "tools")
     sqlite, postgres = opened
-    answers = {question: search_apis(sqlite, question) for question in questions()}
+    answers = {question: search_apis(sqlite, question) for question in documentation_questions()}
     assert {question: search_apis(postgres, question) for question in answers} == answers
     assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
 
@@ -133,27 +133,27 @@ def _as_api(tools: list[dict[str, object]]) -> dict[str, object]:
 
 def search_apis(apis: Apis, question: str) -> list[tuple[str, float]]:
     found = apis.searcher.search(question, limit=10)
-    return rounded([(hit.citation, hit.score) for hit in found])
+    return round_scores([(hit.citation, hit.score) for hit in found])
 
 
-def test_memory_search_is_the_same(engines: tuple[SqliteEngine, PostgresEngine]) -> None:
+def test_both_engines_give_the_same_memory_results(engines: tuple[SqliteEngine, PostgresEngine]) -> None:
     memories: list[Memory] = []
     with ExitStack() as opened:
         for engine in engines:
             clock = iter(NOW + timedelta(minutes=minute) for minute in range(100_000))
             store = opened.enter_context(closing(engine.observations()))
             memory = Memory(store, clock=lambda clock=clock: next(clock))  # type: ignore[misc]
-            for at, text in enumerate(paragraphs()):
+            for at, text in enumerate(documentation_paragraphs()):
                 origin = ObservationOrigin(f"project-{at % 3}", None, f"session-{at // 20}")
                 memory.remember(Draft(text, "finding"), origin)
             memories.append(Memory(store, clock=lambda: NOW + timedelta(days=90)))
         sqlite, postgres = memories
         for project in ("project-1", "all"):
-            answers = {question: search_memory(sqlite, question, project) for question in questions()}
+            answers = {question: search_memory(sqlite, question, project) for question in documentation_questions()}
             assert {question: search_memory(postgres, question, project) for question in answers} == answers
             assert sum(map(len, answers.values())) > 5 * QUESTION_COUNT, "too few results"
 
 
 def search_memory(memory: Memory, question: str, project: str) -> list[tuple[str, float]]:
     hits = memory.search(question, project, limit=10).hits
-    return rounded([(hit.observation.text, hit.score) for hit in hits])
+    return round_scores([(hit.observation.text, hit.score) for hit in hits])

@@ -22,15 +22,23 @@ from deltos.store.postgres.migrations import SCHEMA_STEPS
 from tests.postgres_server import Server, another_server, empty_database, role_url, server
 from tests.repositories import make_repository
 from tests.server.over_http.served import Served, tool_call
-from tests.server.raw import PATIENCE_SECONDS, environment
-from tests.store.postgres.test_database import MORE, NOTES, SCHEMA, add, open_database, running, texts
+from tests.server.raw import WAIT_TIMEOUT_SECONDS, environment
+from tests.store.postgres.test_database import (
+    EXTRA_COLUMN,
+    NOTES,
+    SCHEMA,
+    add_note,
+    note_texts,
+    open_database,
+    running_server,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.server.raw import JsonObject
 
-__all__ = ["open_database", "running"]  # fixtures
+__all__ = ["open_database", "running_server"]  # fixtures
 
 _MIGRATION_TO_KILL = f"""
 from deltos.store.postgres.database import PostgresDatabase
@@ -57,20 +65,20 @@ def text_of(result: JsonObject) -> str:
     return text
 
 
-def wait_until(happened: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
+def wait_until(has_happened: Callable[[], bool]) -> None:
+    until = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while not has_happened():
         assert time.monotonic() < until
         time.sleep(0.05)
 
 
-def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: Served) -> None:
+def test_a_server_reports_a_dead_database_and_recovers(running_server: Server, served: Served) -> None:
     session = served.open_session()
     assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
     assert not served.call("remember", session, text="invoices are paid on Fridays").get("isError")
     assert served.request(path="/readyz").status == 200
     assert re.search(r'deltos_database_connections\{state="open"\} [1-9]', metrics(served))
-    running.kill()
+    running_server.kill()
     try:
         for tool, arguments in (
             ("remember", {"text": "never acknowledged"}),
@@ -87,7 +95,7 @@ def test_a_server_reports_a_dead_database_and_recovers(running: Server, served: 
         assert served.request(path="/healthz").status == 200
         assert served.request(path="/readyz").status == 503
     finally:
-        running.start()
+        running_server.start()
     wait_until(lambda: served.request(path="/readyz").status == 200)
     assert "pay.py" in text_of(served.call("search_code", session, query="pay_invoice"))
     assert "Fridays" in text_of(served.call("search", session, query="invoices acknowledged"))
@@ -133,33 +141,33 @@ def metrics(served: Served) -> str:
     return served.request(path="/metrics").body.decode()
 
 
-def test_a_database_without_free_connections_raises_store_busy(running: Server) -> None:
+def test_a_database_without_free_connections_raises_store_busy(running_server: Server) -> None:
     with ExitStack() as taken:
         with suppress(psycopg.OperationalError):
             while True:
-                taken.enter_context(psycopg.connect(running.url))
+                taken.enter_context(psycopg.connect(running_server.url))
         with pytest.raises(StoreBusy, match="too many clients") as expected_status:
-            PostgresDatabase(running.url, migrations=())
+            PostgresDatabase(running_server.url, migrations=())
         assert "max_connections" in expected_status.value.hint
 
 
 def test_a_killed_migration_is_rolled_back_and_the_next_one_succeeds(
-    running: Server, open_database: Callable[..., PostgresDatabase], tmp_path: Path
+    running_server: Server, open_database: Callable[..., PostgresDatabase], tmp_path: Path
 ) -> None:
-    add(open_database(), "kept")
+    add_note(open_database(), "kept")
     migrating = subprocess.Popen(
         [sys.executable, "-c", _MIGRATION_TO_KILL], stdin=subprocess.PIPE, env=environment(tmp_path), text=True
     )
     assert migrating.stdin
-    migrating.stdin.write(f"{running.url}\n")
+    migrating.stdin.write(f"{running_server.url}\n")
     migrating.stdin.flush()
-    with closing(psycopg.connect(running.url, autocommit=True)) as looking:
+    with closing(psycopg.connect(running_server.url, autocommit=True)) as looking:
         busy = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%of_a_test' AND pid <> pg_backend_pid()"
         wait_until(lambda: looking.execute(busy).fetchone() is not None)
         migrating.kill()
         migrating.wait()
     migrating.stdin.close()
-    database = open_database((NOTES, MORE))
+    database = open_database((NOTES, EXTRA_COLUMN))
     assert database.query("SELECT text, extra FROM note") == [("kept", None)]
     assert database.query("SELECT to_regclass('half')") == [(None,)]
 
@@ -168,10 +176,10 @@ def test_a_running_older_server_continues_after_a_newer_migration(
     open_database: Callable[..., PostgresDatabase],
 ) -> None:
     older = open_database((NOTES,))
-    add(older, "before")
-    newer = open_database((NOTES, MORE))
-    add(older, "after")
-    assert texts(older) == texts(newer) == ["after", "before"]
+    add_note(older, "before")
+    newer = open_database((NOTES, EXTRA_COLUMN))
+    add_note(older, "after")
+    assert note_texts(older) == note_texts(newer) == ["after", "before"]
 
 
 def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None:

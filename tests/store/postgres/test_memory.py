@@ -37,24 +37,24 @@ def observations(database: WatchedDatabase) -> PostgresObservations:
     return PostgresObservations(database)
 
 
-def add(observations: PostgresObservations, text: str, *, project: str = "p", session: str = "s") -> int:
+def add_observation(observations: PostgresObservations, text: str, *, project: str = "p", session: str = "s") -> int:
     with observations.writing() as writer:
         key = writer.project(project, root="", now=1)
         new = NewObservation(Clean(text), Clean(text), Clean("finding"), Clean(""), 1)
         return writer.insert(key, writer.session(key, session, agent="", now=1), new)
 
 
-def remember(url: str, name: str) -> None:
+def add_observations(url: str, name: str) -> None:
     """Add observations to one session of one project, as several processes do at the same time."""
     with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         for number in range(EACH):
-            add(PostgresObservations(database), f"{name} {number}")
+            add_observation(PostgresObservations(database), f"{name} {number}")
 
 
 def test_a_query_on_one_project_reads_only_its_partition(
     observations: PostgresObservations, database: WatchedDatabase
 ) -> None:
-    places = [add(observations, f"quokka {number}", project=f"p{number}") for number in range(6)]
+    places = [add_observation(observations, f"quokka {number}", project=f"p{number}") for number in range(6)]
     key = observations.projects()[3].key
     database.partitions()
     assert observations.places_with(["quokkas"], at_most=9, project_keys=[key]) == [places[3]]
@@ -86,9 +86,9 @@ def test_concurrent_writers_lose_no_observation(observations: PostgresObservatio
 
 
 def test_changes_are_numbered_in_commit_order(observations: PostgresObservations) -> None:
-    first = add(observations, "one")
+    first = add_observation(observations, "one")
     seen = observations.last_change()
-    second = add(observations, "two")
+    second = add_observation(observations, "two")
     with observations.writing() as writer:
         writer.touch(first, 5)
     assert [row.place for row in observations.changed_after(seen)] == [first, second]
@@ -96,7 +96,7 @@ def test_changes_are_numbered_in_commit_order(observations: PostgresObservations
 
 
 def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObservations) -> None:
-    add(observations, "before")
+    add_observation(observations, "before")
 
     def write_into_the_crash() -> None:
         with observations.writing() as writer:
@@ -113,14 +113,14 @@ def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObs
     assert [row.text for row in observations.all()] == ["before"]
     assert observations.places_with(["half"], at_most=9) == []
     assert observations.repair().problems == ()
-    add(observations, "after")
+    add_observation(observations, "after")
     assert [row.text for row in observations.all()] == ["before", "after"]
 
 
 def test_purged_text_is_in_no_table_file_after_scrub(
     observations: PostgresObservations, database: WatchedDatabase
 ) -> None:
-    kept, gone = add(observations, "the kept quokka"), add(observations, "hush4711secret")
+    kept, gone = add_observation(observations, "the kept quokka"), add_observation(observations, "hush4711secret")
     with observations.writing() as writer:
         writer.mark_deleted(gone, 5)
         assert writer.purge(6) == 1
@@ -135,7 +135,7 @@ def test_purged_text_is_in_no_table_file_after_scrub(
 
 
 def test_scrub_returns_false_while_another_process_reads(observations: PostgresObservations) -> None:
-    add(observations, "one")
+    add_observation(observations, "one")
     with closing(PostgresDatabase(server().url, migrations=SCHEMA_STEPS)) as other, other.snapshot():
         assert len(list(PostgresObservations(other).all())) == 1
         assert not observations.scrub()
@@ -152,7 +152,7 @@ def test_scrub_returns_false_while_another_process_reads(observations: PostgresO
 def test_repair_rebuilds_a_wrong_index(
     observations: PostgresObservations, database: WatchedDatabase, damage: str, message: str
 ) -> None:
-    place = add(observations, "the quokka")
+    place = add_observation(observations, "the quokka")
     with database.write() as connection:
         connection.execute(damage.encode())
     [problem] = observations.repair().problems

@@ -117,7 +117,7 @@ def test_moving_into_a_database_and_back_loses_nothing(tmp_path: Path) -> None:
         writer.insert(project, session, NewObservation(Clean("after"), Clean("after"), Clean(""), Clean(""), 9))
 
 
-def test_a_memory_is_not_merged_into_another_but_the_rest_is_moved(
+def test_memories_are_not_merged_but_other_data_is_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = empty_database()

@@ -58,7 +58,7 @@ def project(stores: PostgresProjects) -> Iterator[PostgresProject]:
 
 
 @pytest.fixture
-def pair(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[ProjectStore, ProjectStore]]:
+def both_projects(project: PostgresProject, tmp_path: Path) -> Iterator[tuple[ProjectStore, ProjectStore]]:
     """The same project in PostgreSQL and in SQLite."""
     with closing(SqliteProjects(tmp_path / "home").store_of(ROOT)) as other:
         yield project, other
@@ -83,18 +83,18 @@ class TestEnginesAgree:
     """Random data gives the same rows in the same order with the same scores in both engines."""
 
     def test_random_chunks_files_and_commits_rank_equally_after_changes(
-        self, pair: tuple[ProjectStore, ProjectStore]
+        self, both_projects: tuple[ProjectStore, ProjectStore]
     ) -> None:
         for seed in range(4):
             files: list[list[int]] = []
             paths = [f"{word}/{seed}-{n}.py" for n, word in enumerate(WORDS[:9])]
-            for store in pair:
+            for store in both_projects:
                 random = Random(seed)
                 with store.writing() as writer:
                     files.append([write_file(writer, random, path) for path in paths])
                     writer.history.add_newer([_commit(random, f"{seed}{n}", paths) for n in range(9)])
                     writer.history.settle(limit=100)
-            for store, ids in zip(pair, files, strict=True):
+            for store, ids in zip(both_projects, files, strict=True):
                 with store.writing() as writer:
                     for file_id in ids[::3]:
                         writer.code.remove(file_id)
@@ -102,7 +102,7 @@ class TestEnginesAgree:
                     writer.history.remove([f"{seed}{n}".rjust(40, "0") for n in range(0, 9, 4)])
                     writer.history.settle(limit=100)
                     writer.code.tidy()
-            self._compare(*pair, Random(seed))
+            self._compare(*both_projects, Random(seed))
 
     def _compare(self, ours: ProjectStore, theirs: ProjectStore, random: Random) -> None:
         assert ours.code.chunk_count() == theirs.code.chunk_count()
@@ -189,7 +189,7 @@ def _commit(random: Random, name: str, paths: list[str]) -> CommitRecord:
     )
 
 
-def fill(store: ProjectStore) -> None:
+def fill_project(store: ProjectStore) -> None:
     """Write to every table of a project and read from it."""
     with store.writing() as writer:
         file_id = write_file(writer, Random(1), "a/b.py")
@@ -215,7 +215,7 @@ def fill(store: ProjectStore) -> None:
 def test_a_project_uses_only_its_own_partition_of_every_table(stores: PostgresProjects) -> None:
     for name in ("one", "two", "three"):
         with closing(stores.store_of(Path("/src", name))) as store:
-            fill(store)
+            fill_project(store)
             with store.tables.snapshot() as connection:
                 store.code.match_chunks(["a"], ["b", "c"], FileScope("a", (".py",)), limit=9)
                 store.code.match_files(["a"], ["a"], ["b", "c"], FileScope("a"), limit=9)
@@ -301,7 +301,7 @@ def _plans(store: PostgresProject, sql: str) -> list[set[str]]:
 
 def test_a_write_uses_only_the_partition_of_its_project(stores: PostgresProjects) -> None:
     with closing(stores.store_of(ROOT)) as store:
-        fill(store)
+        fill_project(store)
         with store.writing() as writer:
             write_file(writer, Random(3), "d.py")
             writer.code.remove(2)
@@ -342,9 +342,9 @@ def test_names_and_paths_of_any_length_are_stored_and_found(project: PostgresPro
 def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
     stores: PostgresProjects, project: PostgresProject
 ) -> None:
-    fill(project)
+    fill_project(project)
     with closing(stores.store_of(Path("/src/other"))) as other:
-        fill(other)
+        fill_project(other)
         with project.try_lock(), pytest.raises(StoreBusy):
             stores.remove(ROOT)
         stores.remove(ROOT)
@@ -353,7 +353,7 @@ def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
         with pytest.raises(StoreError, match="deleted from the database meanwhile"), project.writing():
             pass
         assert project.run_with_repair(project.file_count) == 0
-        fill(project)
+        fill_project(project)
         assert len(stores.known()) == 2
     (left,) = project.tables.query("SELECT COUNT(DISTINCT project) FROM word")
     assert left == (2,)
@@ -372,7 +372,7 @@ def test_writers_of_one_project_take_turns_and_other_projects_are_not_blocked(st
         assert other.file_count() == 1
 
 
-def test_text_that_cannot_be_stored_raises_at_once_and_other_rows_are_kept(project: PostgresProject) -> None:
+def test_text_that_cannot_be_stored_raises_immediately_and_other_rows_are_kept(project: PostgresProject) -> None:
     with project.writing() as writer:
         kept = writer.add_file(FileRecord("a.py", "python", 3, b"hash", STAMP))
         with pytest.raises(UnicodeEncodeError):

@@ -44,7 +44,7 @@ RULES_OF_LATER_TABLES = {
 }  # tables that later migrations add, with their policies
 
 
-def files_of(word: str) -> dict[str, str]:
+def project_files(word: str) -> dict[str, str]:
     return {
         f"{word}.py": f"import os\n\ndef of_{word}(path):\n    return os.stat(path)\n",
         f"uses_{word}.py": f"from {word} import of_{word}\n\nof_{word}('a')\n",
@@ -64,7 +64,7 @@ class Team:
         self.roots = {word: folder / "served" / word for word in ("zeppelin", "walrus")}
         self.rows: list[dict[str, set[str]]] = []
         for word, root in self.roots.items():
-            make_repository(root, files_of(word))
+            make_repository(root, project_files(word))
             self._fill(word, root)
             self._fill_empty_tables(root)
             self.rows.append(dict(self._dump()))
@@ -139,7 +139,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
 
 
 @contextmanager
-def reading(url: str) -> Iterator[PostgresDatabase]:
+def open_database(url: str) -> Iterator[PostgresDatabase]:
     with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         yield database
 
@@ -161,7 +161,7 @@ def test_every_table_of_the_schema_has_a_policy(team: Team) -> None:
     assert {table for table, rule in RULES.items() if rule == SHARED} == {"migration", "stopped_reading"}
 
 
-def test_a_confined_call_sees_only_its_own_rows_of_every_table(team: Team) -> None:
+def test_a_confined_call_reads_only_its_own_rows_of_every_table(team: Team) -> None:
     first, second = team.rows
     rows = {"zeppelin": first, "walrus": {table: rows - first[table] for table, rows in second.items()}}
     protected_tables = [table for table in first if RULES.get(table) != SHARED]
@@ -169,7 +169,7 @@ def test_a_confined_call_sees_only_its_own_rows_of_every_table(team: Team) -> No
         rows["walrus"][table] for table in protected_tables if table != "application_role"
     )  # otherwise the test would prove nothing
     for word, other in (("zeppelin", "walrus"), ("walrus", "zeppelin")):
-        with reading(team.role) as database, confined(team.confinement(word)):
+        with open_database(team.role) as database, confined(team.confinement(word)):
             seen = {table: rows_of(database, table) for table in protected_tables}
         for table in protected_tables:
             assert not seen[table] & (rows[other][table] - rows[word][table]), table
@@ -178,7 +178,7 @@ def test_a_confined_call_sees_only_its_own_rows_of_every_table(team: Team) -> No
             assert bool(seen[table]) == is_keyed, table
 
 
-def test_a_connection_without_rights_sees_nothing(team: Team) -> None:
+def test_a_connection_without_rights_reads_no_rows(team: Team) -> None:
     with psycopg.connect(team.role, options=f"-c search_path={SCHEMA}", autocommit=True) as connection:
         for table in team.rows[1]:
             if RULES.get(table) == SHARED:
@@ -214,15 +214,15 @@ def test_without_application_checks_the_database_still_hides_other_projects(
 
 
 def _ids(team: Team, word: str) -> list[str]:
-    with reading(team.owner) as database:
+    with open_database(team.owner) as database:
         return [row[0] for row in database.query("SELECT id FROM observation WHERE text LIKE %s", (f"%{word}%",))]
 
 
 def test_a_confined_call_writes_only_to_its_own_projects(team: Team) -> None:
-    with reading(team.owner) as database:
+    with open_database(team.owner) as database:
         keys = dict(database.query("SELECT root, id FROM project"))
     mine, theirs = (keys[str(team.roots[word])] for word in ("zeppelin", "walrus"))
-    with reading(team.role) as database, confined(team.confinement("zeppelin")):
+    with open_database(team.role) as database, confined(team.confinement("zeppelin")):
         sql = "INSERT INTO meta (project, key, value) VALUES (%s, 'note', 'x')"
         with database.write() as connection:
             connection.execute(sql, (mine,))
@@ -240,7 +240,7 @@ def test_an_api_replaced_or_removed_by_a_confined_call_leaves_no_rows(team: Team
     api = ApiRow("other", "other", source, source, b"", 1, 0, 0, b"", 1.0)
     words = WordsRow("anchor", "weigh", "harbour", "sail", "tide")
     unit = NewUnit(UnitRow("operation", "k", "#/k", "Weigh anchor", "", "GET", "/anchor", b"", False), b"{}", words)
-    with reading(team.owner) as owner, reading(team.role) as role, confined(team.confinement("zeppelin")):
+    with open_database(team.owner) as owner, open_database(team.role) as role, confined(team.confinement("zeppelin")):
         before = {table: len(rows_of(owner, table)) for table in unit_tables}
         apis = PostgresApis(role)
         for _ in range(2):
@@ -254,7 +254,7 @@ def test_an_api_replaced_or_removed_by_a_confined_call_leaves_no_rows(team: Team
 def test_a_project_added_by_another_server_is_seen_by_the_next_query(team: Team, tmp_path: Path) -> None:
     root = tmp_path / "later"
     confinement = Confinement((root, *team.roots.values()), {})
-    with reading(team.role) as one, reading(team.role) as two, confined(confinement):
+    with open_database(team.role) as one, open_database(team.role) as two, confined(confinement):
         first, second = PostgresProjects(lambda: one), PostgresProjects(lambda: two)
         assert len(second.known()) == 2
         with first.store_of(root).writing() as writer:
@@ -279,7 +279,7 @@ def test_a_reused_connection_has_the_rights_of_the_present_call(team: Team) -> N
 
 
 def test_shared_vectors_are_read_completely_inside_a_confined_snapshot(team: Team) -> None:
-    with reading(team.role) as database:
+    with open_database(team.role) as database:
         vectors = PostgresVectors(database, OBSERVATIONS)
         every = database.query("SELECT model, count(*) FROM observation_vector GROUP BY model")
         with confined(team.confinement("zeppelin")), database.snapshot():
@@ -291,7 +291,7 @@ def test_shared_vectors_are_read_completely_inside_a_confined_snapshot(team: Tea
 
 
 def test_indexes_on_names_and_paths_are_used_under_row_level_security(team: Team) -> None:
-    with reading(team.role) as database, confined(team.confinement("zeppelin")):
+    with open_database(team.role) as database, confined(team.confinement("zeppelin")):
         ((key,),) = database.query("SELECT id FROM project")
         with database.write() as connection:
             connection.execute("SET LOCAL enable_seqscan TO off")
@@ -321,17 +321,17 @@ def test_a_role_without_owner_rights_gets_a_hint_about_the_owner(team: Team) -> 
     with pytest.raises(StoreError, match="lacks the schema step 'later'") as raised:
         PostgresDatabase(team.role, migrations=later)
     assert "db migrate" in raised.value.hint
-    with reading(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
+    with open_database(team.role) as database, pytest.raises(StoreError, match="Only the owner"):
         database.rewrite(["observation"])
 
 
 def test_refused_statements_have_a_hint_about_the_needed_rights(team: Team) -> None:
-    with reading(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
+    with open_database(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.cursor().copy("COPY project FROM STDIN").__enter__()
     assert (
         raised.value.hint == "For this command, set DELTOS_DATABASE to an address with the owner of the tables as user."
     )
-    with reading(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
+    with open_database(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.execute("CREATE ROLE another")
     assert "may not create roles" in raised.value.hint
 

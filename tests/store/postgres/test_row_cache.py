@@ -79,7 +79,7 @@ def test_rows_of_an_earlier_version_are_not_returned(database: PostgresDatabase)
     assert _bodies(store, ["flipper"]) == ["flipper tusk"]
 
 
-def test_a_snapshot_of_an_earlier_version_keeps_seeing_it(database: PostgresDatabase) -> None:
+def test_a_snapshot_of_an_earlier_version_still_returns_the_rows_of_that_version(database: PostgresDatabase) -> None:
     store = _store_with_code(database, OURS, "tusk")
 
     def write_and_ask() -> list[str]:

@@ -46,12 +46,12 @@ def add_note(database: SqliteDatabase, text: str) -> None:
         connection.execute("INSERT INTO note (text) VALUES (?)", (text,))
 
 
-def notes(database: SqliteDatabase) -> list[str]:
+def read_notes(database: SqliteDatabase) -> list[str]:
     with database.snapshot() as connection:
         return [row[0] for row in connection.execute("SELECT text FROM note ORDER BY id")]
 
 
-def fill(database: SqliteDatabase, count: int = 5_000) -> None:
+def fill_notes(database: SqliteDatabase, count: int = 5_000) -> None:
     with database.write() as connection:
         connection.executemany("INSERT INTO note (text) VALUES (?)", [(f"note {n} " * 10,) for n in range(count)])
 
@@ -72,10 +72,10 @@ def test_writes_survive_reopening_the_file(path: Path) -> None:
     first = SqliteDatabase(path, [NOTES])
     add_note(first, "kept")
     first.close()
-    assert notes(SqliteDatabase(path, [NOTES])) == ["kept"]
+    assert read_notes(SqliteDatabase(path, [NOTES])) == ["kept"]
 
 
-def test_a_failed_write_leaves_nothing_behind(database: SqliteDatabase) -> None:
+def test_a_failed_write_is_rolled_back(database: SqliteDatabase) -> None:
     def fail() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note (text) VALUES ('half')")
@@ -83,12 +83,12 @@ def test_a_failed_write_leaves_nothing_behind(database: SqliteDatabase) -> None:
 
     with pytest.raises(KeyError):
         fail()
-    assert notes(database) == []
+    assert read_notes(database) == []
     add_note(database, "whole")
-    assert notes(database) == ["whole"]
+    assert read_notes(database) == ["whole"]
 
 
-def test_a_step_is_kept_when_a_later_one_fails(database: SqliteDatabase) -> None:
+def test_a_committed_step_is_kept_if_a_later_one_fails(database: SqliteDatabase) -> None:
     def fail() -> None:
         with database.write() as connection:
             connection.execute("INSERT INTO note (text) VALUES ('first step')")
@@ -98,7 +98,7 @@ def test_a_step_is_kept_when_a_later_one_fails(database: SqliteDatabase) -> None
 
     with pytest.raises(KeyError):
         fail()
-    assert notes(database) == ["first step"]
+    assert read_notes(database) == ["first step"]
 
 
 def test_migrations_are_applied_once_and_recorded_by_name(path: Path) -> None:
@@ -144,24 +144,24 @@ def test_a_file_of_a_newer_version_is_refused_and_left_untouched(path: Path, kno
 
 
 @pytest.mark.parametrize("content", [b"garbage" * 1_000, b"SQLite format 3\0" + b"\xff" * 4_000])
-def test_a_file_that_is_no_database_is_set_aside_unchanged(path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_set_aside_unchanged(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     database = SqliteDatabase(path, [NOTES])
     assert database.set_aside is not None
     assert database.set_aside.read_bytes() == content
     add_note(database, "works")
-    assert notes(database) == ["works"]
+    assert read_notes(database) == ["works"]
 
 
 def test_a_truncated_file_is_set_aside(path: Path) -> None:
     database = SqliteDatabase(path, [NOTES])
-    fill(database)
+    fill_notes(database)
     database.close()
     os.truncate(path, path.stat().st_size // 2)
     again = SqliteDatabase(path, [NOTES])
     assert again.set_aside is not None
-    assert notes(again) == []
+    assert read_notes(again) == []
 
 
 def test_an_empty_file_is_a_new_database(path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_empty_file_is_a_new_database(path: Path) -> None:
     path.touch()
     database = SqliteDatabase(path, [NOTES])
     assert database.set_aside is None
-    assert notes(database) == []
+    assert read_notes(database) == []
 
 
 def test_two_damaged_files_are_both_kept(path: Path) -> None:
@@ -182,14 +182,14 @@ def test_two_damaged_files_are_both_kept(path: Path) -> None:
 
 
 def test_damage_found_while_reading_raises_and_the_file_can_be_replaced(database: SqliteDatabase) -> None:
-    fill(database)
+    fill_notes(database)
     database.close()
     damage_the_middle(database.path)
     file = database.file
     with pytest.raises(StoreCorrupt, match="damaged"):
-        notes(database)
+        read_notes(database)
     database.replace(file)
-    assert notes(database) == []
+    assert read_notes(database) == []
     assert database.set_aside is not None
     assert database.set_aside.stat().st_ino == file
 
@@ -199,7 +199,7 @@ def test_a_file_that_was_already_replaced_is_not_replaced_again(database: Sqlite
     database.replace(damaged)
     add_note(database, "new")
     database.replace(damaged)
-    assert notes(database) == ["new"]
+    assert read_notes(database) == ["new"]
 
 
 def test_side_files_are_set_aside_with_their_database(path: Path) -> None:
@@ -216,14 +216,14 @@ def test_side_files_are_set_aside_with_their_database(path: Path) -> None:
 
 
 def test_check_file_reports_problems_of_a_damaged_file_only(database: SqliteDatabase) -> None:
-    fill(database)
+    fill_notes(database)
     database.close()
     assert check_file(database.path) == []
     damage_the_middle(database.path)
     assert check_file(database.path) != []
 
 
-def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"garbage" * 999)
     with pytest.raises(StoreCorrupt):
         check_file(tmp_path / "x.db")
@@ -234,7 +234,7 @@ def test_a_writer_that_waits_too_long_raises_store_busy(path: Path) -> None:
     with first.write(), pytest.raises(StoreBusy, match="in use by another process"):
         add_note(second, "too late")
     add_note(second, "in time")
-    assert notes(first) == ["in time"]
+    assert read_notes(first) == ["in time"]
 
 
 def test_readers_are_not_blocked_by_a_writer_and_see_only_committed_rows(path: Path) -> None:
@@ -242,8 +242,8 @@ def test_readers_are_not_blocked_by_a_writer_and_see_only_committed_rows(path: P
     add_note(writer, "old")
     with writer.write() as connection:
         connection.execute("INSERT INTO note (text) VALUES ('new')")
-        assert notes(reader) == ["old"]
-    assert notes(reader) == ["old", "new"]
+        assert read_notes(reader) == ["old"]
+    assert read_notes(reader) == ["old", "new"]
 
 
 def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
@@ -251,8 +251,8 @@ def test_a_snapshot_stays_the_same_while_others_write(path: Path) -> None:
     with reader.snapshot() as connection:
         assert connection.execute("SELECT COUNT(*) FROM note").fetchone() == (0,)
         add_note(writer, "meanwhile")
-        assert notes(reader) == []
-    assert notes(reader) == ["meanwhile"]
+        assert read_notes(reader) == []
+    assert read_notes(reader) == ["meanwhile"]
 
 
 def test_closing_interrupts_running_queries_and_closes_idle_connections(database: SqliteDatabase) -> None:
@@ -299,18 +299,18 @@ def open_files() -> list[str]:
 def test_each_thread_has_its_own_connection_and_can_release_it(database: SqliteDatabase) -> None:
     seen: list[sqlite3.Connection] = []
 
-    def use() -> None:
+    def use_connection() -> None:
         seen.append(database.read())
         database.release()
         database.release()
 
-    thread = threading.Thread(target=use)
+    thread = threading.Thread(target=use_connection)
     thread.start()
     thread.join()
     assert seen[0] is not database.read()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         seen[0].execute("SELECT 1")
-    assert notes(database) == []
+    assert read_notes(database) == []
 
 
 OPENER = """
@@ -341,7 +341,7 @@ def test_processes_can_open_the_same_file_at_once(path: Path, garbage: bool) -> 
         opener.stdin.flush()
     replaced = [opener.communicate()[0].strip() == "True" for opener in openers]
     assert replaced.count(True) == (1 if garbage else 0)
-    assert sorted(notes(SqliteDatabase(path, [NOTES]))) == ["0", "1", "2", "3"]
+    assert sorted(read_notes(SqliteDatabase(path, [NOTES]))) == ["0", "1", "2", "3"]
 
 
 @contextmanager
@@ -382,7 +382,7 @@ def test_a_read_only_file_raises_store_unwritable_and_keeps_its_content() -> Non
             SqliteDatabase(folder / "notes.db", [NOTES])
         if os.getuid() == 0:
             os.seteuid(0)
-        assert notes(SqliteDatabase(folder / "notes.db", [NOTES])) == ["kept"]
+        assert read_notes(SqliteDatabase(folder / "notes.db", [NOTES])) == ["kept"]
 
 
 def test_a_folder_instead_of_the_file_raises_store_unwritable(path: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_folder_instead_of_the_file_raises_store_unwritable(path: Path) -> Non
         SqliteDatabase(path, [NOTES])
 
 
-def test_other_errors_name_the_file(database: SqliteDatabase) -> None:
+def test_other_database_errors_name_the_file(database: SqliteDatabase) -> None:
     with pytest.raises(StoreError, match=r"notes\.db: no such table"), database.snapshot() as connection:
         connection.execute("SELECT * FROM nowhere")
 
@@ -402,12 +402,12 @@ def test_a_full_disk_raises_store_unwritable_and_keeps_committed_rows(path: Path
     pages = database.read().execute("PRAGMA page_count").fetchone()[0]
     database.read().execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnwritable, match="Free disk space"):
-        fill(database)
-    assert notes(database) == ["kept"]
+        fill_notes(database)
+    assert read_notes(database) == ["kept"]
 
 
 def test_a_deleted_file_is_recreated_by_replace(database: SqliteDatabase) -> None:
     database.path.unlink()
     with closing(database):
         database.replace(database.file)
-        assert notes(database) == []
+        assert read_notes(database) == []

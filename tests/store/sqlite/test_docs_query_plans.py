@@ -49,7 +49,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteLibrary]
     opened.close()
 
 
-def searches(library: SqliteLibrary, scope: tuple[str, ...]) -> dict[str, Callable[[], object]]:
+def search_queries(library: SqliteLibrary, scope: tuple[str, ...]) -> dict[str, Callable[[], object]]:
     """Return the queries of a search, each with new words or chunks at every call."""
     chosen, passages = random.Random(2), library.passages
     rare = WORDS[300:5_000]  # in at most 2 % of the passages
@@ -69,11 +69,11 @@ def test_no_search_scans_a_table(library: SqliteLibrary, scope: tuple[str, ...])
     connection = library.database.read()
     statements: list[str] = []
     connection.set_trace_callback(statements.append)
-    for search in searches(library, scope).values():
+    for search in search_queries(library, scope).values():
         search()
     connection.set_trace_callback(None)
     own = [each for each in statements if each.startswith("SELECT") and "docs_" in each and "_config" not in each]
-    assert len(own) >= len(searches(library, scope))
+    assert len(own) >= len(search_queries(library, scope))
     for statement in own:
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
         scans = [step for step in plan if step.startswith("SCAN")]
@@ -94,7 +94,7 @@ def test_restricted_searches_cost_no_more(library: SqliteLibrary) -> None:
 def percentiles(library: SqliteLibrary, scope: tuple[str, ...]) -> dict[str, float]:
     """Return the 95th percentile of each query's CPU time in this thread."""
     found = {}
-    for name, search in searches(library, scope).items():
+    for name, search in search_queries(library, scope).items():
         times = []
         for _ in range(REPEATS):
             started = time.thread_time()

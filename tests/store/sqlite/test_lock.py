@@ -61,7 +61,7 @@ def test_hold_lock_waits_until_the_holder_releases_it(tmp_path: Path) -> None:
     holder.wait()
 
 
-def test_a_lock_in_an_impossible_folder_raises_store_unwritable(tmp_path: Path) -> None:
+def test_a_lock_in_a_folder_that_cannot_be_created_raises_store_unwritable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreUnwritable, match="DELTOS_HOME"), try_lock(tmp_path / "file" / "l"):
         pass

@@ -17,7 +17,7 @@ from deltos.store.migration import Migration
 from deltos.store.sqlite.database import SqliteDatabase
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
-from tests.store.test_observations import add
+from tests.store.test_observations import add_observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_writes_are_flushed_before_they_are_acknowledged(store: SqliteObservatio
 
 
 def test_rebuild_words_restores_a_broken_word_index(store: SqliteObservations) -> None:
-    place = add(store, "the parser hangs")
+    place = add_observation(store, "the parser hangs")
     with store.writing() as writer:
         writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
     assert store.places_with(["parser"], at_most=9) == []
@@ -55,7 +55,7 @@ def test_rebuild_words_restores_a_broken_word_index(store: SqliteObservations) -
 def test_the_file_is_backed_up_before_a_migration(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     store = SqliteObservations(path)
-    add(store, "kept from before")
+    add_observation(store, "kept from before")
     store.close()
     later = (*MIGRATIONS, Migration("002-later", "ALTER TABLE session ADD COLUMN note TEXT;"))
     SqliteDatabase(path, later, durability="FULL", backup_before_migration=True).close()
@@ -75,5 +75,5 @@ def test_a_locked_file_raises_store_busy(store: SqliteObservations) -> None:
     with closing(sqlite3.connect(store.database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy, match="in use"):
-            add(store, "never acknowledged")
+            add_observation(store, "never acknowledged")
     assert list(store.all()) == []
