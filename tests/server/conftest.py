@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.server.describe import describe, write
+from deltos.server.describe import build_manifest, write_manifest
 from tests.server.raw import RawClient, toy_command
 from tests.server.toyserver import TOOLS
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def manifest_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The manifest of the toy tools."""
     path = tmp_path_factory.mktemp("manifest") / "manifest.json"
-    write(describe(TOOLS, version="1.2.3"), path)
+    write_manifest(build_manifest(TOOLS, version="1.2.3"), path)
     return path
 
 

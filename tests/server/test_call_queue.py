@@ -16,7 +16,7 @@ def test_calls_run_one_at_a_time() -> None:
 
     def call(_: int) -> None:
         nonlocal running, max_running
-        with turns.turn():
+        with turns.wait_for_turn():
             with lock:
                 running += 1
                 max_running = max(max_running, running)
@@ -34,7 +34,7 @@ def test_a_long_call_does_not_block_others() -> None:
     begun = threading.Event()
 
     def run_long_call() -> None:
-        with turns.turn():
+        with turns.wait_for_turn():
             begun.set()
             done.wait(60)
 
@@ -42,11 +42,11 @@ def test_a_long_call_does_not_block_others() -> None:
     slow.start()
     assert begun.wait(60)
     for _ in range(3):  # the slow call is still running
-        with turns.turn():
+        with turns.wait_for_turn():
             assert not done.is_set()
     done.set()
     slow.join(60)
-    with turns.turn():
+    with turns.wait_for_turn():
         assert not slow.is_alive()
 
 
@@ -54,19 +54,19 @@ def test_several_long_calls_do_not_block_others() -> None:
     turns, done = CallQueue(max_exclusive_seconds=0.02), threading.Event()
 
     def run_long_call(_: int) -> None:
-        with turns.turn():
+        with turns.wait_for_turn():
             done.wait(60)
 
     with ThreadPoolExecutor(8) as pool:
         slow = [pool.submit(run_long_call, number) for number in range(8)]
-        with turns.turn():
+        with turns.wait_for_turn():
             assert not any(each.done() for each in slow)
         done.set()
 
 
 def test_a_failing_call_releases_its_turn() -> None:
     turns = CallQueue(max_exclusive_seconds=60)
-    with pytest.raises(ValueError, match="wrong"), turns.turn():
+    with pytest.raises(ValueError, match="wrong"), turns.wait_for_turn():
         raise ValueError("wrong")
-    with turns.turn():
+    with turns.wait_for_turn():
         pass

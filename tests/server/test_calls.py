@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.budget import MAX_ANSWER_CHARACTERS
-from deltos.server.tool_runner import MAX_RUNNING
+from deltos.server.tool_runner import MAX_RUNNING_CALLS
 
 if TYPE_CHECKING:
     from tests.server.conftest import StartClient
@@ -152,7 +152,7 @@ def test_a_line_of_fifty_megabytes_does_not_stop_the_server(client: RawClient) -
 def test_cancelled_calls_that_never_end_are_limited(start_client: StartClient) -> None:
     client = start_client()
     client.initialize()
-    for _ in range(MAX_RUNNING):
+    for _ in range(MAX_RUNNING_CALLS):
         given_up = client.start_call("never_end")
         client.wait_for_log("never ending")
         client.send("notifications/cancelled", {"requestId": given_up})

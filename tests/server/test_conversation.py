@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.server.conversation import LOG_LEVELS, Conversation, path_of_uri
+from deltos.server.conversation import LOG_LEVELS, Conversation, local_path_of_uri
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from deltos.server.conversation import LOG_LEVELS, Conversation, path_of_uri
     ],
 )
 def test_a_file_uri_is_converted_to_a_path(uri: str, path: str) -> None:
-    assert path_of_uri(uri, windows=False) == path
+    assert local_path_of_uri(uri, windows=False) == path
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,18 @@ def test_a_file_uri_is_converted_to_a_path(uri: str, path: str) -> None:
     ],
 )
 def test_a_file_uri_is_converted_to_a_windows_path(uri: str, path: str) -> None:
-    assert path_of_uri(uri, windows=True) == path
+    assert local_path_of_uri(uri, windows=True) == path
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).filter(lambda n: n.strip(".")))
 def test_converting_a_path_to_a_uri_and_back_restores_the_path(name: str) -> None:
     path = Path("/root", name)
-    assert path_of_uri(path.as_uri(), windows=False) == str(path)
+    assert local_path_of_uri(path.as_uri(), windows=False) == str(path)
 
 
 @given(st.text())
 def test_invalid_uris_raise_no_error(uri: str) -> None:
-    path_of_uri(uri)
+    local_path_of_uri(uri)
 
 
 def test_a_chosen_folder_precedes_the_roots_and_the_roots_precede_the_start_folder(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_without_existing_roots_the_start_folder_is_used(tmp_path: Path) -> None
 def test_a_client_gets_messages_of_its_level_and_above() -> None:
     conversation = Conversation(Path())
     conversation.log_level = "error"
-    assert [level for level in LOG_LEVELS if conversation.hears(level)] == [
+    assert [level for level in LOG_LEVELS if conversation.wants_log_level(level)] == [
         "error",
         "critical",
         "alert",

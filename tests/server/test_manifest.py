@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from deltos.config import TOOLSETS
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
-from deltos.server.describe import describe
+from deltos.server.describe import build_manifest
 from deltos.server.handshake import Handshake
 from deltos.server.manifest import Manifest
 from deltos.server.protocol import McpHandlers, build_server, protocol_versions
@@ -38,7 +38,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 def manifest(request: pytest.FixtureRequest) -> Manifest:
     """The manifest of the toy tools, and the committed one."""
     if request.param == "toy":
-        return Manifest(describe(TOOLS, version="1.2.3"), ("code",))
+        return Manifest(build_manifest(TOOLS, version="1.2.3"), ("code",))
     return Manifest.load(TOOLSETS)
 
 
@@ -117,7 +117,7 @@ def test_unusual_requests_are_passed_to_the_sdk(manifest: Manifest, odd: JsonObj
 
 @pytest.mark.parametrize("toolsets", [("code",), ("unserved",), ("code", "unserved"), ()])
 def test_only_the_chosen_toolsets_are_listed(toolsets: tuple[str, ...], tmp_path: Path) -> None:
-    chosen = Manifest(describe(TOOLS, version="1.2.3"), toolsets)
+    chosen = Manifest(build_manifest(TOOLS, version="1.2.3"), toolsets)
     messages = requests(("initialize", initialize_params()), ("tools/list", None))
     answers = handshake_answers(chosen, messages)
     assert answers == sdk_answers(chosen, messages, tmp_path)

@@ -33,7 +33,7 @@ PATHS = sorted(
 
 
 def rules_of(*lines: str) -> Ignores:
-    return NO_IGNORES.inside("", IgnoreRules("\n".join(lines).encode(), ignores_case=False))
+    return NO_IGNORES.with_rules("", IgnoreRules("\n".join(lines).encode(), ignores_case=False))
 
 
 def is_excluded(ignores: Ignores, path: str) -> bool:
@@ -105,7 +105,7 @@ def test_names_rejected_by_may_match_are_matched_by_no_rule(lines: list[str]) ->
 )
 def test_unusual_lines_are_parsed_as_in_git(tmp_path: Path, line: str) -> None:
     make_repository(tmp_path, {".gitignore": f"{line}\n"})
-    ignores = NO_IGNORES.inside("", IgnoreRules(f"{line}\n".encode(), ignores_case=False))
+    ignores = NO_IGNORES.with_rules("", IgnoreRules(f"{line}\n".encode(), ignores_case=False))
     assert {path for path in PATHS if is_excluded(ignores, path)} == excluded_by_git(tmp_path, PATHS)
 
 

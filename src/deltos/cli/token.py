@@ -62,7 +62,7 @@ def _create(arguments: argparse.Namespace) -> int:
     lifetime = lifetime_seconds(arguments.expires)
     with _open_tokens() as store:
         token_id, text = Tokens(store, time.time).create(
-            arguments.name, Level.named(arguments.scope), projects, lifetime
+            arguments.name, Level.from_name(arguments.scope), projects, lifetime
         )
         created = store.get(token_id)
     assert created  # noqa: S101 - it was just added

@@ -1,4 +1,4 @@
-"""Access levels and bearer tokens. Independent of HTTP; the token records are stored by `deltos.store.tokens`."""
+"""Access levels and bearer tokens. `deltos.store.tokens` stores the token records."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Level(IntEnum):
     ADMIN = 3
 
     @classmethod
-    def named(cls, name: str) -> Level:
-        """Return the level called `name`. Raises KeyError."""
+    def from_name(cls, name: str) -> Level:
+        """Return the level with this name. Raise KeyError if there is none."""
         return cls[name.upper()]
 
     @property
@@ -78,7 +78,7 @@ class Grant:
 
 
 class Tokens:
-    """Create and verify tokens. A token for a workspace gives access to the workspace's current folders."""
+    """Service that creates and verifies tokens. A token for a workspace gives access to its current folders."""
 
     def __init__(
         self, store: TokenRecords, clock: Callable[[], float], workspaces: WorkspaceRecords | None = None
@@ -88,28 +88,30 @@ class Tokens:
         self._workspaces = workspaces
 
     def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
-        """Create a token; return its id and its text, which is not stored."""
+        """Create a token, and return its id and its text. The text is not stored."""
         token_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = int(self._clock())
         expires_at = None if lifetime_seconds is None else now + lifetime_seconds
-        self._store.add(StoredToken(token_id, name, _hash(secret), level.scope, tuple(projects), now, expires_at))
+        self._store.add(
+            StoredToken(token_id, name, _hash_secret(secret), level.scope, tuple(projects), now, expires_at)
+        )
         return token_id, f"{TOKEN_PREFIX}_{token_id}_{secret}"
 
     def verify(self, text: str) -> Grant | None:
-        """Return the rights of the token `text`, or None if it is unknown, wrong, revoked or expired."""
+        """Return the rights of the token `text`, or None if the token is unknown, invalid, revoked or expired."""
         prefix, _, rest = text.partition("_")
         token_id, _, secret = rest.partition("_")
         stored = self._store.get(token_id) if prefix == TOKEN_PREFIX else None
         # Compare for unknown ids too, so that the response time does not reveal which ids exist.
         expected = stored.secret_hash if stored else bytes(hashlib.sha256().digest_size)
-        matches = hmac.compare_digest(_hash(secret), expected)
+        matches = hmac.compare_digest(_hash_secret(secret), expected)
         if stored is None or not matches or not is_valid(stored, self._clock()):
             return None
-        folders, missing_workspaces = self._folders(stored.projects)
+        folders, missing_workspaces = self._expand_workspaces(stored.projects)
         projects = folders if stored.projects else None
-        return Grant(stored.id, Level.named(stored.level), projects, stored.expires_at, missing_workspaces)
+        return Grant(stored.id, Level.from_name(stored.level), projects, stored.expires_at, missing_workspaces)
 
-    def _folders(self, projects: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _expand_workspaces(self, projects: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the folders of a token's projects and workspaces, and the names of missing workspaces."""
         folders: dict[str, None] = {}
         missing_workspaces = []
@@ -129,6 +131,6 @@ def is_valid(token: StoredToken, now: float) -> bool:
     return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
 
 
-def _hash(secret: str) -> bytes:
-    # The secret has 256 random bits, so a slow password hash would add cost to each request but no protection.
+def _hash_secret(secret: str) -> bytes:
+    # The secret has 256 random bits, so a slow password hash would delay each request without adding protection.
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

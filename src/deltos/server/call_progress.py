@@ -1,4 +1,4 @@
-"""Sends the progress of a tool from its worker thread to the client, and the client's cancellation to the tool."""
+"""Forwards a tool's progress from its worker thread to the client, and the client's cancellation to the tool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-MIN_INTERVAL_SECONDS = 0.1  # send at most ten notifications a second
+MIN_INTERVAL_SECONDS = 0.1  # at most ten notifications are sent per second
 
 
 class Step(NamedTuple):
@@ -33,7 +33,7 @@ class SendProgress(Protocol):
 
 
 class CallProgress:
-    """The `Progress` of one call: a worker thread reports to it, and the event loop forwards its steps."""
+    """Progress of one call: a worker thread reports steps, and the event loop forwards them to the client."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.monotonic) -> None:
         self._loop = loop
@@ -56,7 +56,7 @@ class CallProgress:
         return self._closed.is_set()
 
     async def forward(self, send: SendProgress) -> None:
-        """Send every step until `close`. The reported numbers never decrease, even when a new stage starts at zero."""
+        """Send queued steps until `close` is called. The numbers never decrease, even if a new stage starts at zero."""
         earlier_stages = last = 0
         reported = -1
         async for step in self._steps:
@@ -68,7 +68,7 @@ class CallProgress:
                 await send(reported, earlier_stages + step.total if step.total else None, step.what)
 
     def close(self) -> None:
-        """Stop forwarding, and signal running work to stop."""
+        """Stop forwarding, and signal the running tool to stop."""
         self._closed.set()
         self._queue.close()
 

@@ -1,5 +1,4 @@
-"""Runs tool calls one at a time. Threads that compete for the GIL need twice the CPU time for the same answers, and all
-answers are late."""
+"""Runs tool calls one at a time. Threads that compete for the GIL use twice the CPU time and delay every answer."""
 
 from __future__ import annotations
 
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_EXCLUSIVE_SECONDS = 0.25  # a longer call waits for I/O or computes for long, so the next call may start
+MAX_EXCLUSIVE_SECONDS = 0.25  # a longer call waits for I/O or is a long computation, so the next call may start
 
 
 class CallQueue:
-    """A first-in, first-out queue of calls. A call starts when the previous one ended or exceeded
-    `max_exclusive_seconds`."""
+    """First-in, first-out queue of calls.
+
+    A call starts when the previous one has ended or has run for `max_exclusive_seconds`.
+    """
 
     def __init__(self, max_exclusive_seconds: float = MAX_EXCLUSIVE_SECONDS) -> None:
         self._max_exclusive_seconds = max_exclusive_seconds
@@ -27,8 +28,8 @@ class CallQueue:
         self._running_since = 0.0
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until the call may start; end the turn on exit."""
+    def wait_for_turn(self) -> Iterator[None]:
+        """Context manager that waits until the call may start and, on exit, lets the next call start."""
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)
@@ -38,7 +39,7 @@ class CallQueue:
                 self._running_ticket, self._running_since = ticket, time.monotonic()
             finally:
                 self._waiting.remove(ticket)
-                self._changed.notify_all()  # the new first ticket must compute its waiting time
+                self._changed.notify_all()  # the next ticket in the queue must compute its waiting time
         try:
             yield
         finally:
@@ -48,7 +49,7 @@ class CallQueue:
                     self._changed.notify_all()
 
     def _remaining_seconds(self) -> float:
-        """Return how long the running call may still keep others from starting."""
+        """Return for how many seconds the running call still blocks the next call."""
         return (
             self._running_since + self._max_exclusive_seconds - time.monotonic()
             if self._running_ticket is not None

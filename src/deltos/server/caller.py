@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a request. Over stdio the caller has all rights."""
+    """The client that makes a request, with its access rights. A stdio client has all rights."""
 
     conversation: Conversation
     level: Level = Level.ADMIN
     confinement: Confinement | None = None
     client: str = ""  # name of the client program (`clientInfo.name`)
-    name: str = ""  # identifies one of several callers; empty over stdio, where there is only one
-    denial_reason: str = ""  # why the caller has no access to any folder; empty if it has
+    name: str = ""  # identifies the caller; empty over stdio, where there is only one caller
+    denial_reason: str = ""  # why the caller has no access to any folder; empty if it has access
 
-    def check(self) -> None:
+    def check_access(self) -> None:
         """Raise Forbidden if the caller has no access to any folder."""
         if self.denial_reason:
             raise Forbidden(self.denial_reason, hint="Ask the administrator of this server for another token.")

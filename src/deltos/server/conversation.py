@@ -1,4 +1,4 @@
-"""State of one client's conversation: its folders, the excerpts it was shown, and its log level."""
+"""State of one client's conversation: its project folders, the excerpts already sent to it, and its log level."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 class Conversation:
-    """The session that tools see. Its projects are those chosen by a call, else the client's roots, else the start
-    folder.
+    """A client's session as tools see it.
 
-    One that does not last serves a single request of a connection without sessions.
+    Its default projects are those of `set_project_roots`, otherwise the client's roots, otherwise the start folder. A
+    conversation that is not persistent serves a single request of a connection without sessions.
     """
 
-    def __init__(self, start: Path, *, lasts: bool = True) -> None:
+    def __init__(self, start: Path, *, is_persistent: bool = True) -> None:
         self._start = start
-        self._lasts = lasts
+        self._is_persistent = is_persistent
         self._roots: tuple[Path, ...] = ()
         self._chosen: tuple[Path, ...] = ()
         self.excerpts = ShownExcerpts()
@@ -37,7 +37,7 @@ class Conversation:
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
-        """Return the default project folder of calls that name none."""
+        """Return the default project folder, for calls that name no project."""
         return self.project_roots()[0]
 
     def set_project_root(self, root: Path) -> None:
@@ -45,15 +45,15 @@ class Conversation:
         self.set_project_roots((root,))
 
     def project_roots(self) -> tuple[Path, ...]:
-        """Return the default project folders of calls that accept several projects."""
+        """Return the default project folders, for calls that accept several projects."""
         return self._chosen or self._roots or (self._start,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
-        """Make `roots`, at least one folder, the default project folders."""
-        if not self._lasts:
+        """Make `roots` the default project folders. At least one folder is required."""
+        if not self._is_persistent:
             raise BadArgument(
-                "This connection has no session, so a working directory would be forgotten at once",
-                hint="Name the project in each call: project_path takes its folder, name or workspace.",
+                "This connection has no session, so it cannot store a working directory",
+                hint="Name the project in each call: project_path accepts a folder, a project name or a workspace.",
             )
         self._chosen = tuple(roots)
 
@@ -62,22 +62,22 @@ class Conversation:
         return (self._start, *self._roots)
 
     def set_client_roots(self, uris: Iterable[str]) -> list[str]:
-        """Replace the client's roots by the `uris` that are local folders; the first one is the default project.
+        """Replace the client's roots with those `uris` that are local folders; the first one is the default project.
 
-        Return the other ones.
+        Return the URIs that are not local folders.
         """
-        paths = {uri: path_of_uri(uri) for uri in uris}
+        paths = {uri: local_path_of_uri(uri) for uri in uris}
         missing = [uri for uri, path in paths.items() if not path or not Path(path).is_dir()]
         self._roots = tuple(dict.fromkeys(Path(path) for uri, path in paths.items() if uri not in missing))
         return missing
 
-    def hears(self, level: str) -> bool:
+    def wants_log_level(self, level: str) -> bool:
         """Whether the client wants log messages of `level`."""
         return LOG_LEVELS.index(level) >= LOG_LEVELS.index(self.log_level)
 
 
-def path_of_uri(uri: str, *, windows: bool = sys.platform == "win32") -> str:
-    """Return the local path of a `file:` URI; empty if there is none."""
+def local_path_of_uri(uri: str, *, windows: bool = sys.platform == "win32") -> str:
+    """Return the local path of a `file:` URI, or an empty string for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:

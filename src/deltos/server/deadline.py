@@ -10,17 +10,17 @@ import time
 from contextlib import suppress
 from typing import NoReturn
 
-END_SECONDS = 4.0
-"""Time limit from a signal to the exit: supervisors kill after five or ten seconds."""
+EXIT_TIMEOUT_SECONDS = 4.0
+"""Maximum time between a signal and the exit. Supervisors kill a process after five or ten seconds."""
 
-_LAST_RESORT_SECONDS = 0.5
+_WATCHDOG_DELAY_SECONDS = 0.5
 _MAX_DESCRIPTORS = 65_536
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def exit_within(seconds: float) -> None:
-    """Exit after `seconds` unless the process has ended by then. Takes no lock, so signal handlers can call it."""
-    _thread.start_new_thread(_leave_after, (seconds,))
+    """Exit after `seconds` unless the process has ended by then. Acquires no lock, so signal handlers can call it."""
+    _thread.start_new_thread(_exit_after, (seconds,))
 
 
 def exit_now(code: int) -> NoReturn:
@@ -32,18 +32,18 @@ def exit_now(code: int) -> NoReturn:
 
 
 def start_watchdog(seconds: float) -> None:
-    """Fork a process that kills this one shortly after `seconds` have passed since a signal.
+    """Fork a watchdog that kills this process if it still runs shortly after `seconds` have passed since a signal.
 
     While a library holds the GIL, no Python signal handler can run. The interpreter's C handler does not need the GIL:
-    it writes the signal number to a pipe that the watchdog reads. Call this before threads are started and while little
-    memory is used, because the fork keeps a copy of it.
+    it writes the signal number to a pipe that the watchdog reads. Call this before threads are started and before much
+    memory is used, because the watchdog keeps a copy of that memory.
     """
     if sys.platform == "win32":
         return
     watched_process = os.getpid()
     reading, writing = os.pipe()
     if os.fork() == 0:
-        _watch(watched_process, reading, seconds + _LAST_RESORT_SECONDS)
+        _watch(watched_process, reading, seconds + _WATCHDOG_DELAY_SECONDS)
     os.close(reading)
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -51,10 +51,10 @@ def start_watchdog(seconds: float) -> None:
 
 
 def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
-    """Wait for a signal to the watched process and kill it after `seconds`; return when the pipe is closed."""
+    """Wait for a signal to the watched process, and kill that process after `seconds`. Exit when the pipe is closed."""
     try:
         for number in (*_SIGNALS, signal.SIGHUP):
-            # Sent to the whole process group; the watchdog ends when the watched process does.
+            # Terminals send signals to the whole process group; the watchdog must outlive the watched process.
             signal.signal(number, signal.SIG_IGN)
         os.closerange(0, reading)
         os.closerange(reading + 1, min(os.sysconf("SC_OPEN_MAX"), _MAX_DESCRIPTORS))
@@ -69,12 +69,12 @@ def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
 
 
 def _close_in_child(writing: int) -> None:
-    """Close the pipe in a forked child: an open copy would hide the end of the watched process from the watchdog."""
+    """Close the pipe in a forked child, because the watchdog exits only when every copy of the pipe is closed."""
     signal.set_wakeup_fd(-1)
     with suppress(OSError):
         os.close(writing)
 
 
-def _leave_after(seconds: float) -> None:
+def _exit_after(seconds: float) -> None:
     time.sleep(seconds)
     os._exit(0)  # without a message: a write to stderr could block

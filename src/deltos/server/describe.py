@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.tool import JsonObject, Tool
 
 
-def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
+def build_manifest(tools: Iterable[Tool], *, version: str) -> JsonObject:
     """Return the manifest of `tools`, including the SDK's protocol versions and capabilities."""
     handshake_versions, modern_versions = protocol_versions()
     document: JsonObject = {
@@ -32,7 +32,7 @@ def describe(tools: Iterable[Tool], *, version: str) -> JsonObject:
     return {**document, "capabilities": handshake, "modern_capabilities": modern}
 
 
-def write(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
+def write_manifest(document: JsonObject, path: Path = MANIFEST_PATH) -> None:
     """Write a manifest to `path`."""
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -41,7 +41,7 @@ def main(path: Path = MANIFEST_PATH) -> None:
     """Write the manifest of all tools."""
     with TemporaryDirectory() as home:
         toolbox = open_toolbox(Config(Path(home)))
-        write(describe(toolbox.tools, version=__version__), path)
+        write_manifest(build_manifest(toolbox.tools, version=__version__), path)
         toolbox.close()
 
 

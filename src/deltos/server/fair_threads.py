@@ -1,4 +1,4 @@
-"""A thread pool that several callers share fairly."""
+"""Thread pool that limits the share of each caller."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from deltos.server.caller import Caller
 
 _T = TypeVar("_T")
-_MAX_CALLER_SHARE = 0.75  # of the threads for one caller; the others stay free for other callers
+_MAX_CALLER_SHARE = 0.75  # maximum share of the threads that one caller may use
 
 
 class FairThreadPool:
-    """Runs work in at most `max_threads` threads. Belongs to one event loop."""
+    """Thread pool with at most `max_threads` threads, for use in one event loop."""
 
     def __init__(self, max_threads: int) -> None:
         self._max_threads = max_threads
@@ -26,7 +26,7 @@ class FairThreadPool:
         self._limiters: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     async def run(self, caller: Caller, work: Callable[[], _T]) -> _T:
-        """Return the result of `work`. If the caller cancels, the work is abandoned and its thread counts as free."""
+        """Run `work` in a thread and return its result. After a cancellation, the thread no longer counts as busy."""
         async with self._limiter_for(caller):
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 

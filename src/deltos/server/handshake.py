@@ -1,4 +1,4 @@
-"""Answers a client's first requests from the manifest. Everything unusual is left to the SDK."""
+"""Answers a client's first requests from the manifest. The SDK answers all unusual requests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-_FREE_FORM = {"experimental", "extensions"}
-_ENVELOPE_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
+_FREE_FORM_CAPABILITIES = {"experimental", "extensions"}
+_META_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
 class Handshake:
-    """Protocol state before the SDK takes over: nothing received yet, a completed handshake, or versioned requests.
+    """Protocol state before the SDK takes over: no message yet, a completed handshake, or requests that name a version.
 
     "Modern" clients send no `initialize`; each of their requests names its protocol version.
     """
@@ -29,9 +29,9 @@ class Handshake:
         self.opening: bytes | None = None
 
     def answer(self, line: bytes, message: JsonObject) -> bytes | None:
-        """Return the reply to `message`, which was received as `line`; None to leave it to the SDK."""
+        """Return the reply to `message`, which was received as `line`, or None if the SDK must answer it."""
         request_id = message.get("id")
-        if message.get("jsonrpc") != "2.0" or not _is_label(request_id):
+        if message.get("jsonrpc") != "2.0" or not _is_request_id(request_id):
             return None
         result = self._result(message.get("method"), message.get("params") or {})
         if result is None:
@@ -45,17 +45,17 @@ class Handshake:
         if not isinstance(params, dict):
             return None
         meta = params.get("_meta", {})
-        if not isinstance(meta, dict) or not _is_label(meta.get("progressToken", 0)):
+        if not isinstance(meta, dict) or not _is_request_id(meta.get("progressToken", 0)):
             return None
         if method == "initialize":
-            return self._handshake(params)
+            return self._complete_handshake(params)
         if params.keys() - {"_meta"}:
             return None
         return self._modern_result(method, meta) if _VERSION_KEY in meta else self._handshake_result(method)
 
-    def _handshake(self, params: JsonObject) -> JsonObject | None:
+    def _complete_handshake(self, params: JsonObject) -> JsonObject | None:
         version = params.get("protocolVersion")
-        known = isinstance(version, str) and _is_client(params.get("clientInfo"))
+        known = isinstance(version, str) and _is_client_info(params.get("clientInfo"))
         if self.opening or not known or not _are_capabilities(params.get("capabilities")):
             return None
         self._client_name = params["clientInfo"]["name"]
@@ -69,7 +69,7 @@ class Handshake:
         return self._manifest.tools_result(self._client_name) if method == "tools/list" else None
 
     def _modern_result(self, method: object, meta: JsonObject) -> JsonObject | None:
-        if (self.opening and not self._modern) or not self._is_envelope(meta):
+        if (self.opening and not self._modern) or not self._is_valid_meta(meta):
             return None
         if method == "server/discover":
             result = self._manifest.discover_result()
@@ -80,21 +80,21 @@ class Handshake:
         self._modern = True
         return result
 
-    def _is_envelope(self, meta: JsonObject) -> bool:
+    def _is_valid_meta(self, meta: JsonObject) -> bool:
         return (
-            meta.keys() <= _ENVELOPE_KEYS
+            meta.keys() <= _META_KEYS
             and meta[_VERSION_KEY] in self._manifest.modern_versions
-            and (_CLIENT_KEY not in meta or _is_client(meta[_CLIENT_KEY]))
+            and (_CLIENT_KEY not in meta or _is_client_info(meta[_CLIENT_KEY]))
             and _are_capabilities(meta.get(_CAPABILITIES_KEY))
         )
 
 
-def _is_label(value: object) -> bool:
+def _is_request_id(value: object) -> bool:
     """Whether `value` is a valid request id or progress token."""
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
-def _is_client(value: Any) -> bool:
+def _is_client_info(value: Any) -> bool:
     """Whether `value` is a plain `clientInfo` with a name, a version and optionally a title."""
     return (
         isinstance(value, dict)
@@ -104,14 +104,14 @@ def _is_client(value: Any) -> bool:
 
 
 def _are_capabilities(value: Any) -> bool:
-    """Whether `value` contains only client capabilities with flat settings; nested ones are validated by the SDK."""
+    """Whether `value` contains only client capabilities with flat settings. The SDK validates nested settings."""
     return isinstance(value, dict) and all(
-        isinstance(settings, dict) and all(_is_setting(name, setting) for setting in settings.values())
+        isinstance(settings, dict) and all(_is_valid_setting(name, setting) for setting in settings.values())
         for name, settings in value.items()
     )
 
 
-def _is_setting(capability: str, value: object) -> bool:
+def _is_valid_setting(capability: str, value: object) -> bool:
     if capability == "roots":
         return isinstance(value, bool)
-    return isinstance(value, dict) and (capability in _FREE_FORM or not value)
+    return isinstance(value, dict) and (capability in _FREE_FORM_CAPABILITIES or not value)

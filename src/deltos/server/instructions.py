@@ -1,4 +1,4 @@
-"""The `instructions` that the server sends to agents: which tool answers what. Imports nothing heavy."""
+"""The `instructions` that the server sends to agents: which tool answers which question. Has no slow imports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAN = ("code", "graph", "memory")
 
 
 def instructions(toolsets: Collection[str], *, lean: bool = False) -> str:
-    """Return the `instructions` of a server that offers `toolsets`; `lean` limits them to the lean profile."""
+    """Return the `instructions` of a server with `toolsets`. If `lean` is true, describe only the lean profile."""
     described = [name for name in _BY_TOOLSET if name in toolsets and (not lean or name in _LEAN)]
     closing = [_CLOSING] if "code" in toolsets else []
     return " ".join([_OPENING, *(_BY_TOOLSET[name] for name in described), *closing])

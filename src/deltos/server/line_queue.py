@@ -1,4 +1,4 @@
-"""Queue of the client's lines until the SDK is imported; the handshake answers some of them earlier."""
+"""Queues the client's lines until the SDK is imported. The handshake answers some of them before that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LineQueue:
-    """Queue of lines from the client: a thread reads them, and the attached receiver gets each line once, in order."""
+    """Queue of lines from the client: a thread reads them, and the attached sink receives each line once, in order."""
 
     def __init__(self, pipes: ClientPipes, handshake: Handshake, *, on_idle_end: Callable[[], None]) -> None:
         self._pipes = pipes
@@ -46,9 +46,9 @@ class LineQueue:
         self.busy.set()
 
     def attach(self, sink: Callable[[bytes | None], None]) -> bytes | None:
-        """Pass the opening request, all kept lines, every later line, and None at the end to `sink`.
+        """Pass the opening request, all queued lines, all later lines and, at the end, None to `sink`.
 
-        Returns the opening request if it was already answered; the caller must drop the second answer to it.
+        Return the opening request if it was already answered. The caller must drop the second answer to it.
         """
         with self._lock:
             opening = self._handshake.opening

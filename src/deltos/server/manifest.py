@@ -1,4 +1,4 @@
-"""Tool listings and server information, read from `manifest.json` so that first answers need neither tools nor SDK.
+"""Tool listings and server information, read from `manifest.json` so that the first answers need neither tools nor SDK.
 
 `server/describe.py` generates the file; tests compare it with the tool definitions and the SDK.
 """
@@ -34,16 +34,16 @@ class Manifest:
 
     @classmethod
     def load(cls, toolsets: Collection[str], path: Path = MANIFEST_PATH, *, lean: bool = False) -> Manifest:
-        """Read the generated file at `path`."""
+        """Return the manifest from the generated file at `path`."""
         return cls(json.loads(path.read_text(encoding="utf-8")), toolsets, lean=lean)
 
     def offer(self, toolsets: Collection[str]) -> None:
-        """Replace the offered toolsets."""
+        """Replace the list of offered toolsets."""
         self._toolsets = toolsets
 
     @property
     def instructions(self) -> str:
-        """Instructions about the offered tools."""
+        """Instructions for agents about the offered tools."""
         return instructions(self._toolsets, lean=self._lean)
 
     @property
@@ -53,7 +53,7 @@ class Manifest:
 
     @property
     def modern_versions(self) -> list[str]:
-        """Protocol versions without a handshake, in which each request names its version."""
+        """Protocol versions without a handshake, where each request states its version."""
         return list(self._document["modern_versions"])
 
     def listings(self, client_name: str = "") -> list[JsonObject]:
@@ -66,11 +66,11 @@ class Manifest:
         return [{key: value for key, value in listing.items() if key != "outputSchema"} for listing in offered]
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return the JSON Schema of a tool's arguments; None if the tool is not offered."""
+        """Return the JSON Schema of a tool's arguments, or None if the tool is not offered."""
         return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
 
     def initialize_result(self, requested_version: str) -> JsonObject:
-        """Return the result of `initialize` in the requested version if it is supported, else in the newest."""
+        """Return the result of `initialize` in the requested version if supported, otherwise in the newest one."""
         versions = self._document["handshake_versions"]
         return {
             "protocolVersion": requested_version if requested_version in versions else versions[-1],

@@ -22,7 +22,7 @@ class InvalidMessage(Exception):
 
 
 def read_message(line: bytes) -> Message:
-    """Parse a line. Raises InvalidMessage."""
+    """Parse a line as a message. Raise InvalidMessage if it is not valid."""
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
@@ -33,12 +33,12 @@ def read_message(line: bytes) -> Message:
 
 
 def write_message(message: Message) -> bytes:
-    """Serialize `message` as one line without a line end."""
+    """Serialize `message` as one line without a line break."""
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def answered_id(message: Message) -> types.RequestId | None:
-    """Return the id of the request that `message` answers; None if it is not an answer."""
+    """Return the id of the request that `message` answers, or None if it is not an answer."""
     return message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
 
 
@@ -51,7 +51,7 @@ def _parse(line: bytes) -> object:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return the integer, or None if it has too many digits: conversion takes quadratic time."""
+    """Return the integer, or None if it has too many digits, because conversion takes quadratic time."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
@@ -65,13 +65,13 @@ def _invalid_message(parsed: object) -> InvalidMessage:
 
 
 def _can_be_answered(request_id: object) -> TypeGuard[int | str]:
-    """Whether a response can repeat the id: an integer, or text without lone surrogates."""
+    """Whether a response can contain the id: it is an integer, or a string without lone surrogates."""
     if isinstance(request_id, str):
         return request_id == request_id.encode("utf-8", "ignore").decode()
     return isinstance(request_id, int) and not isinstance(request_id, bool)
 
 
 def _check_id(parsed: object) -> None:
-    """Refuse a request whose id has a wrong type; the SDK would take it for a notification."""
+    """Raise InvalidMessage if the id has a wrong type; the SDK would treat the request as a notification."""
     if isinstance(parsed, dict) and "id" in parsed:
         raise InvalidMessage(types.INVALID_REQUEST, "Invalid Request: the id must be a string or an integer")

@@ -1,4 +1,4 @@
-"""The pipes to an MCP client, taken from descriptors 0 and 1 so that no other code can write to them."""
+"""Pipes to an MCP client, moved away from descriptors 0 and 1 so that no other code can write to them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_KEPT_BYTES = 1024  # length to which an overlong line is truncated; it is then refused as invalid JSON
+_TRUNCATED_LINE_BYTES = 1024  # length to which an overlong line is truncated; the parser then rejects it
 
 
 class ClientPipes:
-    """Reads lines from the client and writes lines to it."""
+    """Line-based connection to the client over a pair of pipes."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self._incoming = incoming
@@ -25,11 +25,11 @@ class ClientPipes:
         self._writing = threading.Lock()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the client's lines until it disconnects. An overlong line is truncated."""
+        """Yield the client's lines until it disconnects. Truncate overlong lines."""
         while line := self._incoming.readline(self._max_line_bytes):
             if len(line) == self._max_line_bytes and not line.endswith(b"\n"):
                 self._skip_line()
-                line = line[:_KEPT_BYTES]
+                line = line[:_TRUNCATED_LINE_BYTES]
             if line.strip():
                 yield line
 
@@ -45,7 +45,7 @@ class ClientPipes:
 
 
 def claim_stdio() -> ClientPipes:
-    """Take over stdin and stdout. Later prints, also of C code and child processes, go to stderr.
+    """Take over stdin and stdout. Later output, including that of C code and child processes, goes to stderr.
 
     Raises OSError if the process was started without stdin or stdout.
     """
@@ -54,7 +54,7 @@ def claim_stdio() -> ClientPipes:
     _ensure_stderr()
     incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by child processes
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: _close(incoming, outgoing))
+        os.register_at_fork(after_in_child=lambda: _close_descriptors(incoming, outgoing))
     _redirect(os.open(os.devnull, os.O_RDONLY), 0)
     _redirect(os.dup(2), 1)
     sys.stdout = sys.stderr
@@ -62,7 +62,7 @@ def claim_stdio() -> ClientPipes:
 
 
 def _ensure_stderr() -> None:
-    """Open the null device as stderr if there is none; otherwise os.dup would reuse descriptor 2 for the client."""
+    """Open the null device as stderr if stderr is closed; otherwise os.dup would reuse descriptor 2 for the client."""
     try:
         os.fstat(2)
     except OSError:
@@ -78,7 +78,7 @@ def _redirect(source: int, target: int) -> None:
         os.close(source)
 
 
-def _close(*descriptors: int) -> None:
+def _close_descriptors(*descriptors: int) -> None:
     for descriptor in descriptors:
         with suppress(OSError):
             os.close(descriptor)

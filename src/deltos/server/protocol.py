@@ -1,4 +1,4 @@
-"""Handlers of MCP requests, built on the SDK. `stdio` and `http` own the transport, `tool_runner` runs the tools."""
+"""Handlers for MCP requests, built on the SDK. `stdio` and `http` are the transports; `tool_runner` runs the tools."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ logger = logging.getLogger(__name__)
 MAX_CONCURRENT_CALLS = 16  # more threads only compete for the GIL
 ROOTS_TIMEOUT_SECONDS = 10.0
 _MAX_LOG_CHARACTERS = 1_000
-ROOTS_PATIENCE_SECONDS = 1.0  # how long calls wait for the client's roots before they continue without
+ROOTS_WAIT_SECONDS = 1.0  # how long a call waits for the client's roots before it continues without them
 
 
 class McpHandlers:
-    """Handlers of the requests of all clients. `find_caller` returns the caller of a request; `observe` is called after
-    each tool call.
+    """Handlers for the requests of all clients.
 
-    Without `follow_roots` clients are not asked for their folders, which may be on another machine.
+    `find_caller` returns the caller of a request; `observe` is called after each tool call. If `follow_roots` is false,
+    clients are not asked for their roots, which may be on another machine.
     """
 
     def __init__(
@@ -82,16 +82,16 @@ class McpHandlers:
         )
 
     async def list_tools(self, context: Context, params: PageParams) -> types.ListToolsResult:
-        """List all tools that the caller may use, on one page."""
+        """Return all tools that the caller may use, on one page."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
         level = self._find_caller(context).level
         listings = self._manifest.listings(_client_name(context))
         tools = [types.Tool.model_validate(listing) for listing in listings]
-        return types.ListToolsResult(tools=[tool for tool in tools if _may_use(tool, level)])
+        return types.ListToolsResult(tools=[tool for tool in tools if _is_permitted(tool, level)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Run a tool in a thread. A cancelled call is abandoned at once, and its tool is asked to stop."""
+        """Run a tool in a thread. A cancelled call is abandoned immediately, and its tool is asked to stop."""
         caller = replace(self._find_caller(context), client=_client_name(context))
         await _wait_for_roots(caller.conversation)
         progress = CallProgress(asyncio.get_running_loop())
@@ -104,8 +104,8 @@ class McpHandlers:
         else:
             outcome = await self._run_call(caller, work, progress)
         self._observe(params.name, outcome, time.monotonic() - started)
-        if outcome.truncated and caller.conversation.hears("warning"):
-            await _warn_of_truncation(context, params.name, outcome)
+        if outcome.truncated and caller.conversation.wants_log_level("warning"):
+            await _warn_about_truncation(context, params.name, outcome)
         return _call_result(outcome, with_data=wants_structured_content(_client_name(context)))
 
     async def _run_call(self, caller: Caller, work: Callable[[], CallOutcome], progress: CallProgress) -> CallOutcome:
@@ -133,7 +133,7 @@ class McpHandlers:
         return types.EmptyResult()
 
     async def request_roots(self, context: Context, _: types.NotificationParams | None) -> None:
-        """Ask the client for its roots if it supports them; calls wait shortly for the first answer."""
+        """Ask the client for its roots if it supports them. Calls wait briefly for the first answer."""
         capabilities = context.session.client_capabilities
         if not self._follow_roots or capabilities is None or capabilities.roots is None:
             return
@@ -142,46 +142,46 @@ class McpHandlers:
         try:
             request = types.ListRootsRequest()
             result = await context.session.send_request(request, types.ListRootsResult, ROOTS_TIMEOUT_SECONDS)
-        except (MCPError, ValidationError) as error:  # treat a client that fails to answer like one without roots
+        except (MCPError, ValidationError) as error:  # a client that does not answer is treated as having no roots
             logger.warning("The client did not report its roots: %s", error)
         else:
             if missing := conversation.set_client_roots(str(root.uri) for root in result.roots):
-                text = f"Roots of the client that are not folders here: {', '.join(missing)[:_MAX_LOG_CHARACTERS]}"
+                text = f"Client roots that are not folders on this machine: {', '.join(missing)[:_MAX_LOG_CHARACTERS]}"
                 logger.warning("%s", text)
-                if conversation.hears("warning"):
+                if conversation.wants_log_level("warning"):
                     await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
         finally:
             settled.set()
 
 
 class NotifyingServer(Server[Any]):
-    """The SDK's server, with the capability to announce changes of its tool list."""
+    """The SDK's server, with the capability to announce changes to its tool list."""
 
     def get_capabilities(self, *_: object, protocol_version: str | None = None) -> types.ServerCapabilities:
-        """Return the server's capabilities. Overridden because the SDK lets each transport pass the notification
-        options."""
+        """Return the capabilities, including notifications of tool changes, which the SDK's transports do not pass."""
         return super().get_capabilities(NotificationOptions(tools_changed=True), protocol_version=protocol_version)
 
 
-def build_server(manifest: Manifest, surface: McpHandlers) -> Server[Any]:
+def build_server(manifest: Manifest, handlers: McpHandlers) -> Server[Any]:
     """Return the SDK's server with all handlers registered."""
     server = NotifyingServer(
         SERVER_NAME,
         version=manifest.version,
         title=SERVER_TITLE,
         instructions=manifest.instructions,
-        on_list_tools=surface.list_tools,
-        on_call_tool=surface.call_tool,
-        on_subscriptions_listen=surface.listen,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_subscriptions_listen=handlers.listen,
         get_tool_input_schema=manifest.input_schema,
     )
     # Logging and roots are deprecated as of 2026-07-28, but current clients use them. The SDK does not warn about
-    # handlers that are registered by name. It warns about sent log messages, so silence that for this module only.
+    # handlers that are registered by name. It warns about each sent log message; ignore that warning in this module.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
-    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, surface.set_log_level)
-    register_resources_and_prompts(server, surface.resource_handlers)
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, surface.on_initialized)
-    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, surface.request_roots)
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, handlers.set_log_level)
+    register_resources_and_prompts(server, handlers.resource_handlers)
+    server.add_notification_handler(
+        "notifications/roots/list_changed", types.NotificationParams, handlers.request_roots
+    )
     return server
 
 
@@ -196,24 +196,24 @@ def capabilities(manifest: Manifest) -> tuple[JsonObject, JsonObject]:
 
 
 def protocol_versions() -> tuple[list[str], list[str]]:
-    """Return the protocol versions with a handshake and those without, oldest first."""
+    """Return the protocol versions with a handshake and the versions without one, each with the oldest first."""
     return list(HANDSHAKE_PROTOCOL_VERSIONS), list(MODERN_PROTOCOL_VERSIONS)
 
 
 async def _wait_for_roots(conversation: Conversation) -> None:
     settled = conversation.roots_settled
     if settled and not settled.is_set():
-        with anyio.move_on_after(ROOTS_PATIENCE_SECONDS):
+        with anyio.move_on_after(ROOTS_WAIT_SECONDS):
             await settled.wait()
         settled.set()
 
 
-async def _warn_of_truncation(context: Context, name: str, outcome: CallOutcome) -> None:
+async def _warn_about_truncation(context: Context, name: str, outcome: CallOutcome) -> None:
     text = f"{name}: answer truncated to {len(outcome.text):,} of {outcome.original_characters:,} characters"
     await context.session.send_log_message("warning", text, SERVER_NAME, context.request_id)
 
 
-def _may_use(tool: types.Tool, level: Level) -> bool:
+def _is_permitted(tool: types.Tool, level: Level) -> bool:
     hints = tool.annotations or types.ToolAnnotations()
     return level >= required_level(read_only=bool(hints.read_only_hint), destructive=bool(hints.destructive_hint))
 

@@ -1,4 +1,4 @@
-"""Handlers of MCP requests about resources and prompts. Their contents come from the toolbox."""
+"""Handlers for MCP resource and prompt requests. The toolbox provides the contents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN_CHARACTERS = 80
 
 
 class ResourceAndPromptHandlers:
-    """Handlers of resource and prompt requests of all clients of a server."""
+    """Handlers for the resource and prompt requests of all clients."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ResourceAndPromptHandlers:
         self._threads = FairThreadPool(MAX_CONCURRENT_READS)
 
     async def list_resources(self, context: Context, params: Page) -> types.ListResourcesResult:
-        """List the resources with a fixed address."""
+        """Return the resources that have a fixed URI."""
         toolbox = await self._open_list(context, params)
         single = [resource for resource in toolbox.resources if not resource.is_template]
         return types.ListResourcesResult(
@@ -66,7 +66,7 @@ class ResourceAndPromptHandlers:
     async def list_templates(
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
-        """List the resource templates."""
+        """Return the resource templates."""
         toolbox = await self._open_list(context, params)
         many = [resource for resource in toolbox.resources if resource.is_template]
         return types.ListResourceTemplatesResult(
@@ -87,26 +87,26 @@ class ResourceAndPromptHandlers:
     ) -> types.ReadResourceResult:
         """Return the text of a resource."""
         outcome = await self._run(
-            context, lambda toolbox, session, progress: _read(toolbox, params.uri, session, progress)
+            context, lambda toolbox, session, progress: _read_resource(toolbox, params.uri, session, progress)
         )
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=outcome.text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(self, context: Context, params: Page) -> types.ListPromptsResult:
-        """List all prompts on one page."""
+        """Return all prompts, on one page."""
         toolbox = await self._open_list(context, params)
-        return types.ListPromptsResult(prompts=[_listing(prompt) for prompt in toolbox.prompts])
+        return types.ListPromptsResult(prompts=[_prompt_listing(prompt) for prompt in toolbox.prompts])
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt as one user message."""
         outcome = await self._run(
-            context, lambda toolbox, session, progress: _write(toolbox, params, session, progress)
+            context, lambda toolbox, session, progress: _write_prompt(toolbox, params, session, progress)
         )
         content = types.TextContent(type="text", text=outcome.text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def _run(self, context: Context, work: Callable[[Toolbox, Session, Progress], Answer]) -> CallOutcome:
-        """Run `work` in a thread. Errors become protocol errors; only tools report errors as text."""
+        """Run `work` in a thread. Raise MCPError if it fails, because only tools report errors as text."""
         await self._settle(context)
         caller = self._find_caller(context)
         progress = CallProgress(asyncio.get_running_loop())
@@ -138,7 +138,7 @@ def register_resources_and_prompts(server: Server[Any], resource_handlers: Resou
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, resource_handlers.get_prompt)
 
 
-def _read(toolbox: Toolbox, uri: str, session: Session, progress: Progress) -> Answer:
+def _read_resource(toolbox: Toolbox, uri: str, session: Session, progress: Progress) -> Answer:
     for resource in toolbox.resources:
         if (arguments := resource.arguments(uri)) is not None:
             return Answer(resource.read(Call(arguments, session, progress, repeat=True)))
@@ -146,16 +146,18 @@ def _read(toolbox: Toolbox, uri: str, session: Session, progress: Progress) -> A
     raise NotFound(f"No resource {uri[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
 
 
-def _write(toolbox: Toolbox, asked: types.GetPromptRequestParams, session: Session, progress: Progress) -> Answer:
+def _write_prompt(
+    toolbox: Toolbox, request: types.GetPromptRequestParams, session: Session, progress: Progress
+) -> Answer:
     for prompt in toolbox.prompts:
-        if prompt.name == asked.name:
-            arguments = check_arguments(prompt.parameters, asked.arguments or {})
+        if prompt.name == request.name:
+            arguments = check_arguments(prompt.parameters, request.arguments or {})
             return Answer(prompt.write(Call(arguments, session, progress, repeat=True)))
     known = ", ".join(prompt.name for prompt in toolbox.prompts)
-    raise NotFound(f"No prompt {asked.name[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
+    raise NotFound(f"No prompt {request.name[:_SHOWN_CHARACTERS]!r}", hint=f"Known: {known or 'none'}.")
 
 
-def _listing(prompt: Prompt) -> types.Prompt:
+def _prompt_listing(prompt: Prompt) -> types.Prompt:
     arguments = [
         types.PromptArgument(name=each.name, description=each.description, required=each.required)
         for each in prompt.parameters

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from deltos.config import TOOLSETS, Config, parse_log_format
 from deltos.errors import BadArgument, DeltosError
 from deltos.files import given_path
-from deltos.server.deadline import END_SECONDS, exit_now, exit_within, start_watchdog
+from deltos.server.deadline import EXIT_TIMEOUT_SECONDS, exit_now, exit_within, start_watchdog
 from deltos.server.handshake import Handshake
 from deltos.server.line_queue import LineQueue
 from deltos.server.manifest import MANIFEST_PATH, Manifest
@@ -40,7 +40,7 @@ To connect a client, configure the command `deltos` with the argument `mcp`, or 
 """
 
 _TERMINAL_NOTICE = """\
-deltos mcp is waiting for JSON-RPC messages of an MCP client on standard input. Agents and editors start it themselves.
+deltos mcp is waiting for JSON-RPC messages from an MCP client on standard input. Agents and editors start it.
 Run `deltos install` to connect them. Press Ctrl-D or Ctrl-C to exit.
 """
 
@@ -79,7 +79,7 @@ def main(
 
 
 def parse_options(argv: Sequence[str]) -> Options:
-    """Parse the command line without argparse, whose import would take a tenth of the start-up time."""
+    """Parse the command line without argparse, because importing it takes a tenth of the start-up time."""
     options = Options()
     words = iter(argv)
     for word in words:
@@ -98,8 +98,8 @@ def parse_options(argv: Sequence[str]) -> Options:
 
 
 def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callable[[Config], Toolbox]) -> NoReturn:
-    """Answer the handshake, then import the SDK and hand the connection over to it. Ends the process."""
-    start_watchdog(END_SECONDS)
+    """Answer the handshake, import the SDK, serve the connection with it, and end the process."""
+    start_watchdog(EXIT_TIMEOUT_SECONDS)
     try:
         pipes = claim_stdio()
     except OSError as error:
@@ -113,7 +113,7 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
         from deltos.server.stdio import run  # deferred: the SDK takes a second to import
 
         run(manifest, start, config, open_toolbox, line_queue, pipes)
-    except Exception:  # noqa: BLE001 - top level: no caller could report it
+    except Exception:  # noqa: BLE001 - top level: no caller could report the error
         traceback.print_exc()
         exit_now(1)
     exit_now(0)
@@ -121,7 +121,7 @@ def serve(manifest: Manifest, start: Path, config: Config, open_toolbox: Callabl
 
 def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], manifest_path: Path) -> int:
     from deltos.server.http.event_log import open_event_log
-    from deltos.server.http.options import END_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
+    from deltos.server.http.options import SHUTDOWN_SECONDS_AFTER_GRACE, parse_options  # deferred: argparse
     from deltos.server.http.workers import SharedPort, check_workers, serve_with_workers
 
     try:
@@ -133,7 +133,7 @@ def _serve_http(argv: Sequence[str], open_toolbox: Callable[[Config], Toolbox], 
         return 2
 
     def serve_here(port: SharedPort | None = None) -> int:
-        start_watchdog(options.limits.grace_seconds + END_SECONDS_AFTER_GRACE)
+        start_watchdog(options.limits.grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
         if port:
             port.exit_with_supervisor()
         from deltos.server.http.listen import serve  # deferred: imports the SDK
@@ -161,11 +161,11 @@ def _start_folder(path: str) -> Path:
 def _stop_on_signals(line_queue: LineQueue) -> None:
     is_stopping = False
 
-    # The handler may interrupt code that holds the inbox's lock, so a new thread ends the inbox.
+    # The handler may interrupt code that holds the lock of `line_queue`, so a new thread ends the queue.
     def stop(*_: object) -> None:
         nonlocal is_stopping
         if not is_stopping:
-            exit_within(END_SECONDS)
+            exit_within(EXIT_TIMEOUT_SECONDS)
         is_stopping = True
         threading.Thread(target=line_queue.end, daemon=True).start()
 

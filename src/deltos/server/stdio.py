@@ -1,4 +1,4 @@
-"""Serves one client over stdin and stdout: moves messages between the inbox, the SDK and the pipes."""
+"""Serves one client over stdin and stdout: moves messages between the line queue, the SDK and the pipes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from deltos.server.pipes import ClientPipes
     from deltos.tool import Toolbox
 
-GRACE_SECONDS = 1.25  # GRACE_SECONDS + DRAIN_SECONDS must stay below the 2 s after which clients kill a server
-DRAIN_SECONDS = 0.5
-CLOSE_SECONDS = 2.0
+GRACE_SECONDS = 1.25  # GRACE_SECONDS + DRAIN_TIMEOUT_SECONDS must stay below the 2 s after which clients kill a server
+DRAIN_TIMEOUT_SECONDS = 0.5
+CLOSE_TIMEOUT_SECONDS = 2.0
 
 
 def run(
@@ -44,33 +44,33 @@ def run(
     line_queue: LineQueue,
     pipes: ClientPipes,
 ) -> None:
-    """Take over from the handshake and serve until the client disconnects."""
+    """Serve with the SDK from the end of the handshake until the client disconnects."""
     tool_runner = ToolRunner(lambda: open_toolbox(config))
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
     anyio.run(_serve, watcher, start, line_queue, pipes)
-    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
+    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_TIMEOUT_SECONDS,), daemon=True)
     closing.start()
-    closing.join(CLOSE_SECONDS)
+    closing.join(CLOSE_TIMEOUT_SECONDS)
 
 
 async def _serve(watcher: ToolsetWatcher, start: Path, line_queue: LineQueue, pipes: ClientPipes) -> None:
     caller = Caller(Conversation(start))
-    surface = McpHandlers(watcher.manifest, watcher.tool_runner, lambda _: caller)
-    server = build_server(watcher.manifest, surface)
+    handlers = McpHandlers(watcher.manifest, watcher.tool_runner, lambda _: caller)
+    server = build_server(watcher.manifest, handlers)
     exchange = StdioConnection(line_queue, pipes)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watcher.watch, surface)
+        tasks.start_soon(watcher.watch, handlers)
         tasks.start_soon(exchange.receive)
         tasks.start_soon(exchange.send, tasks.cancel_scope)
         await server.run(exchange.from_client, exchange.to_client, server.create_initialization_options())
-        with anyio.move_on_after(DRAIN_SECONDS):
+        with anyio.move_on_after(DRAIN_TIMEOUT_SECONDS):
             await exchange.sent.wait()
         tasks.cancel_scope.cancel()
 
 
 class StdioConnection:
-    """Both directions of the connection to the client."""
+    """Connection to the client, in both directions."""
 
     def __init__(self, line_queue: LineQueue, pipes: ClientPipes) -> None:
         self._inbox = line_queue
@@ -86,7 +86,7 @@ class StdioConnection:
         self.sent = anyio.Event()
 
     async def receive(self) -> None:
-        """Pass the client's messages to the server. At the end, give running requests `GRACE_SECONDS` to finish."""
+        """Pass the client's messages to the server. At the end, wait up to `GRACE_SECONDS` for answers."""
         loop = asyncio.get_running_loop()
 
         def arrive(line: bytes | None) -> None:
@@ -97,21 +97,21 @@ class StdioConnection:
             self._answered_id = json.loads(opening)["id"]
         async with self._to_server, self._refusals:
             async for line in self._lines:
-                await self._pass_on(line)
+                await self._forward(line)
             with self._grace, anyio.move_on_after(GRACE_SECONDS):
-                await self._unanswered.wait_until_none()
+                await self._unanswered.wait_until_empty()
 
     async def send(self, connection: anyio.CancelScope) -> None:
-        """Write the server's messages in a thread, because a client may read slowly."""
+        """Write the server's messages to the client in a thread, because the client may read slowly."""
         async for item in self._from_server:
             message = item.message
             if self._answered_id is not None and answered_id(message) == self._answered_id:
-                self._answered_id = None  # the handshake has answered it
+                self._answered_id = None  # the handshake has already answered this request
             else:
                 line = write_message(message)
                 try:
                     await anyio.to_thread.run_sync(self._pipes.write, line, abandon_on_cancel=True)
-                except OSError:  # the client is gone
+                except OSError:  # the client has disconnected
                     connection.cancel()
             self._unanswered.note_answer(message)
         self.sent.set()
@@ -122,14 +122,14 @@ class StdioConnection:
         elif not self._ending:
             self._ending = True
             self._queue.close()
-        else:  # second end signal: stop without a grace period
+        else:  # second signal: stop without a grace period
             self._grace.cancel()
 
-    async def _pass_on(self, line: bytes) -> None:
+    async def _forward(self, line: bytes) -> None:
         try:
             message = read_message(line)
-        except InvalidMessage as refused:
-            await self._refusals.send(SessionMessage(refused.answer))
+        except InvalidMessage as error:
+            await self._refusals.send(SessionMessage(error.answer))
         else:
             self._unanswered.note_request(message)
             await self._to_server.send(SessionMessage(message))
@@ -143,17 +143,17 @@ class PendingRequests:
         self._changed = anyio.Event()
 
     def note_request(self, message: Message) -> None:
-        """Record an incoming message: a request becomes pending, a cancellation ends one."""
+        """Record an incoming message: a request becomes pending, and a cancelled request is no longer pending."""
         if isinstance(message, types.JSONRPCRequest):
             self._ids.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settle((message.params or {}).get("requestId"))
 
     def note_answer(self, message: Message) -> None:
-        """Record an outgoing message."""
+        """Record an outgoing message: the request that it answers is no longer pending."""
         self._settle(answered_id(message))
 
-    async def wait_until_none(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Wait until every request is answered."""
         while self._ids:
             self._changed = anyio.Event()

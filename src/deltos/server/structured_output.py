@@ -1,6 +1,6 @@
-"""Which clients receive structured content in addition to text.
+"""Decides which clients receive structured content in addition to text.
 
-Some clients show the model only the structured content of an answer and drop its text: they get the text alone.
+Some clients show the model only the structured content of an answer and drop its text, so they receive only text.
 docs/clients.md lists the tested versions.
 """
 

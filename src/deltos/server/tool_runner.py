@@ -1,4 +1,4 @@
-"""Runs tools and converts every result or error to an outcome to send. Independent of the protocol; never raises."""
+"""Runs tools and converts every result or error to an outcome that can be sent to the client."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _NOTE_CHARACTERS = 200
 _DATABASE = "postgresql://"
-MAX_RUNNING = 32  # calls per caller, including cancelled ones that have not stopped yet
+MAX_RUNNING_CALLS = 32  # per caller, including cancelled calls that have not stopped yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A call that failed; `failure` has the error message."""
+    """A failed call; `failure` contains the error message."""
 
     failure: CallOutcome
 
 
 class ToolRunner:
-    """Opens the toolbox on first use and runs calls with it."""
+    """Runner of tool calls; it opens the toolbox when the first call arrives."""
 
     def __init__(self, open_toolbox: OpenToolbox) -> None:
         self._open_toolbox = open_toolbox
@@ -80,7 +80,7 @@ class ToolRunner:
             logger.warning("deltos mcp: %s", error)
 
     def reopen(self, open_toolbox: OpenToolbox) -> None:
-        """Use another toolbox for new calls, and close the old one when its calls have ended."""
+        """Open another toolbox for new calls, and close the old one when its running calls have ended."""
         with self._opening:
             old, self._toolbox = self._toolbox, None
             self._open_toolbox = open_toolbox
@@ -102,28 +102,28 @@ class ToolRunner:
         return outcome
 
     def run_work(self, work: Callable[[Toolbox], Answer], caller: Caller) -> CallOutcome:
-        """Return the outcome of `work`, limited to what `caller` may access."""
+        """Run `work` with the access rights of `caller` and return its outcome."""
         outcome = self.run_guarded(lambda toolbox: _outcome_of(work(toolbox)), caller)
         return outcome.failure if isinstance(outcome, FailedCall) else outcome
 
     def run_guarded(self, work: Callable[[Toolbox], _T], caller: Caller) -> _T | FailedCall:
-        """Return the result of `work`, limited to what `caller` may access, or a FailedCall. Never raises."""
+        """Run `work` with the access rights of `caller` and return its result, or a FailedCall if it raises."""
         try:
-            caller.check()
-        except Forbidden as error_response:
-            return FailedCall(_failure(str(error_response), is_bad_request=True))
-        if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING:
+            caller.check_access()
+        except Forbidden as error:
+            return FailedCall(_failure(str(error), is_bad_request=True))
+        if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING_CALLS:
             return FailedCall(_failure("Too many of your cancelled calls are still stopping. Try again in a moment."))
         finished = threading.Event()
         self._running[finished] = caller.name
         try:
-            with self._queue.turn(), confined(caller.confinement):
+            with self._queue.wait_for_turn(), confined(caller.confinement):
                 return work(self.toolbox())
         except DeltosError as error:
             message = caller.confinement.hide_parent_folders(str(error)) if caller.confinement else str(error)
             if caller.name and _DATABASE in message:
                 logger.warning("%s", error)
-                message = _without_database(error)
+                message = _hide_database_details(error)
             return FailedCall(_failure(message, is_bad_request=isinstance(error, BadRequest)))
         except (Exception, SystemExit) as error:  # top level: errors of tools must not break the protocol
             logger.exception("A tool failed")
@@ -135,7 +135,7 @@ class ToolRunner:
     def _log_call(
         self, name: str, given: Mapping[str, Any], caller: Caller, outcome: CallOutcome, seconds: float
     ) -> None:
-        """Add the call to the call log; errors there must not affect the answer."""
+        """Add the call to the call log. Errors while writing the log do not affect the answer."""
         note = self._toolbox.note_call if self._toolbox else None
         if note is None:
             return
@@ -143,7 +143,7 @@ class ToolRunner:
             shown = len(outcome.text)
             original = max(shown, outcome.original_characters)
             note(CallNote(name, caller.client, given, seconds, shown, original, outcome.is_error))
-        except Exception:  # the answer is sent even if the call log cannot be written
+        except Exception:  # the answer is sent even if writing the log fails
             logger.exception("A call could not be written to the call log")
 
     @property
@@ -164,13 +164,13 @@ class ToolRunner:
         """Return the toolbox, opening it on first use."""
         with self._opening:
             if self._toolbox is None:
-                with confined(None):  # all callers share it, so the first one's limits must not apply
+                with confined(None):  # shared by all callers, so the first caller's limits must not apply
                     self._toolbox = self._open_toolbox()
             return self._toolbox
 
 
-def _without_database(error: DeltosError) -> str:
-    """Return a message for remote callers, who must not learn the database's address, role or server messages."""
+def _hide_database_details(error: DeltosError) -> str:
+    """Return an error message for remote callers that hides the database's address, role and server messages."""
     if isinstance(error, StoreBusy):
         return "The server's database is busy. Try again in a moment."
     if isinstance(error, StoreUnwritable):
@@ -213,28 +213,27 @@ def _failure(message: str, *, is_bad_request: bool = False) -> CallOutcome:
 
 
 def _truncate(text: str) -> str:
-    """Truncate `text` to the hard limit; domains truncate earlier and between results."""
+    """Truncate `text` to the hard limit. Normally a domain has already truncated its answer between two results."""
     if len(text) <= MAX_ANSWER_CHARACTERS:
         return text
     shown = MAX_ANSWER_CHARACTERS - _NOTE_CHARACTERS
-    note = truncated(shown, len(text), "characters", "narrow the query for the rest")
+    note = truncated(shown, len(text), "characters", "narrow the query to see the rest")
     return f"{note}\n{truncate(text, characters=shown)}"
 
 
 def _check_structured(structured: JsonObject) -> JsonObject:
-    """Return `structured` without lone surrogates; raise SourceError if it is too large, because JSON cannot be
-    truncated."""
+    """Return `structured` without lone surrogates. Raise SourceError if it is too large."""
     encoded = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
     if len(encoded) > MAX_ANSWER_CHARACTERS:
         raise SourceError(
             f"The answer has {len(encoded):,} characters, more than the maximum of {MAX_ANSWER_CHARACTERS:,}",
             hint="Lower the limit or narrow the query.",
         )
-    whole: JsonObject = structured if _is_well_formed(encoded) else json.loads(_replace_surrogates(encoded))
-    return whole
+    cleaned: JsonObject = structured if _is_encodable(encoded) else json.loads(_replace_surrogates(encoded))
+    return cleaned
 
 
-def _is_well_formed(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

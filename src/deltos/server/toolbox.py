@@ -1,4 +1,4 @@
-"""Opens the application's tools for a server. Imports nothing heavy until called."""
+"""Opens the application's tools for a server. Slow imports are deferred until the call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_toolbox(config: Config) -> Toolbox:
     app = App(config)
     try:
         app.resume()
-    except DeltosError as exc:  # the library cannot be opened: its tools report the error, and the others work
+    except DeltosError as exc:  # the library cannot be opened; its tools report the error, and all other tools work
         _log.warning("Unfinished crawls were not resumed: %s", exc)
     return Toolbox(
         app.tools(),
@@ -30,12 +30,12 @@ def open_toolbox(config: Config) -> Toolbox:
         resources=app.resources(),
         prompts=app.prompts(),
         repeat_excerpts=app.repeats_excerpts,
-        open_pages=lambda: _pages(app),
+        open_pages=lambda: _open_views(app),
         note_call=app.calls.note if app.calls else None,
     )
 
 
-def _pages(app: App) -> PageData:
+def _open_views(app: App) -> PageData:
     from deltos.ui.views import Views  # deferred: most servers do not serve the web UI
 
     return Views(app)

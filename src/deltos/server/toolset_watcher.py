@@ -1,4 +1,4 @@
-"""Applies changes of the user's toolset choice while a server runs, and notifies its clients."""
+"""Applies changes to the user's toolset choice while a server runs, and notifies its clients."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ToolsetWatcher:
-    """Reopens the toolbox when the user chooses other toolsets."""
+    """Watcher that reopens the toolbox when the user chooses other toolsets."""
 
     config: Config
     manifest: Manifest
     tool_runner: ToolRunner
     open_toolbox: Callable[[Config], Toolbox]
 
-    async def watch(self, surface: McpHandlers) -> None:
-        """Check the chosen toolsets once a second until cancelled; return at once if a flag or the environment fixes
-        them."""
+    async def watch(self, handlers: McpHandlers) -> None:
+        """Check the chosen toolsets once per second until cancelled.
+
+        Return immediately if a flag or an environment variable determines the toolsets.
+        """
         served = self.config.toolsets
         while self.config.toolsets_may_change:
             await anyio.sleep(POLL_SECONDS)
@@ -42,10 +44,10 @@ class ToolsetWatcher:
                 chosen = chosen_toolsets(self.config.home)
                 if chosen != served:
                     served = chosen
-                    await self._serve(served, surface)
+                    await self._apply(served, handlers)
 
-    async def _serve(self, toolsets: tuple[str, ...], surface: McpHandlers) -> None:
+    async def _apply(self, toolsets: tuple[str, ...], handlers: McpHandlers) -> None:
         config = replace(self.config, toolsets=toolsets)
         self.manifest.offer(toolsets)
         self.tool_runner.reopen(lambda: self.open_toolbox(config))
-        await surface.announce_changed_tools()
+        await handlers.announce_changed_tools()

@@ -22,7 +22,7 @@ from deltos.store.sqlite.database import split_statements
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
-from deltos.workspace.identity import folder_in_checkout, identify, memory_scopes
+from deltos.workspace.identity import path_in_checkout, identify, memory_scopes
 from tests.calling import ToolClient
 from tests.repositories import make_repository
 
@@ -235,4 +235,4 @@ def test_folders_are_compared_by_complete_path_segments(tmp_path: Path) -> None:
     assert is_inside("a", "")
     assert not is_inside("ab", "a")
     assert not is_inside("", "a")
-    assert folder_in_checkout(tmp_path) == ""
+    assert path_in_checkout(tmp_path) == ""

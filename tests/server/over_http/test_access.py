@@ -135,7 +135,7 @@ def test_listening_on_a_non_loopback_address_requires_tokens(
     command = toy_command(manifest_path, str(tmp_path), "--http", *arguments)
     refused = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path))
     assert refused.returncode == 2
-    assert "a token is required, but there is no valid one" in refused.stderr
+    assert "a token is required, but no valid token exists" in refused.stderr
     token = create_token(tmp_path, Level.READ)
     server = serve(*arguments[1:], address=arguments[0])
     server.wait_for_log("tokens are sent without encryption")

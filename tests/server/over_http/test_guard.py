@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 
-from deltos.server.http.connection import with_head_timeout
+from deltos.server.http.connection import make_connection_class
 from deltos.server.http.guard import RequestGuard
 from deltos.server.http.options import ServerLimits
 from deltos.server.http.rate_limit import RateLimit
@@ -107,7 +107,7 @@ def test_the_rate_limit_applies_to_each_address_separately() -> None:
 def test_connections_that_never_finish_a_head_are_closed() -> None:
     async def scenario() -> list[bytes]:
         listening = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(REACHED, http=with_head_timeout(0.05), log_level="critical", lifespan="off")
+        config = uvicorn.Config(REACHED, http=make_connection_class(0.05), log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server._serve([listening]))
         port = listening.getsockname()[1]

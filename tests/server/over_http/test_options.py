@@ -61,7 +61,7 @@ def test_a_server_for_other_machines_has_a_rate_limit_by_default(tmp_path: Path)
 
 
 def policy(host: str, *hosts: str, origins: tuple[str, ...] = ()) -> OriginPolicy:
-    return OriginPolicy.of(HttpOptions(host, 1, Path(), allowed_hosts=hosts, allowed_origins=origins))
+    return OriginPolicy.from_options(HttpOptions(host, 1, Path(), allowed_hosts=hosts, allowed_origins=origins))
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,15 @@ def test_requests_from_pages_of_the_server_itself_are_accepted() -> None:
 
 def test_metric_labels_are_escaped() -> None:
     metrics = Metrics()
-    metrics.call('a"b\\c\nd', "ok", 1.0)
-    assert b'deltos_tool_calls_total{outcome="ok",tool="a\\"b\\\\c\\nd"} 1.0\n' in metrics.text()
+    metrics.count_call('a"b\\c\nd', "ok", 1.0)
+    assert b'deltos_tool_calls_total{outcome="ok",tool="a\\"b\\\\c\\nd"} 1.0\n' in metrics.render()
 
 
 def test_call_durations_are_counted_in_histogram_buckets() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.02, 99.0):
-        metrics.call("t", "ok", seconds)
-    text = metrics.text().decode()
+        metrics.count_call("t", "ok", seconds)
+    text = metrics.render().decode()
     for bound, count in (("0.005", 1), ("0.025", 2), ("30.0", 2), ("+Inf", 3)):
         assert f'deltos_tool_seconds_bucket{{le="{bound}",tool="t"}} {count}.0\n' in text
     assert 'deltos_tool_seconds_sum{tool="t"} 99.021\n' in text

@@ -145,7 +145,7 @@ def test_several_workers_require_a_database(manifest_path: Path, tmp_path: Path)
     command = toy_command(manifest_path, str(tmp_path), "--http", "127.0.0.1:0", "--workers", "2")
     done = subprocess.run(command, env=environment(tmp_path, DELTOS_DATABASE=""), capture_output=True, text=True)
     assert done.returncode == 2
-    assert "--workers needs a database" in done.stderr
+    assert "--workers requires a database" in done.stderr
 
 
 def _children(process: int) -> list[int]:

@@ -311,7 +311,7 @@ def test_a_token_for_a_folder_that_is_not_served_is_rejected(confined_server: Co
     home = confined_server.top.parents[1] / "home"
     token = create_token(home, Level.READ, tmp_path, database=confined_server.database)
     answer = confined_server.call(confined_server.server.open_session(bearer(token)), "list_sources")
-    assert "This server serves none of the folders of this token." in answer
+    assert "This server does not serve any folder of this token." in answer
 
 
 def test_a_reader_adds_no_project(confined_server: ConfinedServer) -> None:

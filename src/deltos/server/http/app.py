@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from deltos.server.tool_runner import CallOutcome
     from deltos.server.toolset_watcher import ToolsetWatcher
 
-    Build = Callable[[Manifest, McpHandlers], Server[Any]]
+    BuildServer = Callable[[Manifest, McpHandlers], Server[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The ASGI application and its request guard, which the server drains at shutdown."""
+    """The ASGI application, and the request guard that the server drains at shutdown."""
 
     asgi: ASGIApp
     request_guard: RequestGuard
@@ -67,31 +67,31 @@ def build_app(
     options: HttpOptions,
     watcher: ToolsetWatcher,
     verifier: Verifier | None,
-    build: Build = build_server,
+    build: BuildServer = build_server,
     log: EventLog | None = None,
 ) -> HttpApp:
-    """Return the application for `options`. Without a verifier every client that can connect may call."""
+    """Return the application for `options`. If `verifier` is None, every client that can connect may call tools."""
     limits, metrics, manifest = options.limits, Metrics(), watcher.manifest
     callers = RequestCallers(options.start, options.roots)
 
     def observe(name: str, outcome: CallOutcome, seconds: float) -> None:
-        tool = snake_case(name) if snake_case(name) in _levels(manifest) else "unknown"
+        tool = snake_case(name) if snake_case(name) in _required_levels(manifest) else "unknown"
         status = "ok" if not outcome.is_error else "refused" if outcome.is_bad_request else "error"
-        metrics.call(tool, status, seconds)
+        metrics.count_call(tool, status, seconds)
         if log:
             log.write("call", tool=tool, outcome=status, ms=round(seconds * 1000, 1))
 
     def observe_request(scope: Scope, path: str, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in ("GET", "POST", "DELETE") else "other"
-        metrics.request(path, method, status, seconds)
+        metrics.count_request(path, method, status, seconds)
         if log:
             facts = {"path": path, "method": method, "status": status, "ms": round(seconds * 1000, 1)}
             log.write("request", "error" if status >= 500 else "info", caller=caller_id(scope).strip(), **facts)
 
-    surface = McpHandlers(manifest, watcher.tool_runner, callers.find, observe, follow_roots=False)
+    handlers = McpHandlers(manifest, watcher.tool_runner, callers.find_caller, observe, follow_roots=False)
     manager = SessionManager(
-        build(manifest, surface),
-        stateless=options.workers > 1,  # any of them may get the next request
+        build(manifest, handlers),
+        stateless=options.workers > 1,  # any worker may receive the next request
         session_idle_timeout=limits.session_idle_seconds,
         max_request_body_size=limits.body_bytes,
         max_sessions=limits.sessions,
@@ -100,50 +100,50 @@ def build_app(
     request_guard = RequestGuard(
         manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest)
     )
-    metrics.gauge(
-        "deltos_http_requests_in_flight", "Requests that are being answered.", lambda: request_guard.in_flight
+    metrics.add_gauge(
+        "deltos_http_requests_in_flight", "HTTP requests being processed.", lambda: request_guard.in_flight
     )
-    metrics.gauge("deltos_sessions", "Open sessions.", lambda: manager.count)
-    metrics.pool(lambda: database_pool(watcher.config.database))
+    metrics.add_gauge("deltos_sessions", "Open sessions.", lambda: manager.session_count)
+    metrics.add_pool(lambda: database_pool(watcher.config.database))
     readiness = Readiness(watcher.tool_runner, watcher.config.database, time.monotonic)
     ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate))
     app = Starlette(
         routes=[
-            *_routes(options, request_guard, metrics, readiness, guarded=verifier is not None),
+            *_routes(options, request_guard, metrics, readiness, requires_token=verifier is not None),
             *ui_routes.routes(),
         ],
-        middleware=[Middleware(StoreGuard), *_authentication(verifier)],
-        lifespan=lambda _app: _lifespan(manager, watcher, surface),
+        middleware=[Middleware(StoreGuard), *_authentication_middleware(verifier)],
+        lifespan=lambda _app: _lifespan(manager, watcher, handlers),
     )
-    return HttpApp(HostGuard(app, OriginPolicy.of(options), observe_request), request_guard)
+    return HttpApp(HostGuard(app, OriginPolicy.from_options(options), observe_request), request_guard)
 
 
 @asynccontextmanager
-async def _lifespan(manager: SessionManager, watcher: ToolsetWatcher, surface: McpHandlers) -> AsyncIterator[None]:
+async def _lifespan(manager: SessionManager, watcher: ToolsetWatcher, handlers: McpHandlers) -> AsyncIterator[None]:
     async with manager.run(), anyio.create_task_group() as tasks:
-        tasks.start_soon(watcher.watch, surface)
+        tasks.start_soon(watcher.watch, handlers)
         yield
-        surface.listen.close()
+        handlers.listen.close()
         tasks.cancel_scope.cancel()
 
 
 def _routes(
-    options: HttpOptions, request_guard: RequestGuard, metrics: Metrics, readiness: Readiness, *, guarded: bool
+    options: HttpOptions, request_guard: RequestGuard, metrics: Metrics, readiness: Readiness, *, requires_token: bool
 ) -> list[Route]:
     async def health(_: Request) -> Response:
         status = "shutting down" if request_guard.closed else "ok"
         return JSONResponse({"status": status}, status_code=503 if request_guard.closed else 200)
 
     async def ready(_: Request) -> Response:
-        problem = "shutting down" if request_guard.closed else await readiness.problem()
+        problem = "shutting down" if request_guard.closed else await readiness.find_problem()
         return JSONResponse({"status": problem or "ready"}, status_code=503 if problem else 200)
 
     async def show_metrics(_: Request) -> Response:
-        return PlainTextResponse(metrics.text(), media_type=prometheus.CONTENT_TYPE)
+        return PlainTextResponse(metrics.render(), media_type=prometheus.CONTENT_TYPE)
 
     metrics_route = Route("/metrics", show_metrics, methods=["GET"])
     routes = [Route("/healthz", health, methods=["GET"]), Route("/readyz", ready, methods=["GET"])]
-    if not guarded:
+    if not requires_token:
         return [*routes, metrics_route, Route(MCP_PATH, request_guard)]
     metadata_url = build_resource_metadata_url(AnyHttpUrl(options.oauth.resource)) if options.oauth else None
     routes += [
@@ -154,7 +154,7 @@ def _routes(
 
 
 def _metadata_routes(options: HttpOptions) -> list[Route]:
-    """Return the routes where clients find the OAuth issuer whose tokens are accepted."""
+    """Return the routes from which clients learn the OAuth issuer whose tokens are accepted."""
     if options.oauth is None:
         return []
     return create_protected_resource_routes(
@@ -168,8 +168,8 @@ def _ui_route_options(
     verifier: Verifier | None,
     rate: RateLimit,
 ) -> UiRouteOptions:
-    """Return the options of the web UI. It admits the same callers as the protocol: with a token, or anyone on
-    loopback."""
+    """Return the options of the web UI, which admits the same callers as the MCP endpoint: callers with a token, or
+    everyone on loopback."""
 
     async def authenticate(token: str) -> Caller | None:
         if verifier is None:
@@ -190,7 +190,7 @@ def _ui_route_options(
     )
 
 
-def _authentication(verifier: Verifier | None) -> list[Middleware]:
+def _authentication_middleware(verifier: Verifier | None) -> list[Middleware]:
     if verifier is None:
         return []
     return [
@@ -199,7 +199,7 @@ def _authentication(verifier: Verifier | None) -> list[Middleware]:
     ]
 
 
-def _levels(manifest: Manifest) -> dict[str, Level]:
+def _required_levels(manifest: Manifest) -> dict[str, Level]:
     """Return the required level of each offered tool."""
     hints = {listing["name"]: listing["annotations"] for listing in manifest.listings()}
     return {
@@ -209,21 +209,22 @@ def _levels(manifest: Manifest) -> dict[str, Level]:
 
 
 def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
-    """Return the 403 response that the specification demands if a token's scope does not permit the called tool.
+    """Return a 403 response if the token's scope does not permit the called tool, or None if it does.
 
-    Clients use it to request a wider scope. The tool runner checks the level again, independently of this function.
+    The MCP specification requires this response, which clients use to request a wider scope. The tool runner checks the
+    level again, independently of this function.
     """
     user = scope.get("user")
-    metrics_route = user.access_token if isinstance(user, AuthenticatedUser) else None
-    if not isinstance(metrics_route, VerifiedToken) or b"tools/call" not in body:
+    token = user.access_token if isinstance(user, AuthenticatedUser) else None
+    if not isinstance(token, VerifiedToken) or b"tools/call" not in body:
         return None
-    needed = _levels(manifest).get(snake_case(_called_tool(json.loads(body))), Level.READ)
-    if metrics_route.level >= needed:
+    needed = _required_levels(manifest).get(snake_case(_called_tool_name(json.loads(body))), Level.READ)
+    if token.level >= needed:
         return None
     challenge = f'Bearer error="insufficient_scope", scope="{needed.scope}"'
     return error_response(403, f"This tool requires the scope '{needed.scope}'", {"WWW-Authenticate": challenge})
 
 
-def _called_tool(message: dict[str, Any]) -> str:
+def _called_tool_name(message: dict[str, Any]) -> str:
     name = (message.get("params") or {}).get("name") if message.get("method") == "tools/call" else None
     return name if isinstance(name, str) else ""

@@ -1,4 +1,4 @@
-"""Identity of a caller for rate and resource limits: its token, or its network address without one."""
+"""Identity of a caller for rate and resource limits: its token, or its network address if it has no token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-_IPV6_SITE_BITS = 64  # one host can use all addresses of such a network
+_IPV6_SITE_BITS = 64  # one host can use every address of a /64 network
 
 
 def caller_id(scope: Scope) -> str:
@@ -20,10 +20,10 @@ def caller_id(scope: Scope) -> str:
         token = user.access_token
         return f"token {token.client_id} {token.subject or ''}"
     client = scope.get("client")
-    return f"address {_site(client[0])}" if client else ""
+    return f"address {_network_of(client[0])}" if client else ""
 
 
-def _site(address: str) -> str:
+def _network_of(address: str) -> str:
     try:
         parsed = ipaddress.ip_address(address.split("%")[0])
     except ValueError:  # a Unix socket has no IP address

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SESSION_HEADER = "mcp-session-id"
-_NOWHERE = Path(os.devnull)  # start folder of a token whose projects are not served
+_NO_FOLDER = Path(os.devnull)  # start folder for a token none of whose projects is served
 
 
 class VerifiedToken(AccessToken):
@@ -34,7 +34,7 @@ class VerifiedToken(AccessToken):
 
 
 class RequestCallers:
-    """Finds callers, and keeps a conversation for the lifetime of its session."""
+    """Finds the caller of each request and stores one conversation per session."""
 
     def __init__(self, start: Path, roots: tuple[Path, ...]) -> None:
         self._start = start
@@ -43,7 +43,7 @@ class RequestCallers:
         self._token_confinements: dict[tuple[str, ...] | None, Confinement] = {}
         self._reader_confinements: dict[tuple[str, ...] | None, Confinement] = {}
 
-    def find(self, context: ServerRequestContext[Any, Any]) -> Caller:
+    def find_caller(self, context: ServerRequestContext[Any, Any]) -> Caller:
         """Return the caller of a request."""
         name = caller_id(context.request.scope) if context.request else ""
         token = _token_of(context)
@@ -52,18 +52,18 @@ class RequestCallers:
         return Caller(conversation, level, confinement, name=name, denial_reason=_denial_reason(token, confinement))
 
     def ui_caller(self, token: VerifiedToken | None, name: str) -> Caller:
-        """Return the caller of a request of the web UI."""
+        """Return the caller of a web UI request."""
         level, confinement, start = self._rights(token)
         denial_reason = _denial_reason(token, confinement)
-        conversation = Conversation(start, lasts=False)
+        conversation = Conversation(start, is_persistent=False)
         return Caller(conversation, level, confinement, client="page", name=name, denial_reason=denial_reason)
 
     def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
-        """Return the level, the confinement and the start folder of a token, or of a caller without one."""
+        """Return the level, confinement and start folder of a token, or of a caller without a token."""
         if token is None:
             return Level.ADMIN, self._confinement, self._start
         confinement = self._confinement_of(token.projects)
-        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NOWHERE)
+        start = self._start if confinement.admits(self._start) else next(iter(confinement.roots), _NO_FOLDER)
         if token.level == Level.READ:
             confinement = self._reader_confinements.setdefault(
                 token.projects, confinement._replace(new_projects=frozenset({*confinement.roots, start}))
@@ -71,11 +71,11 @@ class RequestCallers:
         return token.level, confinement, start
 
     def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
-        # The SDK keeps one object with the client's handshake parameters for exactly as long as the session lives, so
-        # its id identifies the session. Requests without a session get a conversation each.
+        # The SDK keeps one object with the client's handshake parameters for exactly the lifetime of the session, so
+        # the object's id identifies the session. Each request without a session has its own conversation.
         client = context.session.client_params
         if client is None or context.request is None or _SESSION_HEADER not in context.request.headers:
-            return Conversation(start, lasts=False)
+            return Conversation(start, is_persistent=False)
         key = id(client)
         if key not in self._conversations:
             self._conversations[key] = Conversation(start)
@@ -92,14 +92,14 @@ class RequestCallers:
 
 
 def _denial_reason(token: VerifiedToken | None, confinement: Confinement) -> str:
-    """Return why a token gives access to no folder; empty if it gives access to one."""
+    """Return why a token gives no access to any folder, or an empty string if it gives access."""
     if token is None or confinement.roots:
         return ""
     if not token.projects and token.missing_workspaces:
         names = ", ".join(f"'{name}'" for name in token.missing_workspaces)
         is_one = len(token.missing_workspaces) == 1
         return f"The workspace{'' if is_one else 's'} {names} of this token no longer {'exists' if is_one else 'exist'}"
-    return "This server serves none of the folders of this token"
+    return "This server does not serve any folder of this token"
 
 
 def _token_of(context: ServerRequestContext[Any, Any]) -> VerifiedToken | None:

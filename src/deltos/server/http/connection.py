@@ -1,6 +1,6 @@
 """uvicorn's HTTP/1.1 connection with stricter parsing and a timeout for request heads.
 
-Heads that a proxy could parse differently are refused.
+Request heads that a proxy could parse differently are rejected.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import asyncio
 
 MAX_HEAD_BYTES = 16 * 1024
-# Prevents request smuggling: a proxy in front of the server must parse the same requests. These bytes are invalid in a
-# head, and parsers treat them differently.
+# These bytes are invalid in a head, and parsers treat them differently. Rejecting them prevents request smuggling
+# through a proxy that would parse a request differently from this server.
 _CONTROLS = bytes((*range(0x09), *range(0x0A, 0x20), 0x7F))
 
 
@@ -37,7 +37,7 @@ class HeadTimeoutConnection(H11Protocol):
         self._restart_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Process bytes; the timer runs on while the head is incomplete."""
+        """Process received bytes. The timer keeps running while the head is incomplete."""
         super().data_received(data)
         self._restart_timer()
 
@@ -47,7 +47,7 @@ class HeadTimeoutConnection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse an invalid request and close the connection; send nothing if a response has already begun."""
+        """Reject an invalid request and close the connection. Send no response if one has already begun."""
         with suppress(h11.LocalProtocolError):
             super().send_400_response(msg)
         self.transport.close()
@@ -65,7 +65,7 @@ class HeadTimeoutConnection(H11Protocol):
 
 
 class StrictBuffer(ReceiveBuffer):
-    """h11's receive buffer, with only CR LF accepted as the end of a line in a head."""
+    """h11's receive buffer, restricted to CR LF as line ending in a head."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return the lines of a complete head, or None while it is incomplete. Raises RemoteProtocolError if it is
@@ -75,7 +75,7 @@ class StrictBuffer(ReceiveBuffer):
             return []
         end = self._data.find(b"\r\n\r\n", self._multiple_lines_search)
         if end < 0:
-            # Refuse an invalid head at once instead of waiting for the timeout.
+            # Reject an invalid head immediately instead of waiting for the timeout.
             if _has_bare_line_end(self._data, self._multiple_lines_search):
                 raise h11.RemoteProtocolError("a line ends without CR LF")
             self._multiple_lines_search = max(0, len(self._data) - 3)
@@ -83,13 +83,13 @@ class StrictBuffer(ReceiveBuffer):
         if end > MAX_HEAD_BYTES:  # h11 limits only incomplete heads
             raise h11.RemoteProtocolError("the head is too large")
         lines = self._extract(end + 4)[:end].split(b"\r\n")
-        if fault := head_fault(lines):
+        if fault := find_head_error(lines):
             raise h11.RemoteProtocolError(fault)
         return lines
 
 
-def head_fault(lines: list[bytearray]) -> str:
-    """Return why the lines of a head or of trailers are invalid; empty if they are valid."""
+def find_head_error(lines: list[bytearray]) -> str:
+    """Return why the lines of a head or of trailers are invalid, or an empty string if they are valid."""
     if any(line.translate(None, _CONTROLS) != line for line in lines):
         return "a control character in the head"
     if any(line.startswith((b" ", b"\t")) for line in lines):
@@ -114,6 +114,6 @@ def _has_bare_line_end(data: bytearray, start: int) -> bool:
     return data.find(b"\0", start) >= 0
 
 
-def with_head_timeout(header_seconds: float) -> type[Any]:
-    """Return a connection class with the timeout `header_seconds`."""
+def make_connection_class(header_seconds: float) -> type[Any]:
+    """Return a connection class whose timeout for request heads is `header_seconds`."""
     return type("Connection", (HeadTimeoutConnection,), {"header_seconds": header_seconds})

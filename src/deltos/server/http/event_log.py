@@ -1,7 +1,7 @@
 """Structured log: one JSON object per line for each request, tool call and log record.
 
-Lines never contain call arguments, tokens, query strings or exception texts, which may quote them. Messages of the
-connection pool name the database's address and user, but no password.
+A line never contains call arguments, tokens or query strings, nor exception texts, which may quote them. Messages of
+the connection pool contain the database's address and user, but not the password.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TextIO
 
-_QUOTED = ("deltos.", "psycopg.pool")  # messages of other loggers may quote requests
+_TRUSTED_LOGGERS = ("deltos.", "psycopg.pool")  # messages of other loggers may quote requests
 _PREFIX = "deltos mcp: "
 _MAX_FRAMES = 20
 
@@ -31,7 +31,7 @@ class EventLog:
         self._writing = threading.Lock()
 
     def write(self, event: str, level: str = "info", **facts: object) -> None:
-        """Write one line; errors of a closed stream are ignored."""
+        """Write one line. Do nothing if the stream is closed."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "event": event, **facts}
         try:
             with self._writing:
@@ -41,9 +41,9 @@ class EventLog:
             return
 
     def capture_logging(self) -> None:
-        """Write warnings and errors of all loggers, and errors that nothing caught, to this log."""
+        """Write warnings and errors from all loggers, and uncaught exceptions, to this log."""
         root = logging.getLogger()
-        root.addHandler(_Records(self))
+        root.addHandler(_LogHandler(self))
         root.setLevel(logging.WARNING)
         logging.captureWarnings(True)
         sys.excepthook = _log_uncaught
@@ -51,7 +51,7 @@ class EventLog:
 
 
 def open_event_log(log_format: str) -> EventLog | None:
-    """Return the log on standard error, which captures all messages; None for the format `text`."""
+    """Return a log on standard error that captures all messages, or None if the format is `text`."""
     if log_format != "json":
         return None
     log = EventLog(sys.stderr)
@@ -59,25 +59,25 @@ def open_event_log(log_format: str) -> EventLog | None:
     return log
 
 
-def _log_uncaught(kind: type[BaseException], error: BaseException | None, where: TracebackType | None) -> None:
-    logging.getLogger("deltos.server").error("uncaught error", exc_info=(kind, error or kind(), where))
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    logging.getLogger("deltos.server").error("uncaught error", exc_info=(kind, error or kind(), trace))
 
 
-class _Records(logging.Handler):
+class _LogHandler(logging.Handler):
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         facts: dict[str, object] = {"logger": record.name, "at": f"{record.filename}:{record.lineno}"}
-        if record.name.startswith(_QUOTED) and not record.exc_info:
+        if record.name.startswith(_TRUSTED_LOGGERS) and not record.exc_info:
             facts["message"] = record.getMessage().removeprefix(_PREFIX)
         if record.exc_info and record.exc_info[0]:
             facts |= {"error": record.exc_info[0].__name__, "frames": _frames(record.exc_info[2])}
         self._log.write("log", record.levelname.lower(), **facts)
 
 
-def _frames(where: TracebackType | None) -> list[str]:
-    """Return the code locations of a traceback, innermost last, without values."""
-    rows = traceback.extract_tb(where)[-_MAX_FRAMES:]
+def _frames(trace: TracebackType | None) -> list[str]:
+    """Return the code locations in a traceback, innermost last, without source lines or values."""
+    rows = traceback.extract_tb(trace)[-_MAX_FRAMES:]
     return [f"{row.filename.rpartition('deltos/')[2]}:{row.lineno} {row.name}" for row in rows]

@@ -1,4 +1,4 @@
-"""ASGI layers that check a request before it reaches the protocol: host, rate, number of requests and body."""
+"""ASGI middleware that checks each request before the MCP endpoint: host, origin, rate, concurrency and body."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_CALLER_SHARE = 0.75  # of the concurrent requests for one caller; the others stay free for other callers
+_MAX_CALLER_SHARE = 0.75  # maximum share of the concurrent requests that one caller may have
 _STORE_RETRY_SECONDS = 5
-_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
+_KNOWN_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 
 
 class HostGuard:
-    """Outermost layer: rejects requests for other hosts and from foreign web pages.
+    """Outermost middleware: rejects requests for other hosts and requests from other web sites.
 
     `observe` is called for each request with its path (`other` for unknown paths), its status and the seconds until the
-    response began.
+    response started.
     """
 
     def __init__(self, app: ASGIApp, policy: OriginPolicy, observe: Observe) -> None:
@@ -56,7 +56,7 @@ class HostGuard:
 
         async def observed_send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                path = scope["path"] if scope["path"] in _PATHS else "other"
+                path = scope["path"] if scope["path"] in _KNOWN_PATHS else "other"
                 self._observe(scope, path, message["status"], time.monotonic() - started)
             await send(message)
 
@@ -65,14 +65,14 @@ class HostGuard:
     def _rejection(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not self._policy.admits_host(headers["host"]):
-            return error_response(421, "Misdirected Request: this host is not served here")
+            return error_response(421, "Misdirected Request: this server does not serve that host")
         if not all(self._policy.admits_origin(origin, headers["host"]) for origin in headers.getlist("origin")):
-            return error_response(403, "Forbidden: this origin may not call")
+            return error_response(403, "Forbidden: requests from this origin are not allowed")
         return None
 
 
 class StoreGuard:
-    """Answers 503 with a retry time while the database is unavailable."""
+    """Middleware that responds with status 503 and a retry time while the database is unavailable."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -97,7 +97,7 @@ class StoreGuard:
 
 
 class RequestGuard:
-    """Layer before the protocol: limits rate, concurrency and body size, and rejects requests during shutdown."""
+    """Middleware that limits rate, concurrency and body size, and rejects requests during shutdown."""
 
     def __init__(self, app: ASGIApp, limits: ServerLimits, rate: RateLimit, check_scope: ScopeCheck) -> None:
         self._app = app
@@ -122,15 +122,15 @@ class RequestGuard:
                 if not self._requests_by_caller:
                     self._drained.set()
         else:
-            await self._app(_without_last_event(scope), receive, send)
+            await self._app(_without_last_event_id(scope), receive, send)
 
     @property
     def in_flight(self) -> int:
-        """Number of requests that are being answered."""
+        """Number of requests being processed."""
         return self._requests_by_caller.total()
 
     async def drain(self, seconds: float) -> None:
-        """Reject new requests and wait up to `seconds` until all running ones are answered."""
+        """Reject new requests, and wait up to `seconds` until all running requests are answered."""
         self.closed = True
         with anyio.move_on_after(seconds):
             while self.in_flight:
@@ -143,13 +143,13 @@ class RequestGuard:
         caller = caller_id(scope)
         if wait_seconds := self._rate.wait_seconds(caller):
             return error_response(429, "Too many requests", {"Retry-After": str(wait_seconds)})
-        if self.in_flight >= self._limits.concurrent_requests or self._requests_by_caller[caller] >= self._share(
+        if self.in_flight >= self._limits.concurrent_requests or self._requests_by_caller[
             caller
-        ):
+        ] >= self._max_requests_of(caller):
             return error_response(503, "Too many concurrent requests", {"Retry-After": "1"})
         return None
 
-    def _share(self, caller: str) -> int:
+    def _max_requests_of(self, caller: str) -> int:
         """Return how many concurrent requests a caller may have: an equal part of `_MAX_CALLER_SHARE` of the limit."""
         callers = len(self._requests_by_caller.keys() | {caller})
         return max(1, int(self._limits.concurrent_requests * _MAX_CALLER_SHARE) // callers)
@@ -157,9 +157,9 @@ class RequestGuard:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             with anyio.fail_after(self._limits.body_seconds):
-                body = await self._body(scope, receive)
+                body = await self._read_body(scope, receive)
         except TimeoutError:
-            await error_response(408, "The request took too long to arrive", {"Connection": "close"})(
+            await error_response(408, "The request was not received in time", {"Connection": "close"})(
                 scope, receive, send
             )
             return
@@ -177,8 +177,8 @@ class RequestGuard:
             return invalid_message_response(error)
         return self._check_scope(scope, body)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body, truncated shortly after the size limit; None if the client disconnected."""
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body, truncated shortly after the size limit, or None if the client disconnected."""
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._limits.body_bytes:
             return bytes(self._limits.body_bytes + 1)
@@ -193,13 +193,13 @@ class RequestGuard:
         return bytes(parts)
 
 
-def _without_last_event(scope: Scope) -> Scope:
-    """Return the scope without `Last-Event-ID`: a resumed stream starts anew, because past events are not stored."""
+def _without_last_event_id(scope: Scope) -> Scope:
+    """Return the scope without `Last-Event-ID`. Streams cannot be resumed, because past events are not stored."""
     return {**scope, "headers": [each for each in scope["headers"] if each[0].lower() != b"last-event-id"]}
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that yields the body once more and then later messages."""
+    """Return a `receive` callable that returns the body first and then all later messages."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

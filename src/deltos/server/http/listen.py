@@ -18,9 +18,9 @@ from deltos.open_stores import open_tokens, open_workspaces
 from deltos.server.access import Tokens, is_valid
 from deltos.server.deadline import exit_within
 from deltos.server.http.app import build_app
-from deltos.server.http.connection import with_head_timeout
+from deltos.server.http.connection import make_connection_class
 from deltos.server.http.event_log import EventLog
-from deltos.server.http.options import END_SECONDS_AFTER_GRACE, MCP_PATH
+from deltos.server.http.options import MCP_PATH, SHUTDOWN_SECONDS_AFTER_GRACE
 from deltos.server.http.port import open_port
 from deltos.server.http.token_verifier import OAuthTokens, Verifier
 from deltos.server.manifest import Manifest
@@ -35,29 +35,30 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from deltos.server.http.app import Build, HttpApp
+    from deltos.server.http.app import BuildServer, HttpApp
     from deltos.server.http.options import HttpOptions
     from deltos.server.http.workers import SharedPort
     from deltos.tool import Toolbox
 
 logger = logging.getLogger(__name__)
 
-DRAIN_SECONDS = 0.25
-STREAMS_END_SECONDS = 1
-CLOSE_SECONDS = 1.0
+DRAIN_TIMEOUT_SECONDS = 0.25
+STREAM_CLOSE_TIMEOUT_SECONDS = 1
+CLOSE_TIMEOUT_SECONDS = 1.0
 
 
 def serve(
     options: HttpOptions,
     open_toolbox: Callable[[Config], Toolbox],
     manifest_path: Path,
-    build: Build = build_server,
+    build: BuildServer = build_server,
     port: SharedPort | None = None,
     log: EventLog | None = None,
 ) -> int:
-    """Serve over HTTP until a signal ends it. Return 0 after a signal, 1 if it cannot serve, 2 for wrong options.
+    """Serve over HTTP until a signal arrives, and return the exit code.
 
-    Worker processes pass the shared `port`; `log` is the structured log, if messages are not plain text.
+    The exit code is 1 if the port cannot be opened, and 2 for invalid options. Worker processes pass the shared `port`.
+    `log` is the structured log, or None if messages are plain text.
     """
     try:
         config = Config.from_environment(
@@ -80,14 +81,14 @@ def serve(
         _announce(options, listening, log, tool_count=len(manifest.listings()))
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, log), listening))
-    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_SECONDS,), daemon=True)
+    closing = threading.Thread(target=tool_runner.close, args=(DRAIN_TIMEOUT_SECONDS,), daemon=True)
     closing.start()
-    closing.join(CLOSE_SECONDS)
+    closing.join(CLOSE_TIMEOUT_SECONDS)
     return 0
 
 
 class DrainingServer(uvicorn.Server):
-    """Finishes running requests after the first signal; the second signal stops at once."""
+    """Server that finishes running requests after the first signal and stops immediately after the second one."""
 
     def __init__(self, config: uvicorn.Config, app: HttpApp, grace_seconds: float) -> None:
         super().__init__(config)
@@ -100,9 +101,9 @@ class DrainingServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         """Handle a signal. Runs between any two instructions of the main thread, so it only schedules `_stop`."""
         if not self._is_stopping:
-            exit_within(self._grace_seconds + END_SECONDS_AFTER_GRACE)
+            exit_within(self._grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
         self._is_stopping = True
-        with suppress(RuntimeError):  # the event loop is closed: the process is ending already
+        with suppress(RuntimeError):  # the event loop is closed, so the process is already ending
             self._loop.call_soon_threadsafe(self._stop)
 
     def _stop(self) -> None:
@@ -117,34 +118,34 @@ class DrainingServer(uvicorn.Server):
 
 
 async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listening: socket.socket) -> None:
-    app = make_app()  # created inside the event loop, to which its parts are bound
+    app = make_app()  # created inside the event loop, because it contains objects that belong to that loop
     tls: dict[str, Any] = {}
     if options.tls_certificate:
         tls = {"ssl_certfile": options.tls_certificate, "ssl_keyfile": options.tls_key}
     config = uvicorn.Config(
         app.asgi,
-        http=with_head_timeout(options.limits.header_seconds),
+        http=make_connection_class(options.limits.header_seconds),
         ws="none",
         log_config=None,  # uvicorn logs to the same handlers as Deltos
         log_level="warning",
         access_log=False,
         server_header=False,
         limit_concurrency=options.limits.connections,
-        timeout_graceful_shutdown=STREAMS_END_SECONDS,
+        timeout_graceful_shutdown=STREAM_CLOSE_TIMEOUT_SECONDS,
         **tls,
     )
     await DrainingServer(config, app, options.limits.grace_seconds).serve(sockets=[listening])
 
 
 def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | None:
-    """Return the token verifier; None if no tokens are required."""
+    """Return the token verifier, or None if no token is required."""
     if not options.requires_token:
         return None
     store = open_tokens(home, database)
     now = time.time()
     if options.oauth is None and not any(is_valid(token, now) for token in store.all()):
         raise BadArgument(
-            "a token is required, but there is no valid one",
+            "a token is required, but no valid token exists",
             hint="Create one with `deltos token create NAME`, or serve on loopback.",
         )
     workspaces = open_workspaces(home, database)
@@ -152,10 +153,10 @@ def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | Non
 
 
 def _raise_file_limit(wanted: int) -> None:
-    """Raise the limit of open files of this process as far as the system allows."""
+    """Raise this process's limit on open files as far as the system allows."""
     if sys.platform == "win32":
         return
-    import resource  # deferred: not on every platform
+    import resource  # deferred: not available on every platform
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = 2 * wanted if hard == resource.RLIM_INFINITY else min(2 * wanted, hard)

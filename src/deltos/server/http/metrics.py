@@ -1,4 +1,4 @@
-"""Prometheus metrics of the server. Independent of HTTP and MCP; the official client renders the text."""
+"""Prometheus metrics of the server, rendered by the official client library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     ReadPool = Callable[[], PoolUse | None]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_BUCKET_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
@@ -39,41 +39,41 @@ class Metrics:
         )
         self._first_byte = Histogram(
             "deltos_http_first_byte_seconds",
-            "Time until a response began.",
+            "Time until the start of the response.",
             request,
             registry=own,
-            buckets=_BOUNDS_SECONDS,
+            buckets=_BUCKET_BOUNDS_SECONDS,
         )
         self._calls = Counter("deltos_tool_calls", "Tool calls by tool and outcome.", [*tool, "outcome"], registry=own)
         self._seconds = Histogram(
-            "deltos_tool_seconds", "Duration of tool calls.", tool, registry=own, buckets=_BOUNDS_SECONDS
+            "deltos_tool_seconds", "Duration of tool calls.", tool, registry=own, buckets=_BUCKET_BOUNDS_SECONDS
         )
         ProcessCollector(registry=own)
 
-    def request(self, path: str, method: str, status: int, seconds: float) -> None:
-        """Count a request; `seconds` is the time until its response began."""
+    def count_request(self, path: str, method: str, status: int, seconds: float) -> None:
+        """Count a request; `seconds` is the time until its response started."""
         self._requests.labels(path, method, str(status)).inc()
         self._first_byte.labels(path, method).observe(seconds)
 
-    def call(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a tool call."""
+    def count_call(self, tool: str, outcome: str, seconds: float) -> None:
+        """Count a tool call and its duration."""
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
-    def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
-        """Add a gauge whose value `read` returns at scrape time."""
+    def add_gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
+        """Add a gauge whose value is the result of `read` at scrape time."""
         Gauge(name, text, registry=self._registry).set_function(read)
 
-    def pool(self, read: ReadPool) -> None:
-        """Add the use of database connections, which `read` returns at scrape time."""
-        self._registry.register(_Pool(read))
+    def add_pool(self, read: ReadPool) -> None:
+        """Add gauges of the database connections, whose counts `read` returns at scrape time."""
+        self._registry.register(_PoolCollector(read))
 
-    def text(self) -> bytes:
+    def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 
-class _Pool(Collector):
+class _PoolCollector(Collector):
     def __init__(self, read: ReadPool) -> None:
         self._read = read
 

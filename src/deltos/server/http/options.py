@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 DEFAULT_ADDRESS = "127.0.0.1:8731"
 DEFAULT_PORT = 8731
 MCP_PATH = "/mcp"
-END_SECONDS_AFTER_GRACE = 2.0
-"""Time to close streams, interrupted answers and files after the grace period of running calls."""
+SHUTDOWN_SECONDS_AFTER_GRACE = 2.0
+"""Time for closing streams, unfinished answers and files after the grace period for running calls."""
 _MAX_NUMBER = 1_000_000
 _DESCRIPTION = """\
 Serve projects to MCP clients over streamable HTTP, at /mcp.
@@ -34,7 +34,7 @@ class ServerLimits:
     """Resource limits of a server."""
 
     body_bytes: int = 4 * 1024 * 1024
-    calls_per_second: float = 0.0  # per caller; 0: no limit
+    calls_per_second: float = 0.0  # per caller; 0 means no limit
     concurrent_requests: int = 768
     sessions: int = 1_000
     connections: int = 4_096
@@ -46,7 +46,7 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """The accepted access tokens: JWTs of `issuer` for `resource`, signed by a key of `jwks_url`."""
+    """Accepted access tokens: JWTs that `issuer` created for `resource`, signed with a key from `jwks_url`."""
 
     issuer: str
     resource: str
@@ -75,13 +75,13 @@ class HttpOptions:
 
     @property
     def requires_token(self) -> bool:
-        """Whether every caller needs a token. Only a server on loopback can do without."""
+        """Whether every caller needs a token. Only a loopback server may accept callers without a token."""
         local = is_loopback(self.host) and all(is_loopback(host_name(host)) for host in self.allowed_hosts)
         return self.require_token or self.oauth is not None or not local
 
     @property
     def scheme(self) -> str:
-        """`https` with a certificate, else `http`."""
+        """`https` if there is a certificate, otherwise `http`."""
         return "https" if self.tls_certificate else "http"
 
 
@@ -98,11 +98,11 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
         host, port, start, given.toolsets, roots,
         allowed_hosts=tuple(host.lower() for host in given.allow_host),
         allowed_origins=tuple(origin.lower().rstrip("/") for origin in given.allow_origin),
-        tls_certificate=_file(given.tls_cert),
-        tls_key=_file(given.tls_key),
-        oauth=_oauth(given),
+        tls_certificate=_existing_file(given.tls_cert),
+        tls_key=_existing_file(given.tls_key),
+        oauth=_oauth_settings(given),
         require_token=given.require_token,
-        limits=_limits(given, local=is_loopback(host)),
+        limits=_server_limits(given, local=is_loopback(host)),
         profile=given.profile,
         workers=given.workers,
         log_format=given.log_format,
@@ -124,7 +124,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can be reached under the name or address `host`."""
+    """Whether the name or address `host` always refers to this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -132,23 +132,23 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(text: str) -> str:
-    """Return the name in a `Host` header or allowed host without its port; empty if it is invalid."""
+    """Return the host name in `HOST` or `HOST:PORT`, or an empty string if the text is invalid."""
     try:
         return urlsplit(f"//{text}").hostname or ""
     except ValueError:
         return ""
 
 
-def _oauth(given: argparse.Namespace) -> OAuthSettings | None:
+def _oauth_settings(given: argparse.Namespace) -> OAuthSettings | None:
     if not (given.oauth_issuer or given.oauth_resource or given.oauth_jwks):
         return None
     if not (given.oauth_issuer and given.oauth_resource):
-        raise BadArgument("--oauth-issuer and --oauth-resource require each other", hint="Give both.")
+        raise BadArgument("--oauth-issuer and --oauth-resource require each other", hint="Give both options.")
     jwks_url = given.oauth_jwks or f"{given.oauth_issuer.rstrip('/')}/.well-known/jwks.json"
     return OAuthSettings(given.oauth_issuer, given.oauth_resource, jwks_url)
 
 
-def _limits(given: argparse.Namespace, *, local: bool) -> ServerLimits:
+def _server_limits(given: argparse.Namespace, *, local: bool) -> ServerLimits:
     rate = given.rate if given.rate is not None else 0.0 if local else 50.0
     return ServerLimits(
         body_bytes=int(given.max_body_mb * 1024 * 1024),
@@ -159,7 +159,7 @@ def _limits(given: argparse.Namespace, *, local: bool) -> ServerLimits:
     )
 
 
-def _file(text: str) -> Path | None:
+def _existing_file(text: str) -> Path | None:
     if not text:
         return None
     path = given_path(text).resolve()
@@ -168,16 +168,16 @@ def _file(text: str) -> Path | None:
     return path
 
 
-def _count(text: str) -> int:
+def _positive_int(text: str) -> int:
     number = int(text)
     if not 1 <= number <= _MAX_NUMBER:
         raise ValueError
     return number
 
 
-def _amount(text: str) -> float:
+def _non_negative(text: str) -> float:
     number = float(text)
-    if not 0 <= number <= _MAX_NUMBER:  # also refuses NaN
+    if not 0 <= number <= _MAX_NUMBER:  # also rejects NaN
         raise ValueError
     return number
 
@@ -194,17 +194,40 @@ def _parser() -> argparse.ArgumentParser:
     add("--log-format", default="", choices=LOG_FORMATS, help="format of the log on stderr: text or JSON lines")
     add("--root", action="append", default=[], metavar="PATH", help="folder whose projects may be read; default: PATH")
     add("--allow-host", action="append", default=[], metavar="NAME", help="host name under which clients connect")
-    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="origin of a web page that may call")
-    add("--require-token", action="store_true", help="require a token on loopback too")
+    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="web origin that may call the server")
+    add("--require-token", action="store_true", help="require a token even on loopback")
     add("--tls-cert", default="", metavar="FILE", help="certificate chain (PEM)")
     add("--tls-key", default="", metavar="FILE", help="private key (PEM); default: in the certificate file")
-    add("--oauth-issuer", default="", metavar="URL", help="accept access tokens (JWT) of this issuer")
-    add("--oauth-resource", default="", metavar="URL", help="URL of this server, the required audience of those tokens")
+    add("--oauth-issuer", default="", metavar="URL", help="accept access tokens (JWT) from this issuer")
+    add("--oauth-resource", default="", metavar="URL", help="URL of this server; tokens must have it as audience")
     add("--oauth-jwks", default="", metavar="URL", help="the issuer's keys; default: ISSUER/.well-known/jwks.json")
-    add("--rate", type=_amount, metavar="N", help="requests per second and caller; default: 50, on loopback unlimited")
-    add("--max-concurrent", type=_count, default=768, metavar="N", help="concurrent requests; default: 768")
-    add("--max-sessions", type=_count, default=1_000, metavar="N", help="open sessions; default: 1000")
-    add("--workers", type=_count, default=1, metavar="N", help="server processes; default: 1; more need a database")
-    add("--max-body-mb", type=_amount, default=4.0, metavar="N", help="maximum request size in megabytes; default: 4")
-    add("--grace", type=_amount, default=2.0, metavar="SECONDS", help="time to finish calls at shutdown; default: 2")
+    add(
+        "--rate",
+        type=_non_negative,
+        metavar="N",
+        help="requests per second and caller; default: 50; on loopback: no limit",
+    )
+    add("--max-concurrent", type=_positive_int, default=768, metavar="N", help="concurrent requests; default: 768")
+    add("--max-sessions", type=_positive_int, default=1_000, metavar="N", help="open sessions; default: 1000")
+    add(
+        "--workers",
+        type=_positive_int,
+        default=1,
+        metavar="N",
+        help="server processes; more than one needs a database; default: 1",
+    )
+    add(
+        "--max-body-mb",
+        type=_non_negative,
+        default=4.0,
+        metavar="N",
+        help="maximum request size in megabytes; default: 4",
+    )
+    add(
+        "--grace",
+        type=_non_negative,
+        default=2.0,
+        metavar="SECONDS",
+        help="time to finish calls at shutdown; default: 2",
+    )
     return parser

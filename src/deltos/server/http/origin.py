@@ -1,4 +1,4 @@
-"""Checks `Host` and `Origin` headers, so that a foreign web page cannot call a server on this machine."""
+"""Checks `Host` and `Origin` headers, so that pages of other web sites cannot call a server on this machine."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """The accepted host names and the web page origins that may call."""
+    """The host names that a server accepts and the web page origins that may call it."""
 
     bind_host: str
     hosts: frozenset[str]
     origins: frozenset[str]
 
     @classmethod
-    def of(cls, options: HttpOptions) -> OriginPolicy:
-        """Return the policy of a server with these options."""
+    def from_options(cls, options: HttpOptions) -> OriginPolicy:
+        """Return the policy for a server with these options."""
         return cls(options.host, frozenset(options.allowed_hosts), frozenset(options.allowed_origins))
 
     def admits_host(self, header: str) -> bool:
@@ -33,14 +33,14 @@ class OriginPolicy:
             return False
         if is_loopback(name) or name == self.bind_host or header.lower() in self.hosts or name in self.hosts:
             return True
-        # DNS rebinding needs a name, so any IP address is safe for a server that listens on all addresses.
-        return _is_unspecified(self.bind_host) and _is_address(name)
+        # DNS rebinding requires a host name, so a server that listens on all addresses can accept any IP address.
+        return _is_unspecified(self.bind_host) and _is_ip_address(name)
 
     def admits_origin(self, header: str, host: str) -> bool:
-        """Whether a web page of the origin `header` may call, in a request to an admitted `host`.
+        """Whether a request to the admitted host `host` with the `Origin` header `header` is allowed.
 
-        A page of this server may: the host of its origin is the host of the request. Requests without an origin do not
-        come from a page.
+        Requests without an origin do not come from a web page. If the origin's host is the requested host, the page
+        was served by this server.
         """
         if not header or header.lower().rpartition("://")[2] == host.lower():
             return True
@@ -53,7 +53,7 @@ class OriginPolicy:
         return local or header.lower().rstrip("/") in self.origins
 
 
-def _is_address(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -62,4 +62,4 @@ def _is_address(host: str) -> bool:
 
 
 def _is_unspecified(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+    return _is_ip_address(host) and ipaddress.ip_address(host).is_unspecified

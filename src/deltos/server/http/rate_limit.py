@@ -1,4 +1,4 @@
-"""Rate limit per caller, as a token bucket."""
+"""Rate limit per caller, implemented as a token bucket."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BURST_SECONDS = 4.0
-_MAX_CALLERS = 10_000  # number of stored buckets, which limits the memory that many addresses can use
+_MAX_CALLERS = 10_000  # number of stored buckets; limits the memory that requests from many addresses can use
 
 
 class RateLimit:
-    """Allows `per_second` requests of each caller on average, with bursts of four seconds. 0 means no limit."""
+    """Limit of `per_second` requests per caller on average, with bursts of four seconds. 0 means no limit."""
 
     def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
         self._per_second = per_second
@@ -23,7 +23,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_seconds(self, caller: str) -> int:
-        """Count a request and return 0, or return the seconds until the caller may send one."""
+        """Count a request and return 0, or return the number of seconds until the caller may send a request."""
         if self._per_second <= 0:
             return 0
         now = self._clock()

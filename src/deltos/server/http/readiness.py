@@ -1,4 +1,4 @@
-"""Readiness check: the toolbox is open, and its database is available and has the expected tables.
+"""Readiness check: is the toolbox open, and is its database available with the expected tables?
 
 The endpoint is public, so concurrent requests share one check, and its result is cached for a second.
 """
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from deltos.server.tool_runner import ToolRunner
 
-TIMEOUT_SECONDS = 2.0
+CHECK_TIMEOUT_SECONDS = 2.0
 CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """Finds what prevents calls from being answered. Belongs to one event loop."""
+    """Cached check whether calls can be answered, for use in one event loop."""
 
     def __init__(self, tool_runner: ToolRunner, database: str, clock: Callable[[], float]) -> None:
         self._tool_runner = tool_runner
@@ -35,13 +35,13 @@ class Readiness:
         self._check_task: asyncio.Task[str] | None = None
         self._checked_at = -math.inf
 
-    async def problem(self) -> str:
-        """Return the problem without names or addresses; empty if the server is ready."""
+    async def find_problem(self) -> str:
+        """Return why the server is not ready, without names or addresses, or an empty string if it is ready."""
         is_old = self._clock() - self._checked_at >= CACHE_SECONDS
         if self._check_task is None or (self._check_task.done() and is_old):
             self._check_task = asyncio.create_task(self._check())
         try:
-            return await asyncio.wait_for(asyncio.shield(self._check_task), TIMEOUT_SECONDS)
+            return await asyncio.wait_for(asyncio.shield(self._check_task), CHECK_TIMEOUT_SECONDS)
         except TimeoutError:
             return "the database does not respond" if self._tool_runner.is_open else "starting"
 

@@ -1,4 +1,4 @@
-"""The SDK's session manager with a limit per token. Only protocol versions before 2026-07-28 have sessions."""
+"""Session management over HTTP. Only protocol versions before 2026-07-28 have sessions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
     from mcp.server.streamable_http import StreamableHTTPServerTransport
 
-_MAX_TOKEN_SHARE = 0.75  # of the sessions for one token; the others stay free for other tokens
+_MAX_TOKEN_SHARE = 0.75  # maximum share of the sessions that one token may have
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Opens, finds and ends sessions."""
+    """The SDK's session manager with an additional limit on the sessions of one token."""
 
     @property
-    def count(self) -> int:
+    def session_count(self) -> int:
         """Number of open sessions."""
         return len(self._server_instances)
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
-        """Register a new session; None if there are too many, or too many of this token."""
+        """Register and return a new session, or return None if the total limit or the token's limit is reached."""
         own = sum(owner == requestor for owner in self._session_owners.values())
         if self.max_sessions is not None and own >= max(1, int(self.max_sessions * _MAX_TOKEN_SHARE)):
             return None

@@ -1,4 +1,4 @@
-"""Verifies bearer tokens for the SDK: tokens of Deltos and of an OAuth issuer."""
+"""Verifies bearer tokens for the SDK: Deltos tokens and tokens from an OAuth issuer."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from deltos.server.http.options import OAuthSettings
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-KEYS_TIMEOUT_SECONDS = 10
-_LEEWAY_SECONDS = 30  # the issuer's clock may differ from ours
+KEY_FETCH_TIMEOUT_SECONDS = 10
+_LEEWAY_SECONDS = 30  # allowed difference between the issuer's clock and the local clock
 _MAX_CONCURRENT_CHECKS = 8
-# After a failure, do not ask the issuer again for this long: invalid tokens must not occupy every thread.
+# After a failed request to the issuer, wait this long before the next one; otherwise invalid tokens would occupy
+# every thread.
 _RETRY_SECONDS = 5.0
 
 
 class Verifier:
-    """Verifies tokens of Deltos and, if an issuer is configured, its access tokens."""
+    """Verifier of Deltos tokens and, if an OAuth issuer is configured, of its access tokens."""
 
-    def __init__(self, tokens: Tokens, issued: OAuthTokens | None) -> None:
+    def __init__(self, tokens: Tokens, oauth_tokens: OAuthTokens | None) -> None:
         self._tokens = tokens
-        self._oauth = issued
+        self._oauth = oauth_tokens
         # Separate threads, so that a slow issuer does not delay the verification of other tokens.
         self._own_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
         self._oauth_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_CHECKS)
@@ -39,12 +40,12 @@ class Verifier:
     async def verify_token(self, token: str) -> VerifiedToken | None:
         """Return the verified token, or None if it is not valid."""
         if token.startswith(f"{TOKEN_PREFIX}_"):
-            return await anyio.to_thread.run_sync(self._verify_own, token, limiter=self._own_limiter)
+            return await anyio.to_thread.run_sync(self._verify_deltos_token, token, limiter=self._own_limiter)
         if self._oauth is None:
             return None
         return await anyio.to_thread.run_sync(self._oauth.verify, token, limiter=self._oauth_limiter)
 
-    def _verify_own(self, token: str) -> VerifiedToken | None:
+    def _verify_deltos_token(self, token: str) -> VerifiedToken | None:
         grant = self._tokens.verify(token)
         if grant is None:
             return None
@@ -60,14 +61,14 @@ class Verifier:
 
 
 class OAuthTokens:
-    """Verifies access tokens (JWT) that an OAuth issuer made for this server."""
+    """Verifier of the access tokens (JWTs) that an OAuth issuer created for this server."""
 
     def __init__(self, settings: OAuthSettings) -> None:
         self._settings = settings
-        self._keys = _Keys(settings.jwks_url, cache_keys=True)
+        self._keys = _IssuerKeys(settings.jwks_url, cache_keys=True)
 
     def verify(self, token: str) -> VerifiedToken | None:
-        """Return the verified token; None if it is not valid or the issuer's keys are not available."""
+        """Return the verified token, or None if it is not valid or the issuer's keys are not available."""
         try:
             key = self._keys.get_signing_key_from_jwt(token)
             claims = jwt.decode(
@@ -81,11 +82,11 @@ class OAuthTokens:
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
-        return _verified(claims)
+        return _token_from_claims(claims)
 
 
-class _Keys(jwt.PyJWKClient):
-    """The issuer's keys, fetched with the rules for configured addresses."""
+class _IssuerKeys(jwt.PyJWKClient):
+    """The issuer's keys, fetched with the network rules for configured URLs."""
 
     _retry_at = 0.0
 
@@ -94,20 +95,21 @@ class _Keys(jwt.PyJWKClient):
         if time.monotonic() < self._retry_at:
             raise jwt.PyJWKClientConnectionError("a recent request to the issuer failed")
         try:
-            keys = json.loads(ask(self.uri, None, {"Accept": "application/json"}, KEYS_TIMEOUT_SECONDS))
+            keys = json.loads(ask(self.uri, None, {"Accept": "application/json"}, KEY_FETCH_TIMEOUT_SECONDS))
         except (DeltosError, ValueError, RecursionError) as exc:
             self._retry_at = time.monotonic() + _RETRY_SECONDS
             raise jwt.PyJWKClientConnectionError(f"Cannot fetch the keys at {self.uri} ({exc})") from exc
-        self._last_successful_fetch = time.monotonic()  # starts the pause before the next fetch for an unknown key
+        # PyJWT fetches the keys again for an unknown key only after a pause that starts now.
+        self._last_successful_fetch = time.monotonic()
         return keys
 
 
 def scopes_of(level: Level) -> list[str]:
-    """Return the scopes that a level includes."""
+    """Return the scopes included in an access level."""
     return [other.scope for other in Level if other <= level]
 
 
-def _verified(claims: dict[str, Any]) -> VerifiedToken | None:
+def _token_from_claims(claims: dict[str, Any]) -> VerifiedToken | None:
     words = claims.get("scope") or claims.get("scp") or ()
     given = set(words.split() if isinstance(words, str) else map(str, words) if isinstance(words, list) else ())
     levels = [level for level in Level if {level.scope, f"deltos:{level.scope}"} & given]

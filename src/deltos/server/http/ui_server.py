@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 from deltos.server.caller import Caller
 from deltos.server.conversation import Conversation
 from deltos.server.deadline import exit_within
-from deltos.server.http.connection import with_head_timeout
+from deltos.server.http.connection import make_connection_class
 from deltos.server.http.guard import HostGuard
 from deltos.server.http.options import HttpOptions
 from deltos.server.http.origin import OriginPolicy
 from deltos.server.http.port import open_port
 from deltos.server.http.rate_limit import RateLimit
-from deltos.server.http.sign_in import OpeningLink, is_equal_secret
+from deltos.server.http.sign_in import OpeningLink, are_equal_secrets
 from deltos.server.http.ui_routes import UiRouteOptions, UiRoutes
 from deltos.server.tool_runner import ToolRunner
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from deltos.tool import Toolbox
 
 LOOPBACK = "127.0.0.1"
-CONNECTIONS = 256
-END_SECONDS = 1
-CLOSE_SECONDS = 1.0
+MAX_CONNECTIONS = 256
+SHUTDOWN_TIMEOUT_SECONDS = 1
+CLOSE_TIMEOUT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,23 @@ def serve_ui(
     try:
         asyncio.run(_serve(options, link, tool_runner, listening))
     finally:
-        tool_runner.close(CLOSE_SECONDS)
+        tool_runner.close(CLOSE_TIMEOUT_SECONDS)
     return 0
 
 
 class UiServer(uvicorn.Server):
-    """Shuts down cleanly after the first signal; the second one stops at once."""
+    """Server that shuts down cleanly after the first signal and stops immediately after the second one."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Handle a signal."""
-        exit_within(END_SECONDS + CLOSE_SECONDS + 1)
+        """Start the shutdown, or stop immediately if it has already started."""
+        exit_within(SHUTDOWN_TIMEOUT_SECONDS + CLOSE_TIMEOUT_SECONDS + 1)
         self.force_exit = self.should_exit
         self.should_exit = True
 
 
 async def _serve(options: UiOptions, link: OpeningLink, tool_runner: ToolRunner, listening: socket.socket) -> None:
     async def authenticate(cookie: str) -> Caller | None:
-        if not is_equal_secret(cookie, link.cookie):
+        if not are_equal_secrets(cookie, link.cookie):
             return None
         return Caller(Conversation(options.start), client="page", name="owner")
 
@@ -95,15 +95,15 @@ async def _serve(options: UiOptions, link: OpeningLink, tool_runner: ToolRunner,
         link=link,
     )
     app = Starlette(routes=UiRoutes(tool_runner, route_options).routes())
-    policy = OriginPolicy.of(HttpOptions(LOOPBACK, listening.getsockname()[1], options.start))
+    policy = OriginPolicy.from_options(HttpOptions(LOOPBACK, listening.getsockname()[1], options.start))
     config = uvicorn.Config(
         HostGuard(app, policy, lambda _scope, _path, _status, _seconds: None),
-        http=with_head_timeout(limits.header_seconds),
+        http=make_connection_class(limits.header_seconds),
         ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
-        timeout_graceful_shutdown=END_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
     )
     await UiServer(config).serve(sockets=[listening])

@@ -1,7 +1,7 @@
 """`deltos mcp --http --workers N`: a supervisor process and N forked processes that serve one port.
 
 The workers are forked before the supervisor has threads or has imported much. All of them accept connections from the
-same socket, so none of them has sessions.
+same socket, so a worker cannot have sessions.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MIN_LIFE_SECONDS = 5.0
-"""A worker that fails sooner than this could not serve and is not restarted."""
+MIN_WORKER_LIFETIME_SECONDS = 5.0
+"""A worker that fails within this time could not start serving and is not restarted."""
 
 EXIT_USAGE = 2
-"""Exit code for wrong options: a restarted worker would fail in the same way."""
+"""Exit code for invalid options. A restarted worker would fail in the same way, so it is not restarted."""
 
-_PAUSE_SECONDS = 0.5
+_RESTART_DELAY_SECONDS = 0.5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPort:
-    """The socket that workers share; one of them announces it."""
+    """The listening socket that workers share. The worker with `is_announced` prints its URL."""
 
     listening: socket.socket
     lifeline: int
     is_announced: bool = False
 
     def exit_with_supervisor(self) -> None:
-        """Start a thread that ends this process, as a signal would, when the supervisor has ended."""
-        threading.Thread(target=_exit_with, args=(self.lifeline,), daemon=True).start()
+        """Start a thread that sends SIGTERM to this process when the supervisor has ended."""
+        threading.Thread(target=_exit_with_supervisor, args=(self.lifeline,), daemon=True).start()
 
 
 def check_workers(options: HttpOptions) -> None:
@@ -59,10 +59,10 @@ def check_workers(options: HttpOptions) -> None:
     if options.workers == 1:
         return
     if sys.platform == "win32":
-        raise BadArgument("--workers needs a system with fork", hint="Start several servers behind a proxy.")
+        raise BadArgument("--workers requires a system with fork", hint="Start several servers behind a proxy.")
     if not Config.from_environment().database:
         raise BadArgument(
-            "--workers needs a database, which the workers share",
+            "--workers requires a database, which the workers share",
             hint="Set DELTOS_DATABASE=postgresql://…, see docs/postgres.md.",
         )
 
@@ -78,18 +78,18 @@ def serve_with_workers(options: HttpOptions, serve: Serve) -> int:
 
 
 class _Supervisor:
-    """Starts, restarts and stops the workers of this process."""
+    """Supervisor that starts, restarts and stops worker processes."""
 
     def __init__(self, listening: socket.socket, serve: Serve) -> None:
         self._listening = listening
         self._serve = serve
         self._started: dict[int, float] = {}
         self._is_ending = False
-        self._lifeline, self._lifeline_writer = os.pipe()  # closed when this process ends, which the workers notice
+        self._lifeline, self._lifeline_writer = os.pipe()  # workers detect the end of this process by its closing
 
     def run(self, count: int) -> int:
         for number in _SIGNALS:
-            signal.signal(number, self._pass_on)
+            signal.signal(number, self._stop_on_signal)
         for n in range(count):
             self._start(is_announced=n == 0)
         code = 0
@@ -99,12 +99,12 @@ class _Supervisor:
             ended = os.waitstatus_to_exitcode(status)
             if self._is_ending:
                 continue
-            if ended == EXIT_USAGE or (ended > 0 and lived < MIN_LIFE_SECONDS):
+            if ended == EXIT_USAGE or (ended > 0 and lived < MIN_WORKER_LIFETIME_SECONDS):
                 code = code or ended
                 self._end()
                 continue
             logger.warning("deltos mcp: restarting a worker that ended (%s)", _describe_exit(ended))
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(_RESTART_DELAY_SECONDS)
             if not self._is_ending:
                 self._start()
         return code
@@ -123,13 +123,13 @@ class _Supervisor:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            os.setpgid(0, 0)  # Ctrl-C in a terminal goes to the supervisor, which passes it on
+            os.setpgid(0, 0)  # Ctrl-C in a terminal only signals the supervisor, which forwards it
             os.close(self._lifeline_writer)
             exit_now(self._serve(SharedPort(self._listening, self._lifeline, is_announced)))
         finally:
             os._exit(1)
 
-    def _pass_on(self, *_: object) -> None:
+    def _stop_on_signal(self, *_: object) -> None:
         self._end()
 
     def _end(self) -> None:
@@ -139,7 +139,7 @@ class _Supervisor:
                 os.kill(worker, signal.SIGTERM)
 
 
-def _exit_with(lifeline: int) -> None:
+def _exit_with_supervisor(lifeline: int) -> None:
     """Send SIGTERM to this process when the supervisor's end of the pipe is closed."""
     os.read(lifeline, 1)
     os.kill(os.getpid(), signal.SIGTERM)
