@@ -1,4 +1,4 @@
-"""A background index run in its own thread, which any number of calls may wait for."""
+"""Background index run in its own thread; any number of calls can wait for it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from deltos.progress import Progress
 
 POLL_SECONDS = 0.05
-_STOP_SECONDS = 5.0
-# Switch interval of the interpreter while indexing in the background. A search releases the interpreter for every row
-# that it reads, dozens of times, and with Python's default it waits up to 5 ms each time.
-SWITCH_SECONDS = 0.0005
+_STOP_TIMEOUT_SECONDS = 5.0
+# Thread switch interval of the interpreter during background indexing. A search releases the GIL for each of the
+# dozens of rows that it reads, and with Python's default interval it waits up to 5 ms each time.
+SWITCH_INTERVAL_SECONDS = 0.0005
 
 
 class BackgroundRun:
-    """Runs `work` in a thread, starting at once, and records its progress."""
+    """Thread that runs `work`, starting immediately, and records its progress."""
 
     def __init__(self, work: Callable[[Progress], object], *, name: str = "index", unit: str = "files") -> None:
         self._work = work
@@ -37,17 +37,19 @@ class BackgroundRun:
 
     @property
     def running(self) -> bool:
-        """Whether the run has not ended."""
+        """Whether the run has not ended yet."""
         return self._thread.is_alive()
 
     @property
     def age_seconds(self) -> float:
-        """Time since the start."""
+        """Seconds since the start of the run."""
         return time.monotonic() - self._started_at
 
     def wait(self, seconds: float, progress: Progress, *, until: Callable[[], bool] | None = None) -> None:
-        """Wait until the run ends, `until` returns true, `seconds` have passed or the caller cancels; forward its
-        progress."""
+        """Wait for the end of the run and forward its progress.
+
+        Return earlier if `until` returns true, `seconds` have passed or the caller cancels.
+        """
         deadline = time.monotonic() + seconds
         while self.running and time.monotonic() < deadline and not progress.cancelled():
             if until is not None and until():
@@ -57,12 +59,12 @@ class BackgroundRun:
                 progress.report(self.done, self.total, self._unit)
 
     def stop(self) -> None:
-        """Request cancellation and wait briefly for the end."""
+        """Request cancellation, and wait briefly until the run ends."""
         self._stop.set()
-        self._thread.join(_STOP_SECONDS)
+        self._thread.join(_STOP_TIMEOUT_SECONDS)
 
     def report(self, done: int, total: int, unit: str) -> None:  # noqa: ARG002
-        """Record progress of the run."""
+        """Record the progress of the run."""
         self.done, self.total = done, total
 
     def cancelled(self) -> bool:
@@ -70,7 +72,7 @@ class BackgroundRun:
         return self._stop.is_set()
 
     def _run(self) -> None:
-        sys.setswitchinterval(min(SWITCH_SECONDS, sys.getswitchinterval()))
+        sys.setswitchinterval(min(SWITCH_INTERVAL_SECONDS, sys.getswitchinterval()))
         try:
             self._work(self)
         except Cancelled:

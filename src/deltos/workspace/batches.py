@@ -1,6 +1,6 @@
-"""Extract many files in child processes with limits, and retry files that exceed them.
+"""Extract many files in resource-limited child processes, and retry files that exceed the limits.
 
-Reading a single file is done by `extract`.
+The module `extract` handles a single file.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 # Large enough that sending a batch is cheap, small enough that children finish at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
-# Below this much source, starting several processes costs more than it saves.
+# With less source than this, starting several processes takes longer than it saves.
 PARALLEL_BYTES = 1_500_000
 # The first file that a child reads includes the time to load its grammar.
 MIN_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30
-# Bounds the cost of a hostile repository with many unreadable files: later ones are not retried per indexer.
+# Limits the cost of a hostile repository with many unreadable files: further files are not retried per indexer.
 MAX_SEPARATE_ATTEMPTS = 20
 SKIP_REASONS: dict[type[ParserStopped], str] = {
     TimeLimitExceeded: "took too long",
@@ -42,7 +42,7 @@ Batch: TypeAlias = "list[FileToRead]"
 
 
 def file_limits(size: int) -> TaskLimits:
-    """Return the limits for reading a file of `size` bytes: many times the cost of any ordinary file."""
+    """Return the resource limits for reading a file of `size` bytes, many times what an ordinary file needs."""
     cpu_seconds = MIN_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
     return TaskLimits(
         cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES
@@ -52,28 +52,29 @@ def file_limits(size: int) -> TaskLimits:
 def extract_all(
     root: Path, candidates: Sequence[FileToRead], indexers: Sequence[Indexer], workers: ProcessPool | None
 ) -> Generator[list[Extracted]]:
-    """Extract every candidate, batch by batch in any order; in several processes if there is enough work.
+    """Extract every candidate and yield the results in batches, in any order.
 
-    Without workers it runs in this process, where nothing can be stopped; use that for trusted files only.
+    Several processes are used if there is enough work. If `workers` is None, extraction runs in this process, where it
+    cannot be stopped; use that only for trusted files.
     """
     batches = _batches(candidates)
     if workers is None:
         for batch in batches:
             yield [extract_file(root, indexers, candidate) for candidate in batch]
         return
-    reading = _ExtractionRun(root, tuple(indexers), workers)
+    run = _ExtractionRun(root, tuple(indexers), workers)
     is_parallel = sum(candidate.stamp.size for candidate in candidates) >= PARALLEL_BYTES and len(batches) > 1
-    yield from reading.in_parallel(batches) if is_parallel else reading.in_turn(batches)
+    yield from run.run_in_parallel(batches) if is_parallel else run.run_in_order(batches)
 
 
 def warm_up(root: Path, indexers: Sequence[Indexer], workers: ProcessPool) -> None:
-    """Start a child process that imports the modules for extraction in advance."""
+    """Start a child process in advance, so that it has already imported the extraction modules."""
     workers.start_ahead(extract_file, root, tuple(indexers))
 
 
 @dataclass(slots=True)
 class _ExtractionRun:
-    """One extraction run over some files."""
+    """State of one extraction run."""
 
     root: Path
     indexers: tuple[Indexer, ...]
@@ -81,19 +82,19 @@ class _ExtractionRun:
     separate_attempts: int = field(default=0)
     failed_text_attempts: int = field(default=0)
 
-    def in_turn(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
+    def run_in_order(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         """Extract the batches sequentially in one child process."""
         for batch in batches:
             replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits)
             yield [self._result(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
 
-    def in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
+    def run_in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         """Extract the batches in several child processes."""
         for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits):
             yield [self._result(candidate, reply) for candidate, reply in replies]
 
     def _result(self, candidate: FileToRead, reply: Reply) -> Extracted:
-        """Return the result of a reply; retry or skip a file whose extraction failed."""
+        """Return the result in a child's reply. Retry or skip a file whose extraction failed."""
         if isinstance(reply.error, ParserStopped):
             return self._retry_separately(candidate, reply.error)
         if reply.error is not None:
@@ -102,7 +103,7 @@ class _ExtractionRun:
         return extracted
 
     def _retry_separately(self, candidate: FileToRead, stopped: ParserStopped) -> Extracted:
-        """Retry a stopped file with each indexer separately, or as plain text; skip it if nothing succeeds."""
+        """Retry a file that exceeded its limits, with each indexer separately. Skip it if all attempts fail."""
         self.separate_attempts += 1
         reason = SKIP_REASONS.get(type(stopped), "stopped")
         if self.separate_attempts > MAX_SEPARATE_ATTEMPTS:
@@ -110,7 +111,7 @@ class _ExtractionRun:
         parts = [self._extract_with(indexer, candidate, stopped.message) for indexer in self.indexers]
         for part in parts:
             if part.facts is None and not part.failure:
-                return part  # it changed meanwhile: vanished, or is skipped now
+                return part  # the file has changed meanwhile: it was deleted, or is now skipped
         extracted_parts = [part for part in parts if part.facts is not None]
         if not extracted_parts or len({part.hash for part in extracted_parts}) > 1:
             return self._skip(candidate, reason, stopped.message)
@@ -121,9 +122,9 @@ class _ExtractionRun:
         )
 
     def _extract_with(self, indexer: Indexer, candidate: FileToRead, reason: str) -> Extracted:
-        """Extract a file with one indexer; as plain text if that is stopped."""
+        """Extract a file with one indexer, or as plain text if that exceeds the limits."""
         try:
-            if len(self.indexers) > 1:  # with one indexer, the failed attempt was its own
+            if len(self.indexers) > 1:  # if there is only one indexer, it has already failed
                 return self._run(extract_file, indexer, candidate)
         except ParserStopped as exc:
             reason = exc.message
@@ -135,7 +136,7 @@ class _ExtractionRun:
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
 
     def _extract_as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
-        """Extract a file as plain text with all indexers in one attempt; skip it if that is stopped too."""
+        """Extract a file as plain text with all indexers at once. Skip it if that exceeds the limits too."""
         if self.failed_text_attempts >= MAX_SEPARATE_ATTEMPTS:
             return self._skip(candidate, reason, message)
         try:
@@ -153,15 +154,14 @@ class _ExtractionRun:
         return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits(candidate))
 
     def _skip(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
-        """Return the file as skipped, with its hash, so that it is tried again only after a change."""
+        """Return a result that skips the file. Its hash ensures that only a changed file is tried again."""
         try:
             now = self.workers.run(fingerprint, self.root, candidate, limits=_limits(candidate))
         except ParserStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
-            now = Extracted(
-                candidate.path, candidate.stamp, 0
-            )  # changed meanwhile: the hash is not of the content that failed
+            # The file has changed meanwhile, so its hash does not belong to the content that failed.
+            now = Extracted(candidate.path, candidate.stamp, 0)
         return replace(now, skip_reason=reason, failure=failure)
 
 
@@ -170,7 +170,7 @@ def _limits(candidate: FileToRead) -> TaskLimits:
 
 
 def _batches(candidates: Sequence[FileToRead]) -> list[Batch]:
-    """Group candidates into batches of similar cost, in order."""
+    """Group candidates into batches of similar size, keeping their order."""
     batches: list[Batch] = []
     size = BATCH_BYTES
     for candidate in candidates:

@@ -1,7 +1,7 @@
 """Differences between a git revision and the files on disk.
 
-git lists the revision and compares texts passed to it; the disk is read here, so that git settings of the work tree
-have no effect.
+git lists the files of the revision and compares contents that are passed to it. This module reads the files on disk,
+so that git settings of the work tree have no effect.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
     from deltos.workspace.walk import Stamp, WalkedFiles
 
-# Beyond these limits, all lines of a file count as changed.
+# If a limit is exceeded, all lines of a file count as changed.
 MAX_FILE_BYTES = 4_000_000
 MAX_COMPARED_FILES = 2_000
 MAX_COMPARED_BYTES = 100_000_000
-MAX_SECONDS = 60.0
+MAX_COMPARISON_SECONDS = 60.0
 _HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _REGULAR_MODES = ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file with the changed lines of its current content; None for all lines."""
+    """A changed file. `lines` are the changed lines of its current content; None means all lines."""
 
     path: str
     lines: frozenset[int] | None
@@ -55,7 +55,7 @@ class ChangedFiles:
 
 
 class _Modified(NamedTuple):
-    """A file whose content differs from the revision: the object id before, and the content now."""
+    """A file that differs from the revision: `before` is its old object id, `after` its current content."""
 
     path: str
     before: str
@@ -64,7 +64,7 @@ class _Modified(NamedTuple):
 
 @dataclass(slots=True)
 class _DiffReader:
-    """Parses a diff without context lines; counts lines per hunk, so that text that looks like a header is not one."""
+    """Parser of a diff without context lines. It counts lines per hunk, so that content is never taken for a header."""
 
     found: dict[str, set[int]] = field(default_factory=dict)
     _path: str = ""
@@ -92,7 +92,7 @@ class _DiffReader:
 
     def _begin_hunk(self, hunk: re.Match[str]) -> None:
         self._removed_left, self._number, self._added_left = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-        if not self._added_left:  # only deletions: the change is between this line and the next
+        if not self._added_left:  # only deletions: the change is after this line
             self.found[self._path].add(self._number)
 
 
@@ -105,9 +105,9 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 
 
 def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
-    """Return the files below `root` that differ from `revision`, including untracked ones; raises GitFailed.
+    """Return the files below `root` that differ from `revision`, including untracked files.
 
-    `found` are the current files; they are listed if not given.
+    `found` are the current files; if it is None, they are listed. Raise GitFailed if git fails.
     """
     repository = find_repository(root)
     if repository is None:
@@ -117,7 +117,7 @@ def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -
 
 
 class _RevisionComparison:
-    """One comparison of a revision with the disk."""
+    """Comparison of one revision with the files on disk."""
 
     def __init__(self, root: Path, repository: Repository, git: Git, tree: FileTree) -> None:
         self._prefix = "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
@@ -125,22 +125,22 @@ class _RevisionComparison:
         self._repository = repository
         self._git = git
         self._tree = tree
-        self._deadline = time.monotonic() + MAX_SECONDS
+        self._deadline = time.monotonic() + MAX_COMPARISON_SECONDS
         self._notes: list[str] = []
 
     def run(self, revision: str, found: WalkedFiles | None) -> ChangedFiles:
-        """Compare all files."""
-        before = self._blobs_of(revision)
+        """Return the files that differ from the revision."""
+        before = self._object_ids_in(revision)
         found = found or walk(self._root)
         self._notes += found.notes
         nested = tuple(f"{folder}/" for folder in found.repositories)
         now = {path: stamp for path, stamp in found.files.items() if not path.startswith(nested)}
         new = [ChangedFile(path, None) for path in now if path not in before]
         modified = self._modified({path: stamp for path, stamp in now.items() if path in before}, before)
-        return ChangedFiles((*self._lines_of(modified), *new), tuple(self._notes))
+        return ChangedFiles((*self._changed_lines(modified), *new), tuple(self._notes))
 
-    def _blobs_of(self, revision: str) -> dict[str, str]:
-        """Return the object ids of the files below the root in a revision, by path."""
+    def _object_ids_in(self, revision: str) -> dict[str, str]:
+        """Return the object id of each file below the root in a revision, by path."""
         requested = ["--", self._prefix] if self._prefix else []
         output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *requested)
         found = {}
@@ -152,14 +152,14 @@ class _RevisionComparison:
         return found
 
     def _modified(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[_Modified]:
-        """Return the files whose content differs from the revision; unchanged files in git's index are not read."""
-        index = self._index()
+        """Return the files that differ from the revision. Files that git's index shows to be unchanged are not read."""
+        index = self._read_index()
         tracked = {file.path.removeprefix(self._prefix): file for file in index.files}
         found, unread = [], 0
         for path, stamp in now.items():
             if _is_unchanged_in_index(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
                 continue
-            data = self._content(path)
+            data = self._read_content(path)
             if data is None:
                 unread += 1
             elif before[path] not in self._possible_ids(data):
@@ -170,13 +170,13 @@ class _RevisionComparison:
             )
         return found
 
-    def _index(self) -> Index:
+    def _read_index(self) -> Index:
         try:
             return read_index(self._repository)
         except FileRefused:
             return Index([])
 
-    def _content(self, path: str) -> bytes | None:
+    def _read_content(self, path: str) -> bytes | None:
         if time.monotonic() > self._deadline:
             return None
         try:
@@ -185,7 +185,7 @@ class _RevisionComparison:
             return None
 
     def _possible_ids(self, data: bytes) -> set[str]:
-        """Return the ids that git may store for a content: as it is, and with normalised line ends."""
+        """Return the object ids that git may use for a content: unchanged, and with normalised line endings."""
         texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
         return {self._id_of(text) for text in texts}
 
@@ -193,11 +193,11 @@ class _RevisionComparison:
         kind = "sha256" if self._repository.hash_bytes == 32 else "sha1"
         return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
-    def _lines_of(self, modified: list[_Modified]) -> list[ChangedFile]:
+    def _changed_lines(self, modified: list[_Modified]) -> list[ChangedFile]:
         """Return the changed lines of each modified file."""
         if not modified:
             return []
-        texts = self._texts({file.before for file in modified[:MAX_COMPARED_FILES]})
+        texts = self._read_blobs({file.before for file in modified[:MAX_COMPARED_FILES]})
         compared = [file for file in modified if file.before in texts]
         if whole := len(modified) - len(compared):
             self._notes.append(
@@ -211,7 +211,7 @@ class _RevisionComparison:
             if file.path not in known or file.path in lines
         ]
 
-    def _texts(self, ids: set[str]) -> dict[str, bytes]:
+    def _read_blobs(self, ids: set[str]) -> dict[str, bytes]:
         """Return the contents of blobs by id, within the size limits."""
         request = "".join(f"{each}\n" for each in sorted(ids)).encode()
         requested, total_bytes = [], 0
@@ -232,7 +232,7 @@ class _RevisionComparison:
         return texts
 
     def _compare(self, files: list[_Modified], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file; git sees numbers instead of file names."""
+        """Return the changed lines of each text file. git compares files named by numbers instead of paths."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):
@@ -248,7 +248,7 @@ class _RevisionComparison:
 
 
 def _is_unchanged_in_index(file: TrackedFile | None, stamp: Stamp, index: Index) -> bool:
-    """Whether git's index guarantees the object id of the file: its stamp is the same and older than the index."""
+    """Whether git's index has the file's current object id: the stamps are equal and older than the index."""
     if file is None or index.is_split or file.has_stages:
         return False
     return (file.size, file.mtime_ns) == (stamp.size & 0xFFFFFFFF, stamp.mtime_ns) and file.mtime_ns < index.mtime_ns

@@ -1,6 +1,6 @@
-"""Read the commits of a repository with `git log`, as a stream with limits.
+"""Read the commits of a repository with `git log`, as a stream with size and time limits.
 
-Starts git through `git`, with options that prevent the repository from running anything.
+The module `git` starts git with options that prevent the repository from running programs.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 MAX_SUBJECT_CHARACTERS = 300
 MAX_BODY_CHARACTERS = 2_000
 MAX_AUTHOR_CHARACTERS = 100
-# A commit with more files is not specific to any of them: only the number of its files is kept.
+# A commit with more files is not specific to any of them, so only the number of its files is stored.
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
 MAX_COMMIT_BYTES = 32_000_000
-# Size of a chunk of the log: some hundred commits, which take a few milliseconds to parse.
+# Size of a chunk of the log: a few hundred commits, which take a few milliseconds to parse.
 CHUNK_BYTES = 200_000
 _MAX_FIELD_BYTES = 16_384
-_LOG_SECONDS = 120.0
-_COUNT_SECONDS = 10.0
-_FIELDS = "%H%x00%P%x00%ct%x00%an%x00%s%x00%b"
+_LOG_TIMEOUT_SECONDS = 120.0
+_COUNT_TIMEOUT_SECONDS = 10.0
+_COMMIT_FIELDS = "%H%x00%P%x00%ct%x00%an%x00%s%x00%b"
 _FIELD_COUNT = 6
-# Control characters, which could act on a terminal, and characters that change the text direction.
-_UNSAFE = dict.fromkeys(
+# Control characters, which could control a terminal, and characters that change the text direction.
+_UNSAFE_CHARACTERS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], " "
 )
-# Options of every git command on commits: no colours, signatures, notes, mailmaps or external programs.
+# Options of every git command that reads commits: no colours, signatures, notes, mailmaps or external programs.
 SAFE_OPTIONS = (
     "--no-color", "--no-decorate", "--no-show-signature", "--no-notes", "--no-mailmap", "--encoding=UTF-8",
     "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-indent-heuristic",
@@ -56,7 +56,7 @@ class TouchedFile(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """A commit; `files` are those below the root, empty if `file_count` is above the limit."""
+    """A commit. `files` are its files below the project's root; empty if `file_count` exceeds the limit."""
 
     hash: str
     parents: tuple[str, ...]
@@ -75,7 +75,7 @@ class Commit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
-    """A range of commits: reachable from `tip` and not from `base`, newest first, without the first `skip`."""
+    """Range of commits: reachable from `tip` but not from `base`, newest first, without the first `skip` commits."""
 
     tip: str
     base: str = ""
@@ -83,10 +83,12 @@ class CommitRange:
     limit: int = 1
 
 
-def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: float = _LOG_SECONDS) -> Generator[Commit]:
+def read_commits(
+    git: Git, wanted: CommitRange, prefix: str, *, max_seconds: float = _LOG_TIMEOUT_SECONDS
+) -> Generator[Commit]:
     """Yield commits that touch `prefix` (a folder with a trailing slash, or empty for all), newest first.
 
-    Raises GitFailed, and GitStopped after the commits that could be read.
+    Raise GitFailed if git fails, or GitStopped after the commits that could be read.
     """
     marker = new_marker()
     with closing(log_chunks(git, wanted, prefix, marker, max_seconds=max_seconds)) as chunks:
@@ -95,7 +97,7 @@ def read_commits(git: Git, wanted: CommitRange, prefix: str, *, max_seconds: flo
 
 
 def new_marker() -> bytes:
-    """Return a random separator of commits, which nothing in a repository can imitate."""
+    """Return a random separator between commits, which the text of a commit cannot contain."""
     return secrets.token_hex(16).encode()
 
 
@@ -106,12 +108,12 @@ def log_chunks(
     marker: bytes,
     *,
     chunk_bytes: int = CHUNK_BYTES,
-    max_seconds: float = _LOG_SECONDS,
+    max_seconds: float = _LOG_TIMEOUT_SECONDS,
 ) -> Generator[bytes]:
-    """Yield the log in chunks of whole commits for `parse_log`; raises as `read_commits` does."""
+    """Yield chunks of the log for `parse_log`, each with complete commits. Raise the same errors as `read_commits`."""
     arguments = (
         "log", *SAFE_OPTIONS, "-z", "--name-status", "--find-renames=100%", "-l1000",
-        f"--format=tformat:%x00{marker.decode()}%x00{_FIELDS}",
+        f"--format=tformat:%x00{marker.decode()}%x00{_COMMIT_FIELDS}",
         f"--max-count={wanted.limit}", f"--skip={wanted.skip}", wanted.tip,
         *([f"^{wanted.base}"] if wanted.base else []), *pathspec_arguments(prefix),
     )  # fmt: skip
@@ -120,7 +122,7 @@ def log_chunks(
     try:
         with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
             for piece in pieces:
-                # Only new output is searched: otherwise a large commit would take quadratic time.
+                # Search only new output; otherwise a large commit would take quadratic time.
                 searched = max(0, len(buffer) - len(separator))
                 buffer += piece
                 last = max(last, buffer.rfind(separator, searched))
@@ -145,7 +147,7 @@ def pathspec_arguments(prefix: str) -> Sequence[str]:
 
 @contextmanager
 def reading_commits(root: Path) -> Iterator[tuple[Git, str]]:
-    """Open git for the repository that contains a project; yields git and the project's prefix. Raises GitFailed."""
+    """Open git for the repository that contains a project, and yield git and the project's prefix. Raise GitFailed."""
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("this is not a git repository")
@@ -154,7 +156,7 @@ def reading_commits(root: Path) -> Iterator[tuple[Git, str]]:
 
 
 def prefix_in_repository(root: Path, repository: Repository) -> str:
-    """Return the path of a project in its repository: empty, or a folder with a trailing slash."""
+    """Return the path of a project in its repository with a trailing slash, or an empty string for the top folder."""
     return "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
 
 
@@ -162,17 +164,19 @@ def files_at(git: Git, commit: str, prefix: str) -> set[str]:
     """Return the paths of all files below `prefix` in a commit, relative to it."""
     below = ("--", prefix) if prefix else ()
     output = git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, *below)
-    return {path.removeprefix(prefix) for path in map(_decoded, output.split(b"\0")) if path}
+    return {path.removeprefix(prefix) for path in map(_decode_name, output.split(b"\0")) if path}
 
 
 def count_commits(git: Git, tip: str) -> int:
     """Return the number of commits reachable from `tip`."""
-    return int(git.run("rev-list", "--count", tip, "--", max_bytes=100, timeout_seconds=_COUNT_SECONDS))
+    return int(git.run("rev-list", "--count", tip, "--", max_bytes=100, timeout_seconds=_COUNT_TIMEOUT_SECONDS))
 
 
 def commits_between(git: Git, tip: str, base: str, *, limit: int) -> list[str] | None:
-    """Return the ids of commits reachable from `tip` and not from `base`; None if there are more than `limit` or git
-    fails."""
+    """Return the ids of the commits reachable from `tip` but not from `base`.
+
+    Return None if there are more than `limit` commits or git fails.
+    """
     try:
         output = git.run("rev-list", f"--max-count={limit + 1}", tip, f"^{base}", "--")
     except GitFailed:
@@ -185,7 +189,7 @@ _Stamp = tuple[int, int, int] | None
 
 
 def head_stamp(repository: Repository) -> tuple[object, ...]:
-    """Return a stamp that changes with every checkout and commit; reads file stamps and one small file."""
+    """Return a stamp that changes with every checkout and commit. This reads only file stamps and one small file."""
     try:
         with FileTree(repository.git_folder) as tree:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
@@ -212,21 +216,23 @@ def _stamp(place: str) -> _Stamp:
 
 
 class CheckedOut(NamedTuple):
-    """The repository of a folder and its head stamp; None and an empty stamp without a repository."""
+    """The repository that contains a folder, and its head stamp; None and an empty stamp if there is no repository."""
 
     repository: Repository | None
     stamp: tuple[object, ...]
 
 
 class Heads:
-    """Cache of the checked-out state of folders; a repository is read again only if the stamp of a watched file
-    differs."""
+    """Cache of the checked-out state of folders.
+
+    A repository is read again only if the stamp of one of its watched files differs.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[list[str], list[_Stamp], CheckedOut]] = {}
 
     def at(self, folder: Path) -> CheckedOut:
-        """Return the current state of a folder."""
+        """Return the checked-out state of a folder."""
         files_to_check, stamps, known = self._known.get(folder, ([], [], None))
         if known is not None and stamps == [_stamp(place) for place in files_to_check]:
             return known
@@ -235,17 +241,17 @@ class Heads:
         files_to_check = _watched_files(folder, repository, before)
         stamps = [_stamp(place) for place in files_to_check]
         checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
-        if checked_out.stamp == before:  # else something changed while it was looked at
+        if checked_out.stamp == before:  # otherwise the repository changed while it was read
             self._known[folder] = files_to_check, stamps, checked_out
         return checked_out
 
 
 def _watched_files(folder: Path, repository: Repository | None, head: tuple[object, ...]) -> list[str]:
-    """Return the files that determine the repository of a folder and its checked-out commit."""
+    """Return the files that determine which repository contains a folder and which commit is checked out."""
     parents = [folder, *folder.parents]
     if repository is None:
         return [f"{each}/.git" for each in parents]
-    # The stamp of a .git folder changes with every command, so files in it are checked instead.
+    # The stamp of a .git folder changes with every git command, so files inside it are checked instead.
     dot_git_files = [
         each / ".git" for each in parents[: parents.index(repository.top) + 1] if not (each / ".git").is_dir()
     ]
@@ -256,15 +262,15 @@ def _watched_files(folder: Path, repository: Repository | None, head: tuple[obje
 def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:
     """Return the commits in a chunk of a log; `ends` are the boundary commits of a shallow clone."""
     records = chunk.split(b"\0" + marker + b"\0")[1:]
-    return [_commit(record.split(b"\0"), ends, prefix) for record in records]
+    return [_parse_commit(record.split(b"\0"), ends, prefix) for record in records]
 
 
-def _commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
+def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
     """Parse one commit: its fields, then a status and one or two names per file."""
     fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
     commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
     # git shows the boundary commits of a shallow clone as if they had added all files.
-    files, file_count = _files(tokens[_FIELD_COUNT:], prefix) if commit_hash not in ends else ((), 0)
+    files, file_count = _parse_files(tokens[_FIELD_COUNT:], prefix) if commit_hash not in ends else ((), 0)
     return Commit(
         hash=commit_hash,
         parents=tuple(parents.split()),
@@ -277,8 +283,8 @@ def _commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
     )
 
 
-def _files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
-    """Return the files of a commit, empty if there are too many, and their number."""
+def _parse_files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
+    """Return the files of a commit and their number. The files are empty if there are too many."""
     files: list[TouchedFile] = []
     file_count, at = 0, 0
     while at + 1 < len(tokens):
@@ -295,7 +301,7 @@ def _files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], i
 
 
 def _path_in_project(path: bytes, prefix: str) -> str:
-    """Return a path relative to the project; empty if it is outside or not valid Unicode."""
+    """Return a path relative to the project, or an empty string if it is outside or not valid Unicode."""
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
@@ -304,15 +310,15 @@ def _path_in_project(path: bytes, prefix: str) -> str:
 
 
 def without_control_characters(text: str) -> str:
-    """Replace characters that act on a terminal or change the text direction by spaces."""
-    return text if text.replace("\n", "").isprintable() else text.translate(_UNSAFE)
+    """Replace characters that control a terminal or change the text direction with spaces."""
+    return text if text.replace("\n", "").isprintable() else text.translate(_UNSAFE_CHARACTERS)
 
 
 def _one_line(text: str) -> str:
     return " ".join(without_control_characters(text).split())
 
 
-def _decoded(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 

@@ -21,7 +21,7 @@ _MAX_INCLUDES = 10
 
 
 def repository_excludes(repository: Repository) -> IgnoreRules:
-    """Return the rules in `info/exclude` of a repository; no rules if it cannot be read."""
+    """Return the rules in a repository's `info/exclude`, or no rules if the file cannot be read."""
     try:
         return rules_in(read_below(repository.common, "info/exclude", MAX_IGNORE_BYTES))
     except FileRefused:
@@ -32,20 +32,20 @@ def user_excludes() -> IgnoreRules:
     """Return the rules in the user's `core.excludesFile`, or in git's default location."""
     try:
         home = Path.home()
-    except RuntimeError:  # the home folder is not known
+    except RuntimeError:  # the home folder is unknown
         return IgnoreRules()
     settings_home = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     excludes_file = str(settings_home / "ignore")
     for file in (Path("/etc/gitconfig"), settings_home / "config", home / ".gitconfig"):
         excludes_file = _excludes_file_in(file, home, _MAX_INCLUDES) or excludes_file
     try:
-        return rules_in(read_own(_expanded(excludes_file, home, home), MAX_IGNORE_BYTES))
+        return rules_in(read_own(_expand_path(excludes_file, home, home), MAX_IGNORE_BYTES))
     except FileRefused:
         return IgnoreRules()
 
 
 def _excludes_file_in(file: Path, home: Path, depth: int) -> str:
-    """Return the last `core.excludesFile` in a settings file and its includes; empty if there is none."""
+    """Return the last `core.excludesFile` in a settings file and its includes, or an empty string if it is not set."""
     try:
         text = read_own(file, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
     except FileRefused:
@@ -53,13 +53,13 @@ def _excludes_file_in(file: Path, home: Path, depth: int) -> str:
     excludes_file = ""
     for setting in parse_settings(text):
         if setting[:3] == ("core", "", "excludesfile"):
-            excludes_file = str(_expanded(setting.value, home, file.parent))
+            excludes_file = str(_expand_path(setting.value, home, file.parent))
         elif setting[:3] == ("include", "", "path") and depth:
             excludes_file = (
-                _excludes_file_in(_expanded(setting.value, home, file.parent), home, depth - 1) or excludes_file
+                _excludes_file_in(_expand_path(setting.value, home, file.parent), home, depth - 1) or excludes_file
             )
     return excludes_file
 
 
-def _expanded(path: str, home: Path, folder: Path) -> Path:
+def _expand_path(path: str, home: Path, folder: Path) -> Path:
     return home / path[2:] if path.startswith("~/") else folder / path

@@ -27,20 +27,20 @@ _REASON_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileToRead:
-    """A file that may have changed; `known_hash` is the hash of the indexed content, empty for a new file."""
+    """A file that may have changed. `known_hash` is the hash of the indexed content; it is empty for a new file."""
 
     path: str
     stamp: Stamp
     known_hash: bytes = b""
-    keeps_content: bool = False  # store the content too
+    keeps_content: bool = False  # whether the index also stores the content
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """Result for one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
 
-    `failures` are names of indexers that could not read the whole file, with reasons. Their facts are those of the
-    parsed part or of plain text, or None if that failed too. `failure` is the error because of which a file is skipped.
+    `failures` are the names of indexers that could not read the whole file, with reasons. Their facts come from the
+    parsed part or from plain text; None if that failed too. `failure` is the error that caused the file to be skipped.
     """
 
     path: str
@@ -58,7 +58,7 @@ class Extracted:
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
-    """Extract one candidate in this process; with `as_text`, without using its language."""
+    """Extract one candidate in this process. If `as_text` is true, ignore its language."""
     blank, admitted = _admit_candidate(
         root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers)
     )
@@ -73,7 +73,9 @@ def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead,
     except Exception as exc:  # noqa: BLE001 (one bad file must not stop the run: it is reported)
         file, parse_error_note = ParsedFile(blank.path, admitted.data, None, None), describe_error(exc)
     read = [
-        _read(indexer, file, parse_error_note) if indexer.reads_generated or not admitted.is_generated else (None, "")
+        _extract_facts(indexer, file, parse_error_note)
+        if indexer.reads_generated or not admitted.is_generated
+        else (None, "")
         for indexer in indexers
     ]
     failures = tuple((indexer.name, reason) for indexer, (_, reason) in zip(indexers, read, strict=True) if reason)
@@ -101,12 +103,12 @@ def fingerprint(root: Path, candidate: FileToRead) -> Extracted:
 
 
 def parse_file(path: str, admitted: Admitted) -> ParsedFile:
-    """Parse content with the grammar of its language, if there is one."""
-    return ParsedFile(path, admitted.data, admitted.language, _tree(admitted.language, admitted.data))
+    """Parse content with the grammar of its language. Without a grammar, the result has no syntax tree."""
+    return ParsedFile(path, admitted.data, admitted.language, _parse_tree(admitted.language, admitted.data))
 
 
 def _parse_error_note(file: ParsedFile) -> str:
-    """Return why only the beginning of a file was parsed; empty if it was parsed completely."""
+    """Return why only the beginning of a file was parsed, or an empty string if it was parsed completely."""
     if file.tree is None or file.tree.root_node.end_byte >= len(file.data.rstrip()):
         return ""
     line, lines = file.data.count(b"\n", 0, file.tree.root_node.end_byte) + 1, file.data.count(b"\n") + 1
@@ -114,7 +116,7 @@ def _parse_error_note(file: ParsedFile) -> str:
 
 
 def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
-    """Return the current state of a candidate, with its content if it is to be indexed, otherwise with the reason."""
+    """Return the current state of a candidate, and its content, or None if the state has a skip reason."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
@@ -127,8 +129,8 @@ def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool)
     return replace(blank, hash=hashlib.sha256(admitted.data).digest()), admitted
 
 
-def _read(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
-    """Return an indexer's facts and a reason if they are only those of plain text, or None."""
+def _extract_facts(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
+    """Return an indexer's facts and why they are incomplete. The facts are None if even plain text failed."""
     reason = parse_error_note
     for attempt in (file, ParsedFile(file.path, file.data, None, None)):
         try:
@@ -141,14 +143,14 @@ def _read(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[An
 
 
 def describe_error(exc: Exception) -> str:
-    """Return an error on one line, truncated."""
+    """Return the type and message of an error on one line, truncated."""
     message = " ".join(str(exc).split())
     return f"{type(exc).__name__}: {message}"[:_REASON_CHARACTERS]
 
 
-def _tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
+def _parse_tree(language: Language | None, data: bytes) -> tree_sitter.Tree | None:
     if language is None:
         return None
-    from deltos.languages.grammar import parse  # deferred: loads the parser library where something is parsed
+    from deltos.languages.grammar import parse  # deferred: loads the parser library only when a file is parsed
 
     return parse(language, data)

@@ -1,4 +1,4 @@
-"""Messages about files that could not be read: paths, indexers and reasons."""
+"""Messages about files that could not be read, with paths, indexers and reasons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMED_FILES = 3
 _REASON_CHARACTERS = 80
-# Failures by indexer.
+# What failed, by indexer.
 _FAILURE_PHRASES = {
     "": "could not be read",
     "code": "could not be read by code search",
@@ -21,21 +21,21 @@ _FAILURE_PHRASES = {
 
 
 def describe_failure(failure: FailedFile) -> str:
-    """Return one failure on one line."""
+    """Return a description of one failure on one line."""
     return f"{failure.path}: {f'{_failure_phrase(failure.indexer)}: ' if failure.indexer else ''}{failure.reason}"
 
 
 def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[str, ...]:
-    """Return notes on files that an indexer could not read, including files that no indexer could read.
+    """Return notes about files that `indexer` could not read, including files that no indexer could read.
 
-    With an empty `indexer`, failures of all indexers are included.
+    If `indexer` is empty, include the failures of all indexers.
     """
     relevant = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
     return tuple(f"Note: {summary}." for summary in summaries(relevant))
 
 
 def summaries(failures: Iterable[FailedFile]) -> list[str]:
-    """Return one line per indexer: how many files failed, and the first of them."""
+    """Return one line per indexer with the number of failed files and the first few of them."""
     by_indexer: dict[str, list[FailedFile]] = {}
     for failure in failures:
         by_indexer.setdefault(failure.indexer, []).append(failure)
@@ -43,7 +43,7 @@ def summaries(failures: Iterable[FailedFile]) -> list[str]:
 
 
 def _summary(indexer: str, failures: Sequence[FailedFile]) -> str:
-    named = ", ".join(f"{failure.path} ({_shortened(failure.reason)})" for failure in failures[:_MAX_NAMED_FILES])
+    named = ", ".join(f"{failure.path} ({_shorten_reason(failure.reason)})" for failure in failures[:_MAX_NAMED_FILES])
     count = len(failures)
     more = f" and {count - _MAX_NAMED_FILES} more" if count > _MAX_NAMED_FILES else ""
     return f"{count} {'file' if count == 1 else 'files'} {_failure_phrase(indexer)}: {named}{more}"
@@ -53,5 +53,5 @@ def _failure_phrase(indexer: str) -> str:
     return _FAILURE_PHRASES.get(indexer, f"could not be read by {indexer}")
 
 
-def _shortened(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     return reason if len(reason) <= _REASON_CHARACTERS else reason[: _REASON_CHARACTERS - 1] + "…"

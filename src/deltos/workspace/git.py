@@ -1,8 +1,8 @@
-"""Run git: the only module that starts it. `clones` fetches with it; all others read commits, trees and blobs.
+"""Run git. Only this module starts it: `clones` fetches with it, and other modules read commits, trees and blobs.
 
-For reading, git never uses the repository's own folder. It gets a temporary git folder with our settings, the
-references as plain text, and the path of the objects. So settings, hooks, filters, attributes, includes and aliases of
-the repository have no effect, and git has no work tree and no remote.
+When reading, git never uses the repository's own folder. It uses a temporary git folder with our settings, the
+references as plain text, and the path of the objects. Settings, hooks, filters, attributes, includes and aliases of
+the repository therefore have no effect, and git has no work tree and no remote.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_OUTPUT_BYTES = 100_000_000
 MAX_REFERENCES = 100_000
 _MAX_REFERENCES_BYTES = 32_000_000
 _MAX_REFERENCE_BYTES = 1_000
-_MAX_ALTERNATES = 5  # nesting depth; the same as in git
+_MAX_ALTERNATES = 5  # maximum nesting depth, the same as in git
 _MAX_ALTERNATES_BYTES = 100_000
 _MAX_MEMORY_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 16
@@ -43,7 +43,7 @@ _HEX = frozenset("0123456789abcdef")
 _INVALID_NAME_CHARACTERS = frozenset(' ~^:?*[\\"')
 _running: set[subprocess.Popen[bytes]] = set()
 _starting = threading.Lock()
-_UNBORN = "ref: refs/heads/none"
+_HEAD_WITHOUT_COMMITS = "ref: refs/heads/none"
 _SETTINGS = """\
 [core]
 	repositoryFormatVersion = {version}
@@ -75,16 +75,16 @@ _SETTINGS = """\
 
 
 class GitFailed(SourceError):
-    """git is missing, failed, timed out or printed too much."""
+    """Error raised if git is missing, fails, times out or prints too much."""
 
 
 class GitStopped(GitFailed):
-    """git was stopped because of a timeout or too much output; the output before that is valid."""
+    """Error raised if git was stopped because of a timeout or too much output. The output so far is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git for reading the objects of one repository; `folder` is the temporary git folder."""
+    """git, configured to read the objects of one repository. `folder` is the temporary git folder."""
 
     program: str
     folder: Path
@@ -98,7 +98,7 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
-        """Return the output of git with `given` as its input; raises GitFailed."""
+        """Run git with `given` as its input and return its output. Raise GitFailed if it fails."""
         chunks = self.stream(
             *arguments, given=given, accepted=accepted, max_bytes=max_bytes, timeout_seconds=timeout_seconds
         )
@@ -116,7 +116,7 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> Generator[bytes]:
-        """Yield the output of git in chunks; raises GitFailed at the end, or GitStopped at a limit.
+        """Run git and yield its output in chunks. Raise GitFailed at the end, or GitStopped at a limit.
 
         Closing the generator stops git.
         """
@@ -132,14 +132,14 @@ class Git:
         )
 
     def shallow(self) -> frozenset[str]:
-        """Return the boundary commits of a shallow clone; empty for a full clone."""
+        """Return the boundary commits of a shallow clone, or an empty set for a full clone."""
         try:
             return frozenset((self.folder / "shallow").read_text("utf-8").split())
         except FileNotFoundError:
             return frozenset()
 
     def head(self) -> str:
-        """Return the id of the checked-out commit; empty before the first commit."""
+        """Return the id of the checked-out commit, or an empty string before the first commit."""
         text = (self.folder / "HEAD").read_text("utf-8").strip()
         return text if _is_object_id(text) else ""
 
@@ -148,7 +148,7 @@ class Git:
 
 
 def isolated_environment(program: str, folder: Path) -> dict[str, str]:
-    """Return the environment of git: no variables of this process except those to find programs, and no protocols."""
+    """Return an environment for git without protocols, user settings and other variables of this process."""
     folder_path = str(folder)
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "COMSPEC", "PATHEXT") if name in os.environ}
     return kept | {
@@ -188,19 +188,19 @@ def start_git(
     timeout_seconds: float = TIMEOUT_SECONDS,
     stop_reason: Callable[[], str] = lambda: "",
 ) -> Generator[bytes]:
-    """Yield the output of git running in `folder` in chunks; closing the generator stops the process.
+    """Run git in `folder` and yield its output in chunks. Closing the generator stops the process.
 
-    `stop_reason` is called repeatedly; git is stopped when it returns a reason.
+    `stop_reason` is called repeatedly; git is stopped when it returns a non-empty reason.
     """
     source = folder / "input"
     source.write_bytes(given)
     with source.open("rb") as stdin:
-        with _starting:  # so that `stop_all` does not miss a new process
+        with _starting:  # held so that `stop_all` does not miss a new process
             process = subprocess.Popen(
                 [program, "--no-pager", *arguments],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # would contain local paths
+                stderr=subprocess.DEVNULL,  # may contain local paths
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
@@ -216,7 +216,7 @@ def start_git(
 
 @contextmanager
 def reading(repository: Repository) -> Iterator[Git]:
-    """Open git for the objects of `repository`; raises GitFailed if that is not possible."""
+    """Open git to read the objects of `repository`. Raise GitFailed if that is not possible."""
     program = find_git(repository.top)
     if not program:
         raise GitFailed("git is not installed", hint="Install git to use history and change analysis.")
@@ -230,7 +230,7 @@ def reading(repository: Repository) -> Iterator[Git]:
 
 
 def stop_all() -> None:
-    """Stop all running git processes when this process ends; calls that wait for one raise GitFailed."""
+    """Stop all running git processes. Calls that wait for one raise GitFailed. Used when this process ends."""
     with _starting:
         running = tuple(_running)
     for process in running:
@@ -238,7 +238,7 @@ def stop_all() -> None:
 
 
 def find_git(project: Path) -> str:
-    """Return the path of the git program, or an empty string.
+    """Return the path of the git program, or an empty string if it is not found.
 
     Programs in the project and in relative folders are ignored.
     """
@@ -255,8 +255,8 @@ def find_git(project: Path) -> str:
 def _output_chunks(
     process: subprocess.Popen[bytes], max_bytes: int, timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Generator[bytes]:
-    """Yield the output of a process; the process is stopped when the generator is closed."""
-    if process.stdout is None:  # never: it is a pipe
+    """Yield the output of a process in chunks. Closing the generator stops the process."""
+    if process.stdout is None:  # never happens, because stdout is a pipe
         raise GitFailed("Cannot read git's output")
     has_ended, stopped = threading.Event(), list[str]()
 
@@ -295,26 +295,26 @@ def _output_chunks(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and its children, unless it was waited for: its id may belong to another process then."""
+    """Kill the process and its children, unless it was already reaped, so that its id may belong to another process."""
     if process.returncode is not None:
         return
     if os.name == "nt":
         process.kill()
         return
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # it is the leader of its own session
+        os.killpg(process.pid, signal.SIGKILL)  # the process is the leader of its own session
     except ProcessLookupError:
         return
 
 
 def _limit_memory(pid: int) -> None:
-    """Limit the memory of git, because objects may declare any size."""
+    """Limit the memory of the git process, because an object may declare any size."""
     if sys.platform == "linux":
-        import resource  # deferred: not everywhere
+        import resource  # deferred: not available on every platform
 
         try:
             resource.prlimit(pid, resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
-        except OSError:  # it has ended already, or the limit is not permitted
+        except OSError:  # the process has already ended, or the limit is not permitted
             return
 
 
@@ -325,34 +325,34 @@ def _write_folder(folder: Path, repository: Repository) -> None:
     (folder / "config").write_text(settings + ("[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""), "utf-8")
     (folder / "refs").mkdir()
     (folder / "objects").mkdir()
-    references = _references(repository)
+    references = _read_references(repository)
     with FileTree(repository.git_folder) as tree:
-        head = _reference(tree, "HEAD")
+        head = _read_reference(tree, "HEAD")
     commit = references.get(head, head)
-    (folder / "HEAD").write_text(f"{commit if _is_object_id(commit) else _UNBORN}\n", "utf-8")
+    (folder / "HEAD").write_text(f"{commit if _is_object_id(commit) else _HEAD_WITHOUT_COMMITS}\n", "utf-8")
     lines = [f"{target} {name}\n" for name, target in sorted(references.items()) if _is_object_id(target)]
     (folder / "packed-refs").write_text("".join(lines), "utf-8")
     with FileTree(repository.common) as tree:
-        shallow = [line for line in _read(tree, "shallow").split() if _is_object_id(line)]
+        shallow = [line for line in _read_text(tree, "shallow").split() if _is_object_id(line)]
     if shallow:
         (folder / "shallow").write_text("\n".join([*shallow, ""]), "utf-8")
 
 
-def _references(repository: Repository) -> dict[str, str]:
-    """Return the object of each reference; symbolic references are resolved."""
+def _read_references(repository: Repository) -> dict[str, str]:
+    """Return the object id of each reference. Symbolic references are resolved."""
     found: dict[str, str] = {}
     with FileTree(repository.common) as tree:
-        for line in _read(tree, "packed-refs").split("\n"):
+        for line in _read_text(tree, "packed-refs").split("\n"):
             target, _, name = line.partition(" ")
             if _is_object_id(target) and is_reference_name(name):
                 found[name] = target
-        for name in _loose_names(tree):
-            if target := _reference(tree, name):
+        for name in _loose_reference_names(tree):
+            if target := _read_reference(tree, name):
                 found[name] = target
     return {name: found.get(target, target) for name, target in found.items()}
 
 
-def _loose_names(tree: FileTree) -> Iterator[str]:
+def _loose_reference_names(tree: FileTree) -> Iterator[str]:
     for seen, (name, entry) in enumerate(walk_entries(tree, top="refs")):
         if seen >= MAX_REFERENCES:
             raise GitFailed(f"The repository has more than {MAX_REFERENCES:,} references")
@@ -360,9 +360,9 @@ def _loose_names(tree: FileTree) -> Iterator[str]:
             yield name
 
 
-def _reference(tree: FileTree, name: str) -> str:
-    """Return the id in a reference's file, or the name of another reference; empty if it is invalid."""
-    text = _read(tree, name, _MAX_REFERENCE_BYTES).strip()
+def _read_reference(tree: FileTree, name: str) -> str:
+    """Return the object id or reference name in a reference file, or an empty string if the content is invalid."""
+    text = _read_text(tree, name, _MAX_REFERENCE_BYTES).strip()
     target = text.removeprefix("ref:").strip()
     is_valid = is_reference_name(target) if text.startswith("ref:") else _is_object_id(target)
     return target if is_valid else ""
@@ -373,7 +373,7 @@ def _is_object_id(text: str) -> bool:
 
 
 def is_reference_name(name: str) -> bool:
-    """Whether a name is a valid git reference."""
+    """Whether a name is a valid name of a git reference."""
     parts = name.split("/")
     if len(parts) < 2 or parts[0] != "refs" or ".." in name or "@{" in name or not name.isprintable():
         return False
@@ -383,12 +383,12 @@ def is_reference_name(name: str) -> bool:
 
 
 def _check_objects(objects: Path, depth: int) -> None:
-    """Reject an object store with special files, or with git alternates outside the allowed folders."""
+    """Raise GitFailed if an object store has special files, or git alternates outside the allowed folders."""
     with FileTree(objects.parent) as tree:
         if not tree.is_folder(objects.name):
             raise GitFailed("The repository's objects are not in its folder")
-        _check_plain(tree, objects.name)
-        alternates = _read(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, must_be_readable=True)
+        _check_regular_files(tree, objects.name)
+        alternates = _read_text(tree, f"{objects.name}/info/alternates", _MAX_ALTERNATES_BYTES, must_be_readable=True)
     for line in alternates.split("\n"):
         if not line or line.startswith("#"):
             continue
@@ -399,8 +399,8 @@ def _check_objects(objects: Path, depth: int) -> None:
             _check_objects(other, depth - 1)
 
 
-def _check_plain(tree: FileTree, folder: str) -> None:
-    """Reject an object folder that contains a link or a pipe at any depth."""
+def _check_regular_files(tree: FileTree, folder: str) -> None:
+    """Raise GitFailed if an object folder contains a link or a pipe at any depth."""
     pending = [folder]
     while pending:
         try:
@@ -409,8 +409,10 @@ def _check_plain(tree: FileTree, folder: str) -> None:
             raise GitFailed(f"The repository's objects are not all regular files ({refused.reason})") from None
 
 
-def _read(tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, must_be_readable: bool = False) -> str:
-    """Return the text of a file; empty if it is missing, or cannot be read and need not be."""
+def _read_text(
+    tree: FileTree, path: str, max_bytes: int = _MAX_REFERENCES_BYTES, *, must_be_readable: bool = False
+) -> str:
+    """Return the text of a file, or an empty string if it is missing or an optional file cannot be read."""
     try:
         return tree.read(path, max_bytes).decode("utf-8", "replace")
     except FileRefused as refused:

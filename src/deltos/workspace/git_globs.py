@@ -1,4 +1,4 @@
-"""Translate git's glob patterns to regular expressions for RE2, as bytes."""
+"""Translate git's glob patterns to regular expressions for RE2. All patterns are bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import re
 
 _SLASH = ord("/")
-# Names contain no zero byte, so lists of names are searched with a zero byte on both sides of each name.
-_CHARACTER = b"[^/\\x00]"
+# Names contain no zero byte, so a list of names is searched as one text with a zero byte on both sides of each name.
+_ONE_CHARACTER = b"[^/\\x00]"
 _ANYTHING = b"[^\\x00]*"
 _SPECIAL = frozenset(b"*?[\\")
 _REGEX_SPECIAL = frozenset(b".^$*+?{}[]\\|()")
@@ -31,7 +31,7 @@ _CLASSES = {
 
 
 def compile_globs(regex: bytes) -> re.Pattern[bytes]:
-    """Compile a regular expression made of results of `translate`."""
+    """Compile a regular expression that consists of results of `translate`."""
     import re2  # deferred: a compiled library that few ignore files need
 
     options = re2.Options()
@@ -48,9 +48,9 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
     while at < len(glob):
         match glob[at : at + 1]:
             case b"*":
-                piece, at = _stars(glob, at, is_path=is_path)
+                piece, at = _translate_stars(glob, at, is_path=is_path)
             case b"?":
-                piece, at = _CHARACTER, at + 1
+                piece, at = _ONE_CHARACTER, at + 1
             case b"[":
                 found = _translate_set(glob, at + 1)
                 if found is None:
@@ -59,37 +59,37 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
             case b"\\":
                 if at + 1 == len(glob):
                     return None
-                piece, at = _literal(glob[at + 1]), at + 2
+                piece, at = _literal_pattern(glob[at + 1]), at + 2
             case _:
-                piece, at = _literal(glob[at]), at + 1
+                piece, at = _literal_pattern(glob[at]), at + 1
         pieces.append(piece)
     return b"".join(pieces)
 
 
-def _stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
-    """Translate one star, or two stars between slashes, which match any folders."""
+def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
+    """Translate a run of stars and return its end. Two stars between slashes match any folders."""
     end = at
     while glob[end : end + 1] == b"*":
         end += 1
-    # git compares the literal prefix separately, so two stars directly after it match folders as well.
+    # git compares the literal prefix separately, so two stars directly after that prefix match folders too.
     opens = glob[at - 1 : at] == b"/" or _SPECIAL.isdisjoint(glob[:at])
     if is_path and end - at > 1 and opens:
         if end == len(glob) or glob[end : end + 2] == b"\\/":
             return _ANYTHING, end
         if glob[end : end + 1] == b"/":
             return b"(?:" + _ANYTHING + b"/)?", end + 1
-    return _CHARACTER + b"*", end
+    return _ONE_CHARACTER + b"*", end
 
 
 def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Translate a set such as `[a-z]`, which never contains the slash, and return its end; None if it is invalid."""
+    """Translate a set such as `[a-z]` and return its end, or None if it is invalid. A set never matches a slash."""
     is_negated = glob[at : at + 1] in (b"!", b"^")
     at += is_negated
     members: set[int] = set()
     first = at
     while at == first or glob[at : at + 1] != b"]":
-        named = _named_class(glob, at)
-        found = _range(glob, at) if named is None else named
+        named = _parse_named_class(glob, at)
+        found = _parse_range(glob, at) if named is None else named
         if not found:
             return None
         added, at = found
@@ -99,8 +99,8 @@ def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
     return _byte_set_pattern(members - {_SLASH}), at + 1
 
 
-def _named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
-    """Return the members and end of a class such as `[:alpha:]`; None if there is none, empty if it is unknown."""
+def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
+    """Return the members and end of a class such as `[:alpha:]`, None if there is none, or `()` if it is unknown."""
     end = glob.find(b"]", at + 2)
     if glob[at : at + 2] != b"[:" or end < at + 3 or glob[end - 1 : end] != b":":
         return None
@@ -108,18 +108,18 @@ def _named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | Non
     return () if characters is None else (set(characters.encode("ascii")), end + 1)
 
 
-def _range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
-    """Return one character or a range and its end; empty at the end of the glob."""
-    low, at = _member(glob, at)
+def _parse_range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
+    """Return the members and end of one character or a range, or `()` at the end of the glob."""
+    low, at = _parse_member(glob, at)
     if low is None:
         return ()
     if glob[at : at + 1] != b"-" or glob[at + 1 : at + 2] in (b"]", b""):
         return {low}, at
-    high, at = _member(glob, at + 1)
+    high, at = _parse_member(glob, at + 1)
     return () if high is None else ({low, *range(low, high + 1)}, at)
 
 
-def _member(glob: bytes, at: int) -> tuple[int | None, int]:
+def _parse_member(glob: bytes, at: int) -> tuple[int | None, int]:
     at += glob[at : at + 1] == b"\\"
     return (glob[at], at + 1) if at < len(glob) else (None, at)
 
@@ -130,5 +130,5 @@ def _byte_set_pattern(members: set[int]) -> bytes:
     return b"[" + b"".join(b"\\x%02x" % member for member in sorted(members)) + b"]"
 
 
-def _literal(byte: int) -> bytes:
+def _literal_pattern(byte: int) -> bytes:
     return b"\\" + bytes((byte,)) if byte in _REGEX_SPECIAL else bytes((byte,))

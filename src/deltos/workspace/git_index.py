@@ -1,4 +1,4 @@
-"""Reader of git's index: the tracked files of a repository with their stamps, in versions 2 to 4, split or sparse."""
+"""Reader of git's index, which lists the tracked files with their stamps: versions 2 to 4, split or sparse."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 MAX_INDEX_BYTES = 64_000_000  # about 800,000 files
 DAMAGED = "damaged"
-_NAME = "index"
+_INDEX_FILE_NAME = "index"
 _HEADER = struct.Struct(">4sII")
 _EXTENSION = struct.Struct(">4sI")
-_STATUS = struct.Struct(">8x2I8xI8xI")  # mtime, mode and size; ctime, device, inode, owner and group are skipped
+_FILE_STATUS = struct.Struct(">8x2I8xI8xI")  # mtime, mode and size; ctime, device, inode, owner and group are skipped
 _FLAGS = struct.Struct(">H")
-_IS_EXTENDED = 0x4000
-_STAGES = 0x3000
-_NAME_BYTES = 0x0FFF
+_EXTENDED_FLAG = 0x4000
+_STAGE_MASK = 0x3000
+_NAME_LENGTH_MASK = 0x0FFF
 _MAX_NAMES_BYTES = 300_000_000
 
 
 class TrackedFile(NamedTuple):
-    """A tracked file with the stamp that git recorded; `has_stages` is set during a merge conflict."""
+    """A tracked file with the stamp that git recorded. `has_stages` is true during a merge conflict."""
 
     path: str
     mode: int
@@ -39,7 +39,7 @@ class TrackedFile(NamedTuple):
 
 
 class Index(NamedTuple):
-    """All tracked files; in a split index only the names are reliable."""
+    """All tracked files. In a split index, only the file names are reliable."""
 
     files: list[TrackedFile]
     is_split: bool = False
@@ -47,36 +47,36 @@ class Index(NamedTuple):
 
 
 def read_index(repository: Repository) -> Index:
-    """Return the repository's index, empty before the first `git add`; raises FileRefused if it cannot be read."""
+    """Return the repository's index, which is empty before the first `git add`. Raise FileRefused on failure."""
     hash_bytes = repository.hash_bytes
     with FileTree(repository.git_folder) as tree:
         try:
-            mtime_ns = tree.status(_NAME).st_mtime_ns
+            mtime_ns = tree.status(_INDEX_FILE_NAME).st_mtime_ns
         except FileRefused as refused:
             if refused.reason == MISSING:
                 return Index([])
             raise
-        files, shared = _parse(tree.read(_NAME, MAX_INDEX_BYTES), hash_bytes)
+        files, shared = _parse(tree.read(_INDEX_FILE_NAME, MAX_INDEX_BYTES), hash_bytes)
         if shared:
             files += _parse(tree.read(f"sharedindex.{shared}", MAX_INDEX_BYTES), hash_bytes)[0]
     return Index(files, bool(shared), mtime_ns)
 
 
 def _parse(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
-    """Return the files of an index, and the id of the shared index that it extends, or an empty string."""
+    """Return the files of an index, and the id of its shared index or an empty string."""
     try:
         signature, version, count = _HEADER.unpack_from(data)
         if signature != b"DIRC" or version not in (2, 3, 4):
-            raise FileRefused(_NAME, DAMAGED)
-        entries = _Entries(data, version, hash_bytes)
+            raise FileRefused(_INDEX_FILE_NAME, DAMAGED)
+        entries = _EntryParser(data, version, hash_bytes)
         files = [entries.next() for _ in range(count)]
         return files, _shared_index(data, entries.at, hash_bytes)
     except (struct.error, IndexError, ValueError):
-        raise FileRefused(_NAME, DAMAGED) from None
+        raise FileRefused(_INDEX_FILE_NAME, DAMAGED) from None
 
 
-class _Entries:
-    """Parser of the entries, in order."""
+class _EntryParser:
+    """Parser that returns the index entries in order."""
 
     def __init__(self, data: bytes, version: int, hash_bytes: int) -> None:
         self._data = data
@@ -89,24 +89,24 @@ class _Entries:
     def next(self) -> TrackedFile:
         """Return the next entry."""
         data, start = self._data, self.at
-        seconds, nanoseconds, mode, size = _STATUS.unpack_from(data, start)
-        at = start + _STATUS.size + self._hash_bytes
+        seconds, nanoseconds, mode, size = _FILE_STATUS.unpack_from(data, start)
+        at = start + _FILE_STATUS.size + self._hash_bytes
         (flags,) = _FLAGS.unpack_from(data, at)
         object_id = data[at - self._hash_bytes : at].hex()
-        at += 4 if flags & _IS_EXTENDED else 2
+        at += 4 if flags & _EXTENDED_FLAG else 2
         name = self._compressed_name(at) if self._is_compressed else self._plain_name(start, at, flags)
         return TrackedFile(
-            os.fsdecode(name), mode, object_id, seconds * 1_000_000_000 + nanoseconds, size, bool(flags & _STAGES)
+            os.fsdecode(name), mode, object_id, seconds * 1_000_000_000 + nanoseconds, size, bool(flags & _STAGE_MASK)
         )
 
     def _plain_name(self, start: int, at: int, flags: int) -> bytes:
-        length = flags & _NAME_BYTES
-        end = at + length if length < _NAME_BYTES else self._data.index(b"\0", at)
-        self.at = start + (end - start + 8) // 8 * 8  # one to eight zero bytes follow
+        length = flags & _NAME_LENGTH_MASK
+        end = at + length if length < _NAME_LENGTH_MASK else self._data.index(b"\0", at)
+        self.at = start + (end - start + 8) // 8 * 8  # one to eight zero bytes follow the name
         return self._data[at:end]
 
     def _compressed_name(self, at: int) -> bytes:
-        """Return a name stored as the number of bytes to drop from the last name and the bytes to append."""
+        """Return a name that is stored as the bytes to drop from the previous name and the bytes to append."""
         dropped = self._data[at] & 0x7F
         while self._data[at] & 0x80:
             at += 1
@@ -115,7 +115,9 @@ class _Entries:
         self._last_name = self._last_name[: max(0, len(self._last_name) - dropped)] + self._data[at + 1 : end]
         self.at = end + 1
         self._names_bytes += len(self._last_name)
-        if self._names_bytes > _MAX_NAMES_BYTES:  # each name may extend the last one, so the total is limited
+        if (
+            self._names_bytes > _MAX_NAMES_BYTES
+        ):  # each name may extend the previous one, so the total length is limited
             raise ValueError
         return self._last_name
 

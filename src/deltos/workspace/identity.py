@@ -1,4 +1,4 @@
-"""Identity of a project, shared by all its worktrees and clones. Starts git only as a last resort."""
+"""Identity of a project, shared by all its worktrees and clones. git is started only if no file contains it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
     from deltos.workspace.repository import Repository
 
-_SCP_LIKE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter is a drive, not a host
+_SCP_REMOTE = r"^(?:[^@/\s]+@)?([\w.-]{2,}):(?!//)(.+)$"  # a single letter before the colon is a drive, not a host
 _INITIAL_COMMIT = r"^0{40,64} ([0-9a-f]{40,64}) .*\tcommit \(initial\)"
 _LOG_LINE_BYTES = 4_096
 _MAX_CACHED_ROOT_COMMITS = 256
-_ROOT_COMMITS: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and head stamp
+_ROOT_COMMIT_CACHE: dict[tuple[Path, tuple[object, ...]], str] = {}  # by git folder and head stamp
 
 
 def find_root(folder: Path) -> Path:
-    """Return the real path of an existing folder; raise NoSuchFolder otherwise."""
+    """Return the real path of a folder. Raise NoSuchFolder if it does not exist."""
     try:
         root = Path(os.path.realpath(folder))
         if root.is_dir():
             return root
         exists = root.exists()
-    except (OSError, ValueError):  # a name that is too long, a zero byte
+    except (OSError, ValueError):  # the name is too long or contains a zero byte
         exists = False
     if exists:
         raise NoSuchFolder(
@@ -47,7 +47,7 @@ def find_root(folder: Path) -> Path:
 
 
 def folder_identity(folder: Path) -> tuple[int, int] | None:
-    """Return device and inode of a folder, or None if it does not exist."""
+    """Return the device and inode of a folder, or None if it does not exist."""
     try:
         status = os.stat(folder)  # noqa: PTH116 (several times faster than Path.stat)
     except (OSError, ValueError):
@@ -58,14 +58,14 @@ def folder_identity(folder: Path) -> tuple[int, int] | None:
 def identify(folder: Path, *, may_start_git: bool = True) -> Project:
     """Return the project rooted at `folder`: its real path and its identity.
 
-    With `may_start_git=False`, a project whose identity needs git is identified by its path.
+    If `may_start_git` is false, a project whose identity can be determined only by git is identified by its path.
     """
     root = find_root(folder)
     return Project(root=root, project_id=_project_id(root, may_start_git=may_start_git))
 
 
-def folder_in_checkout(folder: Path) -> str:
-    """Return the path of a real folder relative to the top of its checkout; empty for the top itself."""
+def path_in_checkout(folder: Path) -> str:
+    """Return the path of a folder relative to the top of its checkout, or an empty string for the top folder."""
     inside = folder.relative_to(_checkout_top(folder)).as_posix()
     return "" if inside == "." else inside
 
@@ -75,23 +75,23 @@ def _checkout_top(folder: Path) -> Path:
 
 
 def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
-    """Return the project ids of folders, each with the folders' paths in their repositories, to select memories."""
+    """Return the project ids of folders, each with the folders' paths in their checkouts, to select observations."""
     found: dict[str, frozenset[str]] = {}
     for root in roots:
-        with suppress(NotFound):  # a deleted project has no memories to show
+        with suppress(NotFound):  # a deleted project has no observations to show
             project = identify(root)
-            # Hooks start no git and may have identified the same folder by its path.
+            # Hooks do not start git, so they may have identified the same folder by its path.
             paths = (project.root, _checkout_top(project.root))
             for project_id in {project.project_id, *map(path_identity, paths)}:
-                found[project_id] = found.get(project_id, frozenset()) | {folder_in_checkout(project.root)}
+                found[project_id] = found.get(project_id, frozenset()) | {path_in_checkout(project.root)}
     return found
 
 
 def normalise_remote(url: str) -> str | None:
-    """Return a remote URL as `host/path` without credentials, port or `.git`; None for a local path."""
+    """Return a remote URL as `host/path` without credentials, port or `.git`, or None for a local path."""
     if "://" in url:
         host, path = _host_and_path(url)
-    elif match := re.match(_SCP_LIKE, url.strip()):
+    elif match := re.match(_SCP_REMOTE, url.strip()):
         host, path = match[1], match[2]
     else:
         return None
@@ -119,7 +119,7 @@ def _project_id(root: Path, *, may_start_git: bool) -> str:
 
 
 def path_identity(root: Path) -> str:
-    """Return the identity of a folder by its path; it need not exist."""
+    """Return an identity derived from the path of a folder, which need not exist."""
     from deltos.digest import sha256  # deferred: few projects need it
 
     return f"path:{sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:20]}"
@@ -135,7 +135,7 @@ def _remote_urls(repository: Repository) -> list[str]:
 
 
 def _first_logged_commit(repository: Repository) -> str:
-    """Return the root commit from git's log of a repository created on this machine; empty if not recorded."""
+    """Return the root commit from git's log, which exists if the repository was created on this machine."""
     try:
         with FileTree(repository.common) as tree:
             log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
@@ -146,19 +146,19 @@ def _first_logged_commit(repository: Repository) -> str:
 
 
 def _root_commit(repository: Repository) -> str:
-    """Return the oldest root commit; empty before the first commit. Cached for each checked-out commit."""
-    from deltos.workspace.commits import head_stamp  # deferred: hooks never get here
+    """Return the oldest root commit, or an empty string if there is no commit. Cached per checked-out commit."""
+    from deltos.workspace.commits import head_stamp  # deferred: hooks do not need it
 
     key = (repository.common, head_stamp(repository))
-    if key not in _ROOT_COMMITS and (commit := _find_root_commit(repository)):
-        if len(_ROOT_COMMITS) >= _MAX_CACHED_ROOT_COMMITS:
-            _ROOT_COMMITS.clear()
-        _ROOT_COMMITS[key] = commit
-    return _ROOT_COMMITS.get(key, "")
+    if key not in _ROOT_COMMIT_CACHE and (commit := _find_root_commit(repository)):
+        if len(_ROOT_COMMIT_CACHE) >= _MAX_CACHED_ROOT_COMMITS:
+            _ROOT_COMMIT_CACHE.clear()
+        _ROOT_COMMIT_CACHE[key] = commit
+    return _ROOT_COMMIT_CACHE.get(key, "")
 
 
 def _find_root_commit(repository: Repository) -> str:
-    from deltos.workspace.git import GitFailed, reading  # deferred, as above
+    from deltos.workspace.git import GitFailed, reading  # deferred: hooks do not need it
 
     try:
         with reading(repository) as git:

@@ -1,6 +1,6 @@
-"""Ignore rules of .gitignore, git's other exclude files and .deltosignore, with git's semantics.
+"""Ignore rules from .gitignore, git's other exclude files and .deltosignore, with git's semantics.
 
-No pattern can backtrack: plain names are looked up, all other patterns run on RE2.
+Patterns cannot backtrack: plain names are looked up in tables, and all other patterns are matched by RE2.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".deltosignore"
 GIT_IGNORE_FILE = ".gitignore"
-# Limits per file.
+# Limits per ignore file.
 MAX_IGNORE_BYTES = 2_000_000
 MAX_RULES = 50_000
 MAX_WILDCARD_RULES = 20_000
 MAX_PATTERN_BYTES = 2_000
-# Patterns that are matched as one expression before each is matched separately.
-_GROUP_RULES = 50
-_GROUP_BYTES = 4_000
-# Names that no wildcard matches, cached per ignore file: most names recur, and all of them in the next listing.
+# Maximum size of a group of patterns that is first matched as one expression and then pattern by pattern.
+_MAX_GROUP_RULES = 50
+_MAX_GROUP_BYTES = 4_000
+# Number of names without a wildcard match that are cached per ignore file. Most names recur in the next listing.
 _MAX_PLAIN_NAMES = 50_000
-_SPECIAL = frozenset("*?[\\")
+_WILDCARD_CHARACTERS = frozenset("*?[\\")
 # git's default on case-insensitive file systems.
 IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
 class _LastRule(NamedTuple):
-    """Number of the last rule for a name, for folders and for other files; -1 if there is none."""
+    """Number of the last rule for a name, separately for folders and for files; -1 if there is no rule."""
 
     folder: int = -1
     file: int = -1
 
 
-_Table = dict[str, _LastRule]
+_RuleTable = dict[str, _LastRule]
 
 
-class _Wildcard(NamedTuple):
+class _WildcardRule(NamedTuple):
     """A rule with wildcards; every match begins with `literal`."""
 
     number: int
@@ -55,28 +55,28 @@ class _Wildcard(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Group:
-    """Some wildcard rules, last one first; compiled on first use."""
+class _RuleGroup:
+    """Group of wildcard rules, last rule first, compiled on first use."""
 
-    rules: list[_Wildcard]
+    rules: list[_WildcardRule]
     literals: tuple[str, ...]
     any_of: re.Pattern[bytes] | None = None
     each: dict[int, re.Pattern[bytes]] = field(default_factory=dict)
 
-    def may_begin(self, prefix: str) -> bool:
-        """Whether a path that begins with `prefix` can match."""
+    def can_match_prefix(self, prefix: str) -> bool:
+        """Whether a path that begins with `prefix` can match a rule of the group."""
         return any(prefix.startswith(literal) or literal.startswith(prefix) for literal in self.literals)
 
     def matches_of(self, listed: bytes) -> Iterator[bytes]:
-        """Yield the matching texts of a list in which each is between two zero bytes."""
+        """Yield the matching texts in `listed`, where each text is between two zero bytes."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
-        if self.any_of.search(listed):  # half the cost of finditer
+        if self.any_of.search(listed):  # takes half the time of finditer
             for match in self.any_of.finditer(listed):
                 yield match.group()[1:-1]
 
     def last_match(self, text: bytes, after: int, *, is_folder: bool) -> int:
-        """Return the number of the last matching rule after rule `after`, otherwise `after`."""
+        """Return the number of the last matching rule after rule number `after`, or `after` if there is none."""
         for rule in self.rules:
             if rule.number <= after:
                 break
@@ -84,59 +84,61 @@ class _Group:
                 return rule.number
         return after
 
-    def _matches(self, rule: _Wildcard, text: bytes) -> bool:
+    def _matches(self, rule: _WildcardRule, text: bytes) -> bool:
         if rule.number not in self.each:
             self.each[rule.number] = compile_globs(rule.regex)
         return bool(self.each[rule.number].fullmatch(text))
 
 
 class IgnoreRules:
-    """The rules of one ignore file, for paths relative to its folder."""
+    """Rules of one ignore file, for paths relative to its folder."""
 
     def __init__(self, data: bytes = b"", *, ignores_case: bool = IGNORES_CASE) -> None:
         self.digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         self._ignores_case = ignores_case
         self._negated: list[bool] = []
-        self._names: _Table = {}
-        self._paths: dict[str, _Table] = {}  # names by folder
-        self._name_wildcards: list[_Wildcard] = []
-        self._path_wildcards: list[_Wildcard] = []
+        self._names: _RuleTable = {}
+        self._paths: dict[str, _RuleTable] = {}  # tables of names by folder
+        self._name_wildcards: list[_WildcardRule] = []
+        self._path_wildcards: list[_WildcardRule] = []
         self.notes = tuple(self._add_rules(data))
-        self._name_groups = _grouped(self._name_wildcards)
-        self._path_groups = _grouped(self._path_wildcards)
+        self._name_groups = _group_rules(self._name_wildcards)
+        self._path_groups = _group_rules(self._path_wildcards)
         self._plain_names: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._negated)
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return the names in a folder that a rule may match; may include others. All names are checked together."""
+        """Return the names in a folder that a rule may match. The result may include names that no rule matches."""
         if self._ignores_case:
-            return {name for name in names if self._last(f"{folder}/{name}".lstrip("/").lower(), is_folder=True) >= 0}
+            return {
+                name for name in names if self._last_rule(f"{folder}/{name}".lstrip("/").lower(), is_folder=True) >= 0
+            }
         found = self._names.keys() & names
         if folder in self._paths:
             found |= self._paths[folder].keys() & names
         if self._name_groups and (others := set(names) - self._plain_names):
             found |= self._matching_names(others)
         prefix = f"{folder}/" if folder else ""
-        if groups := [group for group in self._path_groups if group.may_begin(prefix)]:
+        if groups := [group for group in self._path_groups if group.can_match_prefix(prefix)]:
             found |= {path[len(prefix) :] for path in _matching(groups, [prefix + name for name in names])}
         return found
 
     def _matching_names(self, names: set[str]) -> set[str]:
         found = _matching(self._name_groups, list(names))
         if len(self._plain_names) > _MAX_PLAIN_NAMES:
-            self._plain_names = set()  # not cleared in place, because other threads may be reading it
+            self._plain_names = set()  # not cleared in place, because other threads may be reading the set
         self._plain_names |= names - found
         return found
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether the last matching rule excludes the path; None if no rule matches."""
-        last = self._last(path.lower() if self._ignores_case else path, is_folder=is_folder)
+        """Return whether the last matching rule excludes the path, or None if no rule matches."""
+        last = self._last_rule(path.lower() if self._ignores_case else path, is_folder=is_folder)
         return None if last < 0 else not self._negated[last]
 
-    def _last(self, path: str, *, is_folder: bool) -> int:
-        """Return the number of the last matching rule; -1 for none."""
+    def _last_rule(self, path: str, *, is_folder: bool) -> int:
+        """Return the number of the last matching rule, or -1 if no rule matches."""
         folder, _, name = path.rpartition("/")
         last = -1
         for table in (self._names, self._paths.get(folder, {})):
@@ -148,16 +150,16 @@ class IgnoreRules:
         return last
 
     def _add_rules(self, data: bytes) -> Iterator[str]:
-        """Add all rules within the limits; yield notes on skipped ones."""
+        """Add all rules within the limits, and yield notes about skipped rules."""
         skipped = too_long = 0
-        for line in _lines(data[:MAX_IGNORE_BYTES]):
+        for line in _pattern_lines(data[:MAX_IGNORE_BYTES]):
             wildcards = len(self._name_wildcards) + len(self._path_wildcards)
             if len(self._negated) >= MAX_RULES or wildcards >= MAX_WILDCARD_RULES:
                 skipped += 1
             elif len(line) > MAX_PATTERN_BYTES:
                 too_long += 1
             else:
-                self._add(_trimmed(line))
+                self._add(_trim_pattern(line))
         if len(data) > MAX_IGNORE_BYTES:
             yield f"only its first {MAX_IGNORE_BYTES:,} bytes are used"
         if skipped:
@@ -175,29 +177,29 @@ class IgnoreRules:
             self._store_rule(text.removesuffix("/"), number, only_folders=text.endswith("/"))
 
     def _store_rule(self, pattern: str, number: int, *, only_folders: bool) -> None:
-        """Store a rule in the table or list where it is matched fastest."""
+        """Store a rule in the table or list that matches it fastest."""
         is_path = "/" in pattern
         pattern = pattern.removeprefix("/")
-        if _SPECIAL.isdisjoint(pattern):
+        if _WILDCARD_CHARACTERS.isdisjoint(pattern):
             folder, slash, name = pattern.rpartition("/")
             if slash and not folder:
-                return  # two leading slashes match nothing
+                return  # a pattern with two leading slashes matches nothing
             table = self._paths.setdefault(folder, {}) if is_path else self._names
             known = table.get(name, _LastRule())
             table[name] = _LastRule(number, known.file if only_folders else number)
         elif (regex := translate(os.fsencode(pattern), is_path=is_path)) is not None:
             wildcards = self._path_wildcards if is_path else self._name_wildcards
-            wildcards.append(_Wildcard(number, only_folders, _literal_prefix(pattern), regex))
+            wildcards.append(_WildcardRule(number, only_folders, _literal_prefix(pattern), regex))
 
 
 @lru_cache(maxsize=16)
 def rules_in(data: bytes) -> IgnoreRules:
-    """Return the rules of an ignore file's content; cached, because a project is listed again after every change."""
+    """Return the rules in an ignore file's content. Cached, because a project is listed again after every change."""
     return IgnoreRules(data)
 
 
 class _IgnoreLevel(NamedTuple):
-    """Rules with their folder, and the prefix that makes a path relative to it."""
+    """Rules of an ignore file in `folder`; `above` is put before a path to make it relative to that folder."""
 
     folder: str
     above: str
@@ -206,16 +208,16 @@ class _IgnoreLevel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The ignore files that apply in a folder, outermost first. Paths are relative to one root."""
+    """Ignore files that apply in a folder, outermost first. All paths are relative to the same root."""
 
     levels: tuple[_IgnoreLevel, ...] = ()
 
-    def inside(self, folder: str, rules: IgnoreRules) -> Ignores:
-        """Return these rules with those of the folder's own file added."""
+    def with_rules(self, folder: str, rules: IgnoreRules) -> Ignores:
+        """Return these ignore files plus the `rules` of the one in `folder`."""
         return Ignores((*self.levels, _IgnoreLevel(folder, "", rules))) if rules else self
 
-    def seen_from(self, root: str) -> Ignores:
-        """Return the same rules for paths relative to `root`, which is inside all of the folders."""
+    def relative_to(self, root: str) -> Ignores:
+        """Return the same rules for paths relative to `root`, which is below the folders of all ignore files."""
         if not root:
             return self
         return Ignores(
@@ -223,14 +225,14 @@ class Ignores:
         )
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return the names in a folder that need a check by `exclude`; no rule matches the others."""
+        """Return the names in a folder that `exclude` must check. No rule matches any other name."""
         found: set[str] = set()
         for level in self.levels:
             found |= level.rules.may_match((level.above + _relative(folder, level.folder)).rstrip("/"), names)
         return found
 
     def exclude(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the path is ignored; deeper files take precedence. Parent folders are not checked."""
+        """Whether the path is ignored. Files in deeper folders take precedence. Parent folders are not checked."""
         for level in reversed(self.levels):
             verdict = level.rules.verdict(level.above + _relative(path, level.folder), is_folder=is_folder)
             if verdict is not None:
@@ -246,46 +248,46 @@ def _relative(path: str, folder: str) -> str:
 
 
 def _literal_prefix(pattern: str) -> str:
-    """Return the part of a pattern before the first wildcard."""
-    return pattern[: next(at for at, character in enumerate(pattern) if character in _SPECIAL)]
+    """Return the text of a pattern before its first wildcard."""
+    return pattern[: next(at for at, character in enumerate(pattern) if character in _WILDCARD_CHARACTERS)]
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines that are not empty or comments, split as git does."""
+def _pattern_lines(data: bytes) -> Iterator[bytes]:
+    """Yield the lines that are neither empty nor comments, split as git splits them."""
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = line.removesuffix(b"\r")
         if line and not line.startswith(b"#"):
             yield line
 
 
-def _trimmed(line: bytes) -> bytes:
-    """Return a pattern without trailing spaces; a space after a backslash stays."""
+def _trim_pattern(line: bytes) -> bytes:
+    """Return a pattern without trailing spaces, but keep a space after a backslash."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return line[: len(bare) + 1] if backslashes % 2 else bare
 
 
-def _grouped(wildcards: list[_Wildcard]) -> list[_Group]:
-    """Group wildcard rules for matching as one expression, last rules first."""
-    groups: list[list[_Wildcard]] = []
+def _group_rules(wildcards: list[_WildcardRule]) -> list[_RuleGroup]:
+    """Group wildcard rules so that each group is matched as one expression, last rules first."""
+    groups: list[list[_WildcardRule]] = []
     size_bytes = 0
     for rule in reversed(wildcards):
         size_bytes += len(rule.regex)
-        if not groups or len(groups[-1]) >= _GROUP_RULES or size_bytes > _GROUP_BYTES:
+        if not groups or len(groups[-1]) >= _MAX_GROUP_RULES or size_bytes > _MAX_GROUP_BYTES:
             groups.append([])
             size_bytes = len(rule.regex)
         groups[-1].append(rule)
-    return [_Group(rules, tuple({rule.literal for rule in rules})) for rules in groups]
+    return [_RuleGroup(rules, tuple({rule.literal for rule in rules})) for rules in groups]
 
 
-def _matching(groups: list[_Group], texts: Sequence[str]) -> set[str]:
-    """Return the texts that any rule of the groups matches."""
+def _matching(groups: list[_RuleGroup], texts: Sequence[str]) -> set[str]:
+    """Return the texts that match any rule of the groups."""
     listed = os.fsencode("\0" + "\0\0".join(texts) + "\0")
     return {os.fsdecode(text) for group in groups for text in group.matches_of(listed)}
 
 
-def _last_match(groups: list[_Group], text: bytes, after: int, *, is_folder: bool) -> int:
-    """Return the number of the last rule in all groups that matches after rule `after`, otherwise `after`."""
+def _last_match(groups: list[_RuleGroup], text: bytes, after: int, *, is_folder: bool) -> int:
+    """Return the last matching rule number in all groups after rule number `after`, or `after` if there is none."""
     for group in groups:
         if group.rules[0].number <= after:
             break

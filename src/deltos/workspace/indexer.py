@@ -1,4 +1,4 @@
-"""Protocol of indexers: extract facts from a parsed file and write them to the store."""
+"""Protocols for indexers, which extract facts from parsed files and write them to the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A file read and parsed once, shared by all indexers; `tree` is None without a grammar."""
+    """A file that is read and parsed once for all indexers. `tree` is None if its language has no grammar."""
 
     path: str
     data: bytes
@@ -29,7 +29,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class SyncChanges:
-    """Files written and removed by one synchronisation; `pending` are changes not yet visible to other processes."""
+    """Files that one synchronisation wrote and removed. Other processes cannot see the `pending` changes yet."""
 
     written: Collection[str]
     removed: Collection[str]
@@ -37,7 +37,7 @@ class SyncChanges:
 
 
 class Indexer(Protocol):
-    """Indexing of one domain. `extract` runs in worker processes, the other methods in a write transaction."""
+    """Indexer of one domain. `extract` runs in worker processes, the other methods in a write transaction."""
 
     name: str
     reads_generated: bool
@@ -45,13 +45,13 @@ class Indexer(Protocol):
 
     @property
     def version(self) -> int | str:
-        """Version of the extracted facts; files are read again when it changes."""
+        """Version of the extracted facts. All files are read again when it changes."""
 
     def extract(self, file: ParsedFile) -> Any:
-        """Return the facts of one file, independent of other files; must be picklable."""
+        """Return the facts of one file. They must be picklable and independent of other files."""
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
-        """Store the facts of a file whose older facts are removed; return the number of units stored."""
+        """Store the facts of a file whose older facts were removed, and return the number of stored units."""
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Remove the facts of a file."""
@@ -59,20 +59,20 @@ class Indexer(Protocol):
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Update data that spans files, such as edges and counts, before the transaction commits.
 
-        Expensive work runs in a child of `workers`, if there are any.
+        Expensive work runs in a child process of `workers` if it is given.
         """
 
 
 class Follower(Protocol):
-    """Data of a project besides its files, such as history, updated after them in its own thread."""
+    """Updater of project data that does not come from files, such as history. Runs in its own thread after indexing."""
 
     name: str
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether there are new data; called with every answer, so it may check only now and then."""
+        """Whether there is new data to process. Called for every answer, so it may skip the check unless `at_once`."""
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Record that new data are left to another process, so that nothing is behind until there are more."""
+        """Leave the new data to another process: report nothing as behind until there is more new data."""
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
-        """Process new data, or all data with `again`, in short transactions."""
+        """Process new data in short transactions, or all data if `again` is true."""

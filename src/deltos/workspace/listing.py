@@ -1,4 +1,4 @@
-"""List the files of a project; folders are listed again only if a stamp shows a change.
+"""List the files of a project. Folders are listed again only if a stamp shows a change.
 
 The index stores the stamps of all files and folders. If all folder stamps and the other inputs of the listing are
 unchanged, checking the stamps of known files gives the same result as `walk`.
@@ -31,22 +31,24 @@ _IGNORE_FILES = (f"/{GIT_IGNORE_FILE}", f"/{IGNORE_FILE}")
 
 
 def list_files(root: Path, store: ProjectFiles, *, stamps_are_current: bool = False) -> WalkedFiles:
-    """Return every file of the project that may be indexed; `stamps_are_current` if they were just compared."""
+    """Return every file of the project that may be indexed. Stored stamps are checked unless `stamps_are_current`."""
     listing_inputs = _listing_inputs(root)
     before = _cached_listing(root, store, listing_inputs, stamps_are_current=stamps_are_current)
     return before or replace(walk(root), listing_inputs=listing_inputs)
 
 
 def listing_state(found: WalkedFiles) -> str:
-    """Return the state to store for the next listing; empty if the next one must walk the folders."""
+    """Return the state to store for the next listing, or an empty string if that listing must walk the folders."""
     if not found.listing_inputs or found.repositories:
         return ""
     return json.dumps([found.listing_inputs, found.refused])
 
 
 def _listing_inputs(root: Path) -> str:
-    """Return a digest of everything outside the project's files that affects the listing; empty if it is too much to
-    check."""
+    """Return a digest of everything outside the project's files that affects the listing.
+
+    Return an empty string if it cannot be checked cheaply or reliably.
+    """
     repository = find_repository(root)
     if repository is None:
         return "none"
@@ -65,7 +67,7 @@ def _listing_inputs(root: Path) -> str:
 def _cached_listing(
     root: Path, store: ProjectFiles, listing_inputs: str, *, stamps_are_current: bool
 ) -> WalkedFiles | None:
-    """Return the last listing with current stamps; None if a new one might differ."""
+    """Return the previous listing with current stamps, or None if a new listing might differ."""
     stored = store.meta("listing")
     known, refused = json.loads(stored) if stored else ("", {})
     if not listing_inputs or known != listing_inputs:
@@ -81,7 +83,7 @@ def _cached_listing(
 def _update_stamps(
     files: dict[str, Stamp], stamps: Mapping[str, SeenStamp], folders: Mapping[str, int], prefix: str
 ) -> bool:
-    """Set the current stamps of `files`; return False if a folder or an ignore file has changed."""
+    """Set the current stamps in `files`. Return False if a folder or an ignore file has changed."""
     if any(folder_mtime_ns(prefix + path) != mtime_ns for path, mtime_ns in folders.items()):
         return False
     for path, before in files.items():

@@ -1,4 +1,4 @@
-"""The index of one project in this process: updated before each answer and rebuilt if damaged."""
+"""The index of one project in this process. It is updated before each answer and rebuilt if it is damaged."""
 
 from __future__ import annotations
 
@@ -40,42 +40,40 @@ SMALL_CHANGE_BYTES = 1_500_000
 # How long a call waits for larger changes, counted from their detection, before it answers without them.
 CHANGES_SECONDS = 5.0
 # How long a call waits for another process, or another call, that is indexing the same project.
-OTHER_PROCESS_SECONDS = 2.0
-OTHER_CALL_SECONDS = 2.0
-# The follower starts this long after an answer: a short-lived command has ended by then.
-FOLLOW_AFTER_SECONDS = 0.3
-_REINDEXING_ELSEWHERE = (
-    "Note: the project is being re-indexed by another call or process; very recent edits may be missing."
-)
-_RESOLVING_REFERENCES = (
+OTHER_PROCESS_TIMEOUT_SECONDS = 2.0
+OTHER_CALL_TIMEOUT_SECONDS = 2.0
+# Delay after an answer before the follower starts. A short-lived command has ended by then.
+FOLLOWER_DELAY_SECONDS = 0.3
+_REINDEXING_NOTE = "Note: the project is being re-indexed by another call or process; very recent edits may be missing."
+_REFERENCES_INCOMPLETE_NOTE = (
     "Note: references are being resolved for the first time; definitions are complete, references may be missing."
 )
-_RESOLVING_SNAPSHOT = (
+_SNAPSHOT_INCOMPLETE_NOTE = (
     "Note: references are being resolved for the first time; edits made since then are not in this answer."
 )
 _NO_WORKER = "no worker is running (start `deltos worker`)"
 QUEUE_POLL_SECONDS = 0.25
-# A call that needs only files still waits this long for data that span files; enough for a small project.
-SETTLE_SECONDS = 2.0
+# How long even a call that needs only files waits for data that spans files. It is enough for a small project.
+CROSS_FILE_DATA_TIMEOUT_SECONDS = 2.0
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Freshness of the index, with notes for the user and files that could not be read."""
+    """State of the index before an answer: completeness, notes for the user, and files that could not be read."""
 
     complete: bool
     notes: tuple[str, ...] = ()
     failures: tuple[FailedFile, ...] = ()
 
     def notes_about(self, indexer: str = "") -> tuple[str, ...]:
-        """Return the notes, with those on files that the indexer (or any, if empty) could not read."""
+        """Return all notes, including notes about files that `indexer` (any indexer if empty) could not read."""
         return (*self.notes, *failure_notes(self.failures, indexer))
 
 
 class ProjectIndex:
-    """The index of one project, kept up to date with the disk."""
+    """Index of one project that is updated when files on disk change."""
 
     def __init__(
         self,
@@ -90,9 +88,9 @@ class ProjectIndex:
         kept: Sequence[Indexer] = (),
         jobs: Jobs | None = None,
     ) -> None:
-        """With `jobs`, indexing is queued for workers and never done in this process.
+        """Create the index. If `jobs` is given, indexing is queued for workers and never runs in this process.
 
-        A process that ends with its answer passes infinite `changes_seconds`, because no background work would
+        A process that ends after its answer passes infinite `changes_seconds`, because its background work would not
         continue.
         """
         self.project = project
@@ -116,32 +114,32 @@ class ProjectIndex:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the project was indexed completely at least once; False if the store cannot be read."""
+        """Whether the project was indexed completely at least once. False if the store cannot be read."""
         try:
             return self.store.facts().is_complete
         except StoreError:
             return False
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
-        """Update the index now, waiting for another process that does the same."""
+        """Update the index now. If another process is updating it, wait for that process first."""
         report = self.store.run_with_repair(lambda: self._index(progress or Silent(), force=force))
         if self._background is not None:
-            # A background run is about to end or has nothing left to do; without the wait, notes would mention it.
-            self._background.wait(OTHER_PROCESS_SECONDS, progress or Silent())
+            # The background run has nothing left to do. Wait for its end, because otherwise notes would mention it.
+            self._background.wait(OTHER_PROCESS_TIMEOUT_SECONDS, progress or Silent())
         report.notes = self._index_notes(self.store.facts())
         return report
 
     def queue(self, *, force: bool = False) -> JobRow | None:
-        """Queue the update for a worker; None if this process updates the index itself."""
+        """Queue an update for a worker and return the job, or None if this process updates the index itself."""
         if self._jobs is None:
             return None
-        return self._jobs.add(self._job_order(force=force), is_waited_for=True)
+        return self._jobs.add(self._job_request(force=force), is_waited_for=True)
 
-    def _job_order(self, *, force: bool = False) -> JobRequest:
+    def _job_request(self, *, force: bool = False) -> JobRequest:
         return JobRequest(INDEX, str(self.project.root), {"force": True} if force else {})
 
     def is_behind(self) -> bool:
-        """Whether the disk or the repository has changes that are not indexed and were not reported before."""
+        """Whether there are changes on disk or in the repository that are not indexed and were not reported before."""
         if not self.is_complete or self._needs_sync(self.store.facts()):
             return True
         follower = self._follower
@@ -159,26 +157,26 @@ class ProjectIndex:
         files_only: bool = False,
         follows: bool = True,
     ) -> _T:
-        """Return the result of `work` on the updated index; a damaged index is rebuilt and `work` repeated.
+        """Return the result of `work` on the updated index. A damaged index is rebuilt, and `work` is repeated.
 
-        With `files_only`, it does not wait for a first index to resolve data that span files. With `follows`, the
-        follower is started afterwards if it is behind.
+        If `files_only` is true, do not wait until a first index has resolved data that spans files. If `follows` is
+        true, start the follower after the answer if it is behind.
         """
 
         is_complete = False
 
-        def answered() -> _T:
+        def freshen_and_work() -> _T:
             nonlocal is_complete
             freshness = self.freshen(progress=progress, wait_seconds=wait_seconds, files_only=files_only)
             is_complete = freshness.complete
             return work(freshness)
 
         try:
-            return self.store.run_with_repair(answered)
+            return self.store.run_with_repair(freshen_and_work)
         finally:
-            with suppress(StoreError):  # errors after the answer must not replace it
-                if follows:  # after the answer, so as not to delay it
-                    self._follow(after_seconds=FOLLOW_AFTER_SECONDS, is_complete=is_complete)
+            with suppress(StoreError):  # an error after the answer must not replace the answer
+                if follows:  # after the answer, so that it is not delayed
+                    self._follow(after_seconds=FOLLOWER_DELAY_SECONDS, is_complete=is_complete)
 
     def freshen(
         self,
@@ -188,16 +186,16 @@ class ProjectIndex:
         at_once: bool = False,
         files_only: bool = False,
     ) -> Freshness:
-        """Update the index before an answer, or return notes about stale parts.
+        """Update the index before an answer, and return its state with notes about stale parts.
 
-        `wait_seconds` limits the wait for a first index; larger changes get at most `changes_seconds` of it. With
-        `at_once`, the disk is compared even if that was done shortly before, because a change was seen. `files_only` as
-        in `answer`, unless the process ends with its answer.
+        `wait_seconds` limits the wait for a first index. The wait for large changes is also limited by
+        `changes_seconds`. If `at_once` is true, compare the disk with the index even if that was done shortly before.
+        `files_only` works as in `answer`, but has no effect if the process ends after its answer.
         """
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._fresh(facts, *self._failed_notes())  # only workers can see the files
+            return self._fresh(facts, *self._failed_notes())  # only workers can read the files
         if self._jobs is not None:
             return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
@@ -207,17 +205,17 @@ class ProjectIndex:
         return self._compare(facts, progress or Silent(), changes_seconds, at_once=at_once)
 
     def _fresh(self, facts: IndexFacts, *notes: str) -> Freshness:
-        """Return the freshness of an index with these facts; `notes` come after those of the index itself."""
+        """Return the freshness of an index with these facts. `notes` are added after the notes of the index."""
         return Freshness(facts.is_complete, (*self._index_notes(facts), *notes), facts.failures)
 
     def _queue_and_wait(
         self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Queue the missing work, wait a while for it, and return notes on missing parts."""
+        """Queue missing work, wait for it for a limited time, and return the state with notes about missing parts."""
         if not facts.is_complete:
-            asked = jobs.find(self._job_order())
+            asked = jobs.find(self._job_request())
             if asked is None or asked.state == WAITING:
-                asked = jobs.add(self._job_order(), is_waited_for=True)
+                asked = jobs.add(self._job_request(), is_waited_for=True)
             job = self._wait_for_worker(jobs, asked, progress, wait_seconds)
             facts = self.store.facts()
             if facts.is_complete:
@@ -226,27 +224,27 @@ class ProjectIndex:
             return self._fresh(facts, f"Note: the project is not indexed yet: {self._job_state(jobs, job)}; {known}")
         if not (at_once or self._watch.is_due()) or not self._watch.sees_change(facts.synced_at):
             return self._fresh(facts)
-        asked = jobs.add(self._job_order(), is_waited_for=True)
-        job = self._wait_for_worker(jobs, asked, progress, OTHER_PROCESS_SECONDS)
+        asked = jobs.add(self._job_request(), is_waited_for=True)
+        job = self._wait_for_worker(jobs, asked, progress, OTHER_PROCESS_TIMEOUT_SECONDS)
         facts = self.store.facts()
         if not self._watch.sees_change(facts.synced_at):
             return self._fresh(facts)
         return self._fresh(facts, f"Note: very recent edits may be missing: {self._job_state(jobs, job)}.")
 
     def _wait_for_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
-        """Wait for a job while a worker may do it; return its state, or None if it is done."""
+        """Wait for a job while a worker may run it. Return its current row, or None if it is done."""
         job: JobRow | None = asked
         deadline = time.monotonic() + seconds
         while job is not None and job.state != SET_ASIDE and not progress.cancelled():
             if time.monotonic() >= deadline or not jobs.has_worker():
                 break
             time.sleep(QUEUE_POLL_SECONDS)
-            job = jobs.find(self._job_order())
+            job = jobs.find(self._job_request())
         return job
 
     def _failed_notes(self) -> tuple[str, ...]:
-        """Return a note if workers could not read the project the last time, for example because its folder is gone."""
-        job = self._jobs.find(self._job_order()) if self._jobs else None
+        """Return a note if the last job failed, for example because the workers could not find the project's folder."""
+        job = self._jobs.find(self._job_request()) if self._jobs else None
         if self._jobs is None or job is None or not job.failures:
             return ()
         return (f"Note: this answer uses the last index: {self._job_state(self._jobs, job)}.",)
@@ -262,13 +260,13 @@ class ProjectIndex:
         return f"{job.describe()} is {job.state}{failed}{alive}"
 
     def _compare(self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
-        """Compare the disk with the index and index changes."""
+        """Compare the disk with the index, and index the changes."""
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
-            # The first of several calls indexes the changes; the others do not wait for a file that takes long to read.
+            # The first of several calls indexes the changes; the other calls wait only for a limited time.
             if not self._compare_lock.acquire(blocking=False):
-                if not self._compare_lock.acquire(timeout=OTHER_CALL_SECONDS):
-                    return self._fresh(self.store.facts(), _REINDEXING_ELSEWHERE)
-                facts = self.store.facts()  # the other call may have written
+                if not self._compare_lock.acquire(timeout=OTHER_CALL_TIMEOUT_SECONDS):
+                    return self._fresh(self.store.facts(), _REINDEXING_NOTE)
+                facts = self.store.facts()  # the other call may have updated the index
             try:
                 if self._needs_sync(facts):
                     return self._index_changes(progress, wait_seconds)
@@ -282,16 +280,16 @@ class ProjectIndex:
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
     ) -> tuple[str, ...]:
-        """Update the follower, waiting at most `wait_seconds`; return notes on errors."""
+        """Run the follower, waiting at most `wait_seconds`, and return notes about errors."""
         deadline = time.monotonic() + wait_seconds
-        had_begun = self._follower_run is not None and self._follower_run.running
+        was_running = self._follower_run is not None and self._follower_run.running
         self._stop_waiting.set()
         self._follow(at_once=True, again=again)
         if self._follower_run is None:
             return ()
         self._follower_run.wait(wait_seconds, progress or Silent())
-        if had_begun and not self._follower_run.running and self.follower_is_behind():
-            # It may have read an older state: another commit may have been checked out since it started.
+        if was_running and not self._follower_run.running and self.follower_is_behind():
+            # The run may have read an older state, because another commit may have been checked out after it started.
             self._stop_waiting.set()
             self._follow(at_once=True)
             self._follower_run.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
@@ -299,14 +297,14 @@ class ProjectIndex:
         return (f"Note: {self._follower_run.name} could not be updated ({failure.message}).",) if failure else ()
 
     def follower_is_behind(self) -> bool:
-        """Whether the follower's data are of an earlier state of the repository."""
+        """Whether the follower's data describes an earlier state of the repository."""
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
             return False
         return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
-        """Return all files of the project, as fresh as an answer."""
+        """Return all files of the project. The list is as up to date as an answer."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
         return list_files(self.project.root, self.store, stamps_are_current=was_compared)
 
@@ -319,7 +317,7 @@ class ProjectIndex:
         self.store.close()
 
     def _index_notes(self, facts: IndexFacts) -> tuple[str, ...]:
-        """Return notes on incomplete listings and, once, on a damaged index that was replaced."""
+        """Return notes about incomplete listings and, once, about a damaged index that was replaced."""
         aside = self.store.set_aside
         if not aside or aside == self._reported_set_aside:
             return facts.notes
@@ -327,7 +325,7 @@ class ProjectIndex:
         return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *facts.notes)
 
     def _indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
-        """Return the indexers to use: the previous ones if they made an index that is to be kept."""
+        """Return the indexers to use: the previous indexers if they created the index, otherwise the current ones."""
         return (
             self._previous_indexers
             if self._previous_indexers and facts.indexers == versions(self._previous_indexers)
@@ -337,14 +335,14 @@ class ProjectIndex:
     def _index(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:
             if not held:
-                raise Cancelled("Indexing was cancelled while something else was indexing")
-            return self._carry_out(self._plan(force=force), progress)
+                raise Cancelled("Indexing was cancelled while another call or process was indexing")
+            return self._apply_plan(self._plan(force=force), progress)
 
     def _plan(self, *, force: bool = False) -> Plan:
         facts = self.store.facts()
         is_first, indexers = not facts.is_complete, self._indexers(facts)
         if self.workers is not None and is_first:
-            warm_up(self.project.root, indexers, self.workers)  # starts while the folder is listed
+            warm_up(self.project.root, indexers, self.workers)  # the process starts while the folder is listed
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))
         try:
@@ -355,11 +353,11 @@ class ProjectIndex:
             raise
 
     def _record_root(self, root: str) -> None:
-        """Record the folder of a first index, so that an interrupted one can be found and removed."""
+        """Record the folder of a first index, so that an interrupted index can be found and removed."""
         with self.store.writing() as writer:
             writer.set_metadata({"root": root, "project_id": self.project.project_id})
 
-    def _carry_out(self, plan: Plan, progress: Progress) -> SyncReport:
+    def _apply_plan(self, plan: Plan, progress: Progress) -> SyncReport:
         return apply_plan(
             plan,
             self.project,
@@ -374,14 +372,14 @@ class ProjectIndex:
         return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._indexers(facts))
 
     def _index_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
-        """Index a few changes at once; many in the background, waiting a while for them."""
-        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_SECONDS) as held:
+        """Index a small number of changes now, or many in the background, and wait for them for a limited time."""
+        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_TIMEOUT_SECONDS) as held:
             if not held:
-                return self._fresh(self.store.facts(), _REINDEXING_ELSEWHERE)
+                return self._fresh(self.store.facts(), _REINDEXING_NOTE)
             plan = self._plan()
-            # Within the call, so that an answer directly after an edit includes it.
+            # Small changes are indexed within the call, so that an answer directly after an edit includes the edit.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
-                self._carry_out(plan, progress)
+                self._apply_plan(plan, progress)
                 self._background = None
                 return self._fresh(self.store.facts())
         self._run_in_background()
@@ -389,13 +387,13 @@ class ProjectIndex:
         return self._fresh(self.store.facts(), *self._background_notes())
 
     def _wait_for_changes(self, progress: Progress, seconds: float) -> None:
-        """Wait for a background run until `seconds` after its start, so that later calls do not wait again."""
+        """Wait for the background run until `seconds` after its start, so that later calls do not wait again."""
         if self._background is not None:
             self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
     @contextmanager
     def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
-        """Yield whether this thread is the only one of all processes that indexes the project."""
+        """Wait for other threads and processes that index the project, and yield whether this thread may index it."""
         deadline = time.monotonic() + wait_seconds
 
         def is_timed_out() -> bool:
@@ -413,7 +411,7 @@ class ProjectIndex:
 
     @contextmanager
     def _lock_across_processes(self, is_timed_out: Callable[[], bool]) -> Iterator[bool]:
-        """Yield whether the project's lock of all processes was acquired in time."""
+        """Yield whether the lock that all processes share was acquired in time."""
         while True:
             with self.store.try_lock() as held:
                 if held or is_timed_out():
@@ -425,14 +423,14 @@ class ProjectIndex:
         background = self._run_in_background()
         background.wait(wait_seconds, progress, until=self._files_written.is_set if files_only else None)
         if files_only and self._files_written.is_set():
-            background.wait(min(SETTLE_SECONDS, wait_seconds), progress)
+            background.wait(min(CROSS_FILE_DATA_TIMEOUT_SECONDS, wait_seconds), progress)
         if background.failure is not None:
             raise background.failure
         facts = self.store.facts()
         if facts.is_complete:
             return self._fresh(facts)
         if self._files_written.is_set():
-            return self._fresh(facts, _RESOLVING_SNAPSHOT if files_only else _RESOLVING_REFERENCES)
+            return self._fresh(facts, _SNAPSHOT_INCOMPLETE_NOTE if files_only else _REFERENCES_INCOMPLETE_NOTE)
         return self._fresh(facts, first_index_running(counted(self.store.file_count(), "file")))
 
     def _run_in_background(self) -> BackgroundRun:
@@ -451,9 +449,9 @@ class ProjectIndex:
     def _follow(
         self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
     ) -> None:
-        """Start the follower in the background if it is behind; not before files are indexed.
+        """Start the follower in the background if it is behind and the files are indexed.
 
-        With `is_complete`, the caller knows that files are indexed.
+        If `is_complete` is true, the caller knows that the files are indexed.
         """
         follower = self._follower
         if follower is None or not has_checkout(self.project.root, self.store):
@@ -466,7 +464,7 @@ class ProjectIndex:
             if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
                 return
             if self._jobs is not None:
-                self._jobs.add(self._job_order())
+                self._jobs.add(self._job_request())
                 follower.leave(self.project, self.store)
                 return
 
@@ -487,7 +485,7 @@ class ProjectIndex:
         return self._background is not None and self._background.running
 
     def _background_notes(self) -> tuple[str, ...]:
-        """Return notes on changes that are not in the index yet."""
+        """Return notes about changes that are not in the index yet."""
         background = self._background
         if background is None:
             return ()

@@ -24,7 +24,7 @@ _UNIQUE_NAME = re.compile(r"(.+)~([0-9a-f]{10})")
 def find_project_root(
     indexes: Sequence[KnownIndex], project_id: str, is_there: Callable[[Path], bool] = Path.is_dir
 ) -> Path:
-    """Return the folder of a project id or name; of several worktrees and clones, the last indexed one."""
+    """Return the folder with a project id or name. Of several worktrees and clones, return the last indexed one."""
     known = [index for index in indexes if may_read(index.root)]
     for index in known:
         if index.project_id == project_id and is_there(index.root):
@@ -45,6 +45,6 @@ def find_project_root(
 
 
 def unique_project_name(root: Path) -> str:
-    """Return a name of the project that is unique among all folders: `api~3f9c21ab04`."""
+    """Return a project name that is unique among all folders, such as `api~3f9c21ab04`."""
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_CHARACTERS]
     return f"{root.name.replace('!', '_') or 'root'}~{digest}"

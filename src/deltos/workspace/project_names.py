@@ -1,4 +1,4 @@
-"""Short names of projects: the folder name, with parent folders if needed to be unique."""
+"""Short project names: the folder name, preceded by parent folders if that is needed to make it unique."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Select the projects of a call (one, several, a workspace, or all) and update several of them.
+"""Select the projects of a call (one, several, a workspace, or all) and update their indexes.
 
-Projects that the call may not read are neither named nor counted. Missing or failing projects are named, and the others
-answer.
+Projects that the call may not read are neither named nor counted. Projects that are missing or fail are named, and the
+answer covers the other projects.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ EVERYTHING = "*"
 WORKSPACE_PREFIX = "workspace:"
 _MAX_NAMED = 10
 _SHOWN_CHARACTERS = 200
-# New commits are checked for this many projects per answer, in rotation: for 100 projects the check took a seventh of
-# the time of an answer.
+# Each answer checks for new commits in this many projects, in rotation. With 100 projects, checking all of them took
+# a seventh of the answer time.
 _FOLLOWERS_PER_ANSWER = 10
 _ANSWER_COUNTER = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedProject:
-    """A project selected by a call, with its name in the answer; empty if it is the only one."""
+    """A project selected by a call. `name` is its name in the answer; it is empty if there is only one project."""
 
     index: ProjectIndex
     name: str = ""
 
 
 class UnavailableProject(NamedTuple):
-    """A project that is not part of an answer, with the reason."""
+    """A project that an answer does not cover, with the reason."""
 
     name: str
     reason: str
@@ -57,7 +57,7 @@ class UnavailableProject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The projects selected by a call, at least one, and the unavailable ones; `name` is a workspace or `*`."""
+    """The projects selected by a call (at least one), and unavailable projects. `name` is a workspace, `*` or empty."""
 
     repositories: tuple[SelectedProject, ...]
     unavailable: tuple[UnavailableProject, ...] = ()
@@ -65,16 +65,16 @@ class Selection:
 
     @property
     def alone(self) -> ProjectIndex | None:
-        """The project if it is the only one, otherwise None."""
+        """The selected project if there is only one, otherwise None."""
         return self.repositories[0].index if len(self.repositories) == 1 and not self.unavailable else None
 
 
 def select(projects: Projects, text: str, defaults: Sequence[Path], *, folders_first: bool = False) -> Selection:
     """Return the projects selected by `text`: comma-separated ids, names, folders or workspaces, or `*`.
 
-    Without text, the session's projects. With `folders_first`, a folder takes precedence over a name.
+    If `text` is empty, return the session's projects. If `folders_first` is true, folders take precedence over names.
     """
-    words = _words(text, defaults[0], folders_first=folders_first)
+    words = _split_selection(text, defaults[0], folders_first=folders_first)
     if not words:
         return _open_projects(projects, defaults, "", is_explicit=len(defaults) == 1)
     reader = _SelectionParser(projects, defaults, folders_first=folders_first)
@@ -83,7 +83,7 @@ def select(projects: Projects, text: str, defaults: Sequence[Path], *, folders_f
     return _open_projects(projects, roots, name, is_explicit=not reader.has_group)
 
 
-def _words(text: str, default: Path, *, folders_first: bool) -> list[str]:
+def _split_selection(text: str, default: Path, *, folders_first: bool) -> list[str]:
     """Split at commas, unless the text is a folder whose name contains a comma."""
     if folders_first and "," in text and is_readable_folder(default, text):
         return [text]
@@ -91,7 +91,7 @@ def _words(text: str, default: Path, *, folders_first: bool) -> list[str]:
 
 
 class _SelectionParser:
-    """Resolves single words of a selection."""
+    """Resolver of the single words in a selection."""
 
     def __init__(self, projects: Projects, defaults: Sequence[Path], *, folders_first: bool) -> None:
         self._projects = projects
@@ -109,32 +109,32 @@ class _SelectionParser:
         if workspace := visible_workspace(self._projects, word.removeprefix(WORKSPACE_PREFIX)):
             self.has_group = True
             return [Path(root) for root in workspace.roots]
-        return [self._project(word)]
+        return [self._find_project(word)]
 
     def _all_projects(self) -> Sequence[Path]:
-        """Return every indexed project that is available; the session's if there is none."""
+        """Return all available indexed projects, or the session's projects if there are none."""
         known = [index.root for index in self._projects.stores.known()]
         return [root for root in known if may_read(root) and self._projects.is_there(root)] or self._defaults
 
     def _session_project(self, word: str) -> Path | None:
-        """Return the folder of a word that is a folder or the id of one of the session's projects, otherwise None."""
+        """Return the folder if the word is a folder or the id of one of the session's projects, otherwise None."""
         if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
 
-    def _project(self, word: str) -> Path:
-        """Return the folder of an indexed project by its id or name, or a folder."""
+    def _find_project(self, word: str) -> Path:
+        """Return the folder of the indexed project with this id or name, or the folder if the word is one."""
         try:
             return find_project_root(self._projects.stores.known(), word, self._projects.is_there)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
-                # Errors for a folder are the same whether it exists or not, so that they reveal nothing.
-                return self._folder(word)
+                # The error is the same whether the folder exists or not, so that it reveals nothing.
+                return self._find_folder(word)
             others = _workspaces_hint(self._projects)
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
 
-    def _folder(self, word: str) -> Path:
-        """Return a folder; the error for a missing one lists workspaces if the word may be the name of one."""
+    def _find_folder(self, word: str) -> Path:
+        """Return the folder. If it does not exist and the word may be a workspace name, the error lists workspaces."""
         folder = self._defaults[0] / given_path(word)
         try:
             self._projects.at(folder)
@@ -148,30 +148,37 @@ class _SelectionParser:
 
 
 def is_readable_folder(default: Path, word: str) -> bool:
-    """Whether a word is a folder that the call may read."""
+    """Whether a word names a folder that the call may read."""
     try:
         folder = default / given_path(word)
         return may_read(folder) and folder.is_dir()
-    except (OSError, RuntimeError, ValueError, BadArgument):  # too long, a loop of links, a zero byte
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+        BadArgument,
+    ):  # the path is too long, has a loop of links, or contains a zero byte
         return False
 
 
 def visible_workspace(projects: Projects, name: str) -> StoredWorkspace | None:
-    """Return a workspace with the folders that the call may read; None if there are none."""
+    """Return a workspace with the folders that the call may read, or None if it may read none of them."""
     found = projects.workspaces.get(name) if projects.workspaces else None
-    return _visible(found) if found else None
+    return _readable_part(found) if found else None
 
 
 def visible_workspaces(projects: Projects) -> list[StoredWorkspace]:
-    """Return the workspaces with at least one folder that the call may read, with these folders."""
+    """Return the workspaces with a folder that the call may read, without their other folders."""
     every = projects.workspaces.all() if projects.workspaces else []
-    return [seen for each in every if (seen := _visible(each))]
+    return [seen for each in every if (seen := _readable_part(each))]
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedProject:
-    """An indexed project outside a call; `shared_workspace` is its common workspace, empty if only the session is
-    shared."""
+    """An indexed project that is related to the projects of a call but not part of the call.
+
+    `shared_workspace` is their common workspace; it is empty if they only belong to the same session.
+    """
 
     index: ProjectIndex
     name: str
@@ -181,7 +188,7 @@ class RelatedProject:
 def related_projects(
     projects: Projects, requested: AbstractSet[Path], session_roots: Sequence[Path] = ()
 ) -> list[RelatedProject]:
-    """Return the indexed, readable projects of the same workspaces and session that a call does not include."""
+    """Return the indexed, readable projects in the same workspaces and session that a call does not include."""
     workspace_by_root: dict[Path, str] = {}
     for workspace in visible_workspaces(projects):
         roots = [Path(root) for root in workspace.roots]
@@ -197,14 +204,14 @@ def related_projects(
     found = []
     for root in others:
         if root in known and projects.is_there(root):
-            with suppress(DeltosError):  # a call that selects it reports the error
+            with suppress(DeltosError):  # a call that selects this project reports the error
                 index = projects.at(root)
                 if index.is_complete:
                     found.append(RelatedProject(index, names[root], workspace_by_root[root]))
     return found
 
 
-def _visible(workspace: StoredWorkspace) -> StoredWorkspace | None:
+def _readable_part(workspace: StoredWorkspace) -> StoredWorkspace | None:
     from deltos.store.workspaces import StoredWorkspace  # deferred: most calls name no workspace
 
     roots = tuple(root for root in workspace.roots if may_read(Path(root)))
@@ -217,7 +224,7 @@ def _workspaces_hint(projects: Projects) -> str:
 
 
 def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_explicit: bool) -> Selection:
-    """Open the indexes of folders, each once; a folder that the caller named explicitly must exist."""
+    """Open the index of each folder once. A folder that the caller named explicitly must exist."""
     found: dict[Path, ProjectIndex] = {}
     problems: dict[Path, DeltosError] = {}
     for root in roots:
@@ -245,7 +252,7 @@ def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_e
 
 @dataclass(frozen=True, slots=True)
 class FreshProject:
-    """A selected project after its update, with its freshness."""
+    """A selected project whose index was updated, with its freshness."""
 
     repository: SelectedProject
     freshness: Freshness
@@ -263,13 +270,13 @@ class FreshProject:
 
 @dataclass(frozen=True, slots=True)
 class FreshSelection:
-    """The updated projects, and the unavailable ones."""
+    """Selected projects whose indexes were updated, and unavailable projects."""
 
     ready: tuple[FreshProject, ...]
     unavailable: tuple[UnavailableProject, ...]
 
     def refreshed(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
-        """Return the selection with the projects at some positions compared with the disk again."""
+        """Return the selection after comparing the projects at the given positions with the disk again."""
         ready = list(self.ready)
         for number in numbers:
             freshness = ready[number].index.freshen(progress=progress, at_once=True)
@@ -287,7 +294,7 @@ class FreshSelection:
 
 
 def unavailable_notes(unavailable: Sequence[UnavailableProject]) -> Iterator[str]:
-    """Yield one note per reason with the projects that are not part of the answer."""
+    """Yield one note per reason that lists the projects that the answer does not cover."""
     reasons: dict[str, list[str]] = {}
     for each in unavailable:
         reasons.setdefault(each.reason, []).append(each.name)
@@ -307,17 +314,19 @@ def answer_on_fresh(
     wait_seconds: float | None = None,
     files_only: bool = False,
 ) -> _T:
-    """Return the result of `work` on the updated projects; a damaged index of the only project is rebuilt and `work`
-    repeated."""
+    """Return the result of `work` on the updated projects.
+
+    If there is only one project and its index is damaged, the index is rebuilt and `work` is repeated.
+    """
     if selection.alone is None:
         seconds = FIRST_INDEX_SECONDS if wait_seconds is None else wait_seconds
         return work(freshen_all(selection, progress, wait_seconds=seconds, files_only=files_only))
     (repository,) = selection.repositories
 
-    def answered(freshness: Freshness) -> _T:
+    def work_on(freshness: Freshness) -> _T:
         return work(FreshSelection((FreshProject(repository, freshness),), ()))
 
-    return repository.index.answer(answered, progress=progress, wait_seconds=wait_seconds, files_only=files_only)
+    return repository.index.answer(work_on, progress=progress, wait_seconds=wait_seconds, files_only=files_only)
 
 
 def freshen_all(
@@ -327,9 +336,9 @@ def freshen_all(
     wait_seconds: float = FIRST_INDEX_SECONDS,
     files_only: bool = False,
 ) -> FreshSelection:
-    """Update all selected projects, indexed ones first.
+    """Update all selected projects, starting with projects that are already indexed.
 
-    First indexes share `wait_seconds`; projects without indexed files by then are unavailable.
+    First indexes share `wait_seconds`. A project that has no indexed files by then is unavailable.
     """
     ready: dict[Path, FreshProject] = {}
     unavailable = [*selection.unavailable]

@@ -1,4 +1,4 @@
-"""Registry of open projects: each index is opened once, found by folder or project id."""
+"""Registry of open projects. Each index is opened once and is found by folder or project id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Projects:
-    """Opens project indexes on demand and caches them."""
+    """Cache of project indexes, which are opened when they are first requested."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Projects:
         workspaces: WorkspaceRecords | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        """Indexes that the `kept` indexers made are updated, not rebuilt.
+        """Create an empty cache. Indexes that the `kept` indexers created are updated instead of rebuilt.
 
-        With `jobs`, indexing is queued for workers.
+        If `jobs` is given, indexing is queued for workers.
         """
         self._jobs = jobs
         self.stores = stores
@@ -61,16 +61,16 @@ class Projects:
         check_folder(folder)
         with self._lock:
             if (number := self._numbers.get(folder)) and number == folder_identity(folder):
-                return self._open[folder]  # unchanged since it was opened, so it is a real path
-        root = self._root(folder)
+                return self._open[folder]  # not replaced since it was opened, so `folder` is still a real path
+        root = self._real_root(folder)
         with self._lock:
             if root not in self._open:
-                self._open[root] = self._index(root)
+                self._open[root] = self._open_index(root)
             self._numbers[root] = folder_identity(root)
             return self._open[root]
 
     def find(self, project_id: str, default: Path) -> ProjectIndex:
-        """Return the project with this id, or the default one if the id is empty or its own."""
+        """Return the project with this id, or the default project if the id is empty or belongs to it."""
         if not project_id or self.has_id(default, project_id):
             return self.at(default)
         return self.at(find_project_root(self.stores.known(), project_id, self.is_there))
@@ -79,17 +79,17 @@ class Projects:
         """Whether an indexed project is available: its checkout exists, or its contents are stored."""
         return self.stores.keep_contents or root.is_dir()
 
-    def _root(self, folder: Path) -> Path:
-        """Return the real path of a folder, or of an indexed project with stored contents."""
+    def _real_root(self, folder: Path) -> Path:
+        """Return the real path of a folder, which may be missing if the index stores the project's contents."""
         try:
             return find_root(folder)
         except NoSuchFolder:
-            if self.stores.keep_contents and (folder in self._open or self._known(folder)):
+            if self.stores.keep_contents and (folder in self._open or self._find_indexed(folder)):
                 return folder
             raise
 
-    def _known(self, root: Path) -> Project | None:
-        """Return the indexed project of a folder, or None."""
+    def _find_indexed(self, root: Path) -> Project | None:
+        """Return the indexed project at a folder, or None if it is not indexed."""
         found = (Project(index.root, index.project_id) for index in self.stores.known() if index.root == root)
         return next(found, None)
 
@@ -103,7 +103,7 @@ class Projects:
         if self.workspaces is not None:
             self.workspaces.close()
 
-    def _index(self, root: Path) -> ProjectIndex:
+    def _open_index(self, root: Path) -> ProjectIndex:
         if root in (Path(root.anchor), Path.home()):
             raise BadArgument(
                 f"{visible_location(str(root))} is not a project",
@@ -127,11 +127,11 @@ class Projects:
         )
 
     def identified(self, folder: Path) -> Project:
-        """Return the project at a folder; from the index if there is no checkout."""
+        """Return the project at a folder. If there is no checkout, the identity comes from the index."""
         try:
             return identify(folder)
         except NoSuchFolder:
-            if self.stores.keep_contents and (known := self._known(folder)):
+            if self.stores.keep_contents and (known := self._find_indexed(folder)):
                 return known
             raise
 
@@ -139,7 +139,7 @@ class Projects:
         """Whether the project at a readable folder has this id."""
         try:
             check_folder(folder)
-            root = self._root(folder)
+            root = self._real_root(folder)
         except BadRequest:
             return False
         index = self._open.get(root)

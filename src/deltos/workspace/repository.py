@@ -1,9 +1,10 @@
-"""Git repositories on disk, read without git: location, settings and links between work trees.
+"""Git repositories on disk: location, settings and links between work trees, read without starting git.
 
-Nothing is started, and links are not trusted: a link to a git folder counts only if that folder links back.
+Links are not trusted: a link to a git folder counts only if that folder links back.
 """
 
-# Annotations are evaluated: as strings, each field of a named tuple would be compiled at every start of a hook.
+# No `from __future__ import annotations` here: each string annotation of a named tuple would be compiled whenever a
+# hook starts.
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,26 +19,26 @@ _SHA256_BYTES = 32
 
 
 class Repository(NamedTuple):
-    """A work tree and its git folder; `common` is shared by all work trees of the repository."""
+    """A work tree and its git folder. `common` is the folder shared by all work trees of the repository."""
 
     top: Path
     git_folder: Path
     common: Path
 
     def settings(self) -> list["Setting"]:
-        """Return the settings of its own configuration; includes are not followed."""
-        return list(parse_settings(_text(self.common, "config", MAX_SETTINGS_BYTES)))
+        """Return the settings in the repository's own configuration file. Includes are not followed."""
+        return list(parse_settings(_read_text(self.common, "config", MAX_SETTINGS_BYTES)))
 
     @property
     def hash_bytes(self) -> int:
-        """Length of its object ids."""
+        """Length of the repository's object ids in bytes."""
         name = ("extensions", "", "objectformat")
         is_sha256 = any(setting.value == "sha256" for setting in self.settings() if setting[:3] == name)
         return _SHA256_BYTES if is_sha256 else _SHA1_BYTES
 
 
 class Setting(NamedTuple):
-    """One setting of a git configuration; section and key in lower case."""
+    """One setting in a git configuration file. Section and key are in lower case."""
 
     section: str
     subsection: str
@@ -46,7 +47,7 @@ class Setting(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that contains a folder; None if there is none that can be trusted."""
+    """Return the repository that contains a folder, or None if there is no trusted repository."""
     for place in (folder, *folder.parents):
         with FileTree(place) as tree:
             try:
@@ -58,7 +59,7 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def open_repository(top: Path) -> Repository | None:
-    """Return the repository with the work tree `top`; None if its .git is not valid."""
+    """Return the repository with the work tree `top`, or None if its `.git` is not valid."""
     with FileTree(top) as tree:
         if tree.is_folder(".git"):
             return Repository(top, top / ".git", top / ".git") if _is_git_folder(tree, ".git/") else None
@@ -66,7 +67,7 @@ def open_repository(top: Path) -> Repository | None:
 
 
 def parse_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings in a git configuration file in order; invalid lines are skipped."""
+    """Yield the settings in a git configuration file in order. Invalid lines are skipped."""
     section = subsection = ""
     for line in _joined_lines(text):
         if line.startswith("["):
@@ -76,11 +77,11 @@ def parse_settings(text: str) -> Iterator[Setting]:
             line = line.strip()
         if line and line[0].isalpha():
             key, _, value = line.partition("=")
-            yield Setting(section, subsection, key.strip().lower(), _value(value.strip()))
+            yield Setting(section, subsection, key.strip().lower(), _unquote_value(value.strip()))
 
 
 def _joined_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a configuration; a line that ends in a backslash is joined with the next."""
+    """Yield the lines of a configuration file. A line that ends in a backslash is joined with the next line."""
     continued = ""
     for line in text.split("\n"):
         line = continued + line.strip()
@@ -90,8 +91,8 @@ def _joined_lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _value(text: str) -> str:
-    """Return a value without quotes, escapes and comment."""
+def _unquote_value(text: str) -> str:
+    """Return a setting's value without quotes, escapes and comments."""
     if not any(character in text for character in '"\\#;'):
         return text
     unquoted: list[str] = []
@@ -115,19 +116,19 @@ def _is_git_folder(tree: FileTree, prefix: str = "") -> bool:
 
 
 def _from_git_file(top: Path) -> Repository | None:
-    """Return the repository behind a .git file of a linked work tree or submodule, if its git folder links back."""
-    word, _, target = _text(top, ".git", _MAX_LINK_BYTES).partition(":")
+    """Return the repository that a `.git` file links to, or None if its git folder does not link back."""
+    word, _, target = _read_text(top, ".git", _MAX_LINK_BYTES).partition(":")
     if word != "gitdir" or not target.strip():
         return None
     try:
         git_folder = (top / target.strip()).resolve()
         return _linked_work_tree(top, git_folder) or _submodule(top, git_folder)
-    except (OSError, RuntimeError, ValueError):  # a loop of links, an invalid name
+    except (OSError, RuntimeError, ValueError):  # the path has a loop of links or an invalid name
         return None
 
 
 def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
-    back = _text(git_folder, "gitdir", _MAX_LINK_BYTES).strip()
+    back = _read_text(git_folder, "gitdir", _MAX_LINK_BYTES).strip()
     common = git_folder.parent.parent
     if not back or (git_folder / back).parent.resolve() != top.resolve() or git_folder.parent.name != "worktrees":
         return None
@@ -136,7 +137,7 @@ def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
 
 
 def _submodule(top: Path, git_folder: Path) -> Repository | None:
-    """Return the repository of a submodule, or of a separate git folder with `core.worktree`."""
+    """Return the repository of a submodule or of a separate git folder with `core.worktree`, or None."""
     found = Repository(top, git_folder, git_folder)
     back = [setting.value for setting in found.settings() if setting[:3] == ("core", "", "worktree")]
     if not back or (git_folder / back[-1]).resolve() != top.resolve():
@@ -145,7 +146,7 @@ def _submodule(top: Path, git_folder: Path) -> Repository | None:
         return found if _is_git_folder(tree) else None
 
 
-def _text(folder: Path, path: str, max_bytes: int) -> str:
+def _read_text(folder: Path, path: str, max_bytes: int) -> str:
     try:
         return read_below(folder, path, max_bytes).decode("utf-8", "replace")
     except FileRefused:

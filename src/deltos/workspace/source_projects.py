@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 SHARED = "*"
-"""Entry in the list of projects of a source that every project sees."""
+"""Entry in a source's list of projects that makes the source visible to every project."""
 
 
 def project_of(folder: Path) -> str:
@@ -25,9 +25,9 @@ def project_of(folder: Path) -> str:
 
 
 def is_visible_to(projects: Collection[str], roots: Iterable[str]) -> bool:
-    """Whether one of the projects at `roots` sees something that `projects` added; no roots select all projects.
+    """Whether a project at one of `roots` sees a source that `projects` added. Empty `roots` select all projects.
 
-    A project also sees the sources of folders around it, such as a monorepo, and below it.
+    A project also sees the sources of the folders that contain it, such as a monorepo, and of the folders below it.
     """
     roots = tuple(roots)
     if not roots or SHARED in projects:

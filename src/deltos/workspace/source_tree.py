@@ -1,4 +1,4 @@
-"""Source files of an indexed project: from its checkout on disk, or from the contents stored in the index."""
+"""Source files of an indexed project, read from its checkout on disk or from the contents stored in the index."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ _PREFETCH_FILES = 64
 
 
 class SourceTree(Protocol):
-    """Files read by path; a context manager that closes open files."""
+    """Files that can be read by path. A context manager that closes open files."""
 
     def __enter__(self) -> SourceTree: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def status(self, path: str) -> os.stat_result:
-        """Return the current `lstat` result, or the stored one; raises FileRefused if there is no such file."""
+        """Return the current or stored `lstat` result of a file. Raise FileRefused if there is no such file."""
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
-        """Return the first `max_bytes` of a file; raises FileRefused if it cannot be read."""
+        """Return the first `max_bytes` of a file. Raise FileRefused if it cannot be read."""
 
     def close(self) -> None:
         """Close open files."""
 
 
 def has_checkout(root: Path, store: ProjectFiles) -> bool:
-    """Whether files are read from disk; always true if the index stores no contents."""
+    """Whether files are read from disk. Always true if the index stores no contents."""
     return not store.keeps_contents or root.is_dir()
 
 
 def source_tree(root: Path, store: ProjectFiles | None, *, order: Sequence[str] = ()) -> SourceTree:
-    """Return the files of a project; `order` is the order in which many of them will be read."""
+    """Return the files of a project. `order` is the order in which they will be read, for prefetching."""
     if store is None or has_checkout(root, store):
         return FileTree(root)
     return StoredTree(store, order)
 
 
 class StoredTree:
-    """Implements `SourceTree` with the contents stored in the index."""
+    """`SourceTree` that reads the contents stored in the index."""
 
     def __init__(self, store: ProjectFiles, order: Sequence[str] = ()) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Update a project's index: find changed files, extract them, write them."""
+"""Update a project's index: find changed files, extract their facts and write them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles, ProjectStore, ProjectWriter
     from deltos.workspace.indexer import Indexer
 
-# Interval between commits while an index is built for the first time.
+# Interval between commits while an index is created for the first time.
 COMMIT_EVERY_SECONDS = 1.5
 
 
@@ -46,12 +46,12 @@ class SyncReport:
 
     @property
     def files_written(self) -> int:
-        """Number of files parsed and stored."""
+        """Number of files that were parsed and stored."""
         return len(self.written)
 
     @property
     def files_removed(self) -> int:
-        """Number of files removed from the index."""
+        """Number of files that were removed from the index."""
         return len(self.removed)
 
     @property
@@ -67,7 +67,7 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The work to make the index equal to the disk; valid while the project's lock is held."""
+    """The work that makes the index equal to the disk. Valid while the project's lock is held."""
 
     found: WalkedFiles
     candidates: list[FileToRead]
@@ -78,13 +78,13 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """Total size of the source to read, without files skipped by name or size."""
+        """Total size of the files to read, without files that are skipped because of their name or size."""
         sizes = ((candidate.path, candidate.stamp.size) for candidate in self.candidates)
         return sum(size for path, size in sizes if not refuse_by_name(path, size))
 
 
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
-    """Compare the disk with the index and return the work to do."""
+    """Compare the disk with the index, and return the necessary work."""
     found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped()
     if not found.files and not known:
@@ -115,10 +115,10 @@ def apply_plan(
     workers: ProcessPool | None,
     on_files_written: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Make the index equal to the disk in one transaction; a first index commits in steps.
+    """Make the index equal to the disk in one transaction. A first index commits in steps.
 
-    `on_files_written` is called when other processes can read every file of a first index, before data that span files
-    are computed.
+    `on_files_written` is called when other processes can read every file of a first index, before data that spans files
+    is computed.
     """
     with store.writing() as writer:
         run = _SyncRun(project, store, writer, indexers, plan, progress, workers, on_files_written)
@@ -130,15 +130,15 @@ def apply_plan(
 
 
 def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
-    """Whether a file must be read again: its stamp differs, was set back, or is too recent to be reliable."""
+    """Whether a file must be read again because its stamp differs, was set back, or is too recent to be reliable."""
     if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns) or is_newer(stamp.ctime_ns, seen.seen_at_ns):
         return True
-    # "Racily clean" in git: written so shortly before it was read that a later write may leave the same stamp.
+    # git calls such a file "racily clean": a later write may leave the same stamp.
     return is_racy(seen.mtime_ns, seen.seen_at_ns)
 
 
 def versions(indexers: Sequence[Indexer]) -> str:
-    """Return the versions of the indexers; an index of other versions is rebuilt."""
+    """Return the versions of the indexers as text. An index with other versions is rebuilt."""
     return ",".join(f"{indexer.name}={indexer.version}" for indexer in indexers)
 
 
@@ -168,7 +168,7 @@ class _SyncRun:
         self.report = SyncReport()
 
     def begin(self) -> None:
-        """Record the indexers, so that an interrupted first index can be continued; drop one of other versions."""
+        """Record the indexers, so that an interrupted first index can be continued. Remove files of other versions."""
         if self._plan.first_time and self._plan.reread_all:
             for file in self._plan.known.values():
                 self._remove(file)
@@ -176,13 +176,15 @@ class _SyncRun:
         self._writer.set_metadata({"indexers": versions(self._indexers)})
 
     def extract_and_write(self) -> None:
-        """Extract all candidates and write the results; a first index commits in steps."""
+        """Extract all candidates and write the results. A first index commits in steps."""
         done, committed_at = 0, time.monotonic()
         candidates = self._plan.candidates
         with closing(extract_all(self._project.root, candidates, self._indexers, self._workers)) as batches:
             for batch in batches:
                 if self._progress.cancelled():
-                    raise Cancelled("Indexing was cancelled", hint="Files indexed before can still be searched.")
+                    raise Cancelled(
+                        "Indexing was cancelled", hint="Files that are already indexed can still be searched."
+                    )
                 for item in batch:
                     self._write(item)
                 done += len(batch)
@@ -192,8 +194,8 @@ class _SyncRun:
                     committed_at = time.monotonic()
 
     def finish(self) -> None:
-        """Remove vanished files, let each indexer update data that span files, and mark the index complete."""
-        find_root(self._project.root)  # raises if the project vanished meanwhile, so that its index is kept
+        """Remove deleted files, let each indexer update data that spans files, and mark the index complete."""
+        find_root(self._project.root)  # raises if the project was deleted meanwhile, so that its index is kept
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -210,11 +212,11 @@ class _SyncRun:
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unextracted[indexer.name]
-                self._settle(indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
+                self._finish_indexer(indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
         self._record()
 
-    def _settle(self, indexer: Indexer, changes: SyncChanges) -> None:
-        """Let one indexer update data that span files; an error is rolled back and recorded."""
+    def _finish_indexer(self, indexer: Indexer, changes: SyncChanges) -> None:
+        """Let one indexer update data that spans files. If it fails, roll its changes back and record the error."""
         reason = ""
         try:
             with self._writer.savepoint():
@@ -226,7 +228,7 @@ class _SyncRun:
         self._writer.set_unfinished(indexer.name, reason)
 
     def summarise(self) -> None:
-        """Add failures and the numbers of skipped files by reason to the report."""
+        """Add failures, and the number of skipped files per reason, to the report."""
         self.report.failures = self._store.failures()
         reasons = dict(self._plan.found.refused)
         for reason, count in self._store.totals().skipped.items():
@@ -283,7 +285,7 @@ class _SyncRun:
         self.report.written.add(item.path)
 
     def _store_facts(self, indexer: Indexer, file_id: int, path: str, fact: Any) -> bool:
-        """Return whether one indexer could store its facts; if not, they are removed and the failure is recorded."""
+        """Store the facts of one indexer. On failure, remove them, record the failure and return False."""
         try:
             self.report.units_written[indexer.name] += indexer.write(self._writer, file_id, path, fact)
         except DeltosError:

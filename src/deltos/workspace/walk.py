@@ -42,21 +42,21 @@ FOREIGN_FOLDERS = frozenset(
     .ruff_cache .pytest_cache .hypothesis .gradle .idea .vs .terraform .next .nuxt .svelte-kit .turbo
     .parcel-cache .eggs site-packages .bundle .dart_tool .stack-work .cabal-sandbox elm-stuff _build""".split()
 )
-_VENV_MARK = "pyvenv.cfg"
+_VENV_FILE = "pyvenv.cfg"
 _MAX_NOTES = 3
 _SHOWN_CHARACTERS = 120
-# A folder that takes longer to list is too large, or hostile.
+# A folder that takes longer to list is too large or hostile.
 MAX_WALK_SECONDS = 120.0
-# A file changed this shortly before it was read may change again without a new stamp.
+# A file that changed this shortly before it was read may change again without getting a new stamp.
 RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000  # for file systems with a resolution of one second
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Size and times of a file; a different stamp means that it may have changed.
+    """Size and times of a file. A different stamp means that the file may have changed.
 
-    `ctime_ns` cannot be set back by a program; 0 if it is not known.
+    Programs cannot set `ctime_ns` back. It is 0 if it is not known.
     """
 
     size: int
@@ -66,10 +66,10 @@ class Stamp:
 
 @dataclass(slots=True)
 class WalkedFiles:
-    """Files and folders found, relative to the root, with counts of refused files by reason.
+    """Files and folders below a root, by relative path, and the number of refused files per reason.
 
     `repositories` are the folders of submodules and nested repositories. `notes` describe missing parts.
-    `listing_inputs` is a digest of other inputs of the listing, see `listing`.
+    `listing_inputs` is a digest of everything else that affects the listing; see the module `listing`.
     """
 
     files: dict[str, Stamp] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def walk(root: Path, *, max_seconds: float = MAX_WALK_SECONDS) -> WalkedFiles:
 
 
 def stamp(tree: SourceTree, path: str) -> Stamp | None:
-    """Return the stamp of a regular file; None if it is missing, another kind of file, or behind a link."""
+    """Return the stamp of a regular file, or None if it is missing, not a regular file, or below a linked folder."""
     try:
         status = tree.status(path)
     except FileRefused:
@@ -96,12 +96,12 @@ def stamp(tree: SourceTree, path: str) -> Stamp | None:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp of a file with this status."""
+    """Return the stamp in an `lstat` result."""
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
-    """Whether a file changed so shortly before it was read that its stamp is not reliable."""
+    """Whether a file changed so shortly before it was read that its stamp is unreliable."""
     racy_ns = RACY_NS if mtime_ns % 1_000_000_000 else COARSE_RACY_NS
     return abs(seen_at_ns - mtime_ns) < racy_ns
 
@@ -109,13 +109,13 @@ def is_racy(mtime_ns: int, seen_at_ns: int) -> bool:
 def is_newer(ctime_ns: int, seen_at_ns: int) -> bool:
     """Whether a file changed after it was read, even if its modification time was set back.
 
-    A time in the future is ignored, because it comes from another machine's clock.
+    A time in the future is ignored, because it was set by the clock of another machine.
     """
     return 0 < seen_at_ns < ctime_ns <= time.time_ns()
 
 
 def folder_mtime_ns(path: str) -> int:
-    """Return the time of the last change of a folder's entries; -1 if it is not a folder any more."""
+    """Return the time at which a folder's entries last changed, or -1 if the folder no longer exists."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -124,16 +124,16 @@ def folder_mtime_ns(path: str) -> int:
 
 
 class _TrackedTree:
-    """A work tree found by the walk, with its tracked files, which are listed even if ignored."""
+    """A work tree found by the walk. Its tracked files are listed even if they are ignored."""
 
     def __init__(self, repository: Repository, *, folder: str = "", above: str = "") -> None:
         self.repository = repository
-        self._folder = folder  # path of its top below the root of the walk,
-        self._above = above  # or path from its top down to the root
+        self._folder = folder  # path from the root of the walk to the top of the work tree, or empty
+        self._above = above  # path from the top of the work tree to the root of the walk, or empty
         self.problem = ""
 
     def tracks(self, path: str) -> bool:
-        """Whether a path of the walk is tracked, or is a folder that contains a tracked file."""
+        """Whether `path` is a tracked file or a folder that contains one."""
         inside = path[len(self._folder) + 1 :] if self._folder else self._above + path
         return inside in self._tracked
 
@@ -143,8 +143,7 @@ class _TrackedTree:
 
     @cached_property
     def _tracked(self) -> set[str]:
-        """All tracked files and their folders; read on first use, because a checkout without ignored files does not
-        need it."""
+        """All tracked files and their folders. Read on first use, because most checkouts do not need them."""
         try:
             found = {file.path for file in read_index(self.repository).files}
         except FileRefused as refused:
@@ -159,7 +158,7 @@ class _TrackedTree:
 
 
 class _FolderToList(NamedTuple):
-    """A folder to be listed, with its rules; in an ignored folder only tracked files count."""
+    """A folder to list, with its ignore rules. In an ignored folder, only tracked files are listed."""
 
     folder: str
     checkout: _TrackedTree | None
@@ -169,7 +168,7 @@ class _FolderToList(NamedTuple):
 
 
 class _Walker:
-    """One walk; processes each folder before its subfolders."""
+    """State of one walk, which processes each folder before its subfolders."""
 
     def __init__(self, root: Path, tree: FileTree, deadline: float) -> None:
         self._root = root
@@ -180,14 +179,14 @@ class _Walker:
         self._notes: list[str] = []
 
     def walk(self) -> WalkedFiles:
-        """List all files."""
+        """Return all files below the root."""
         found = self._found
-        pending = [self._start()]
+        pending = [self._root_folder()]
         while pending:
             if time.monotonic() > self._deadline:
                 self._notes.append("Note: listing the files timed out; some folders are missing.")
                 break
-            pending += self._list(pending.pop())
+            pending += self._list_folder(pending.pop())
         found.files = dict(sorted(found.files.items()))
         self._notes += [
             f"Note: git's index cannot be read ({checkout.problem}); tracked files that .gitignore names are missing."
@@ -199,30 +198,31 @@ class _Walker:
             found.notes.append(f"Note: {len(self._notes) - _MAX_NOTES} more notes about listing the files.")
         return found
 
-    def _start(self) -> _FolderToList:
-        """Return the root, with the rules of the folders above it in its repository."""
+    def _root_folder(self) -> _FolderToList:
+        """Return the root folder, with the ignore rules of the folders above it in its repository."""
         repository = find_repository(self._root)
         if repository is None:
             return _FolderToList("", None)
         steps = self._root.relative_to(repository.top).parts
-        checkout = self._checkout(repository, above="".join(f"{step}/" for step in steps))
-        ignores = NO_IGNORES.inside("", user_excludes()).inside("", repository_excludes(repository))
+        checkout = self._add_checkout(repository, above="".join(f"{step}/" for step in steps))
+        ignores = NO_IGNORES.with_rules("", user_excludes()).with_rules("", repository_excludes(repository))
         is_ignored = False
         with FileTree(repository.top) as tree:
             for depth, step in enumerate(steps):
                 folder = "".join(f"{above}/" for above in steps[:depth])
-                ignores = ignores.inside(folder.rstrip("/"), self._rules(tree, folder + GIT_IGNORE_FILE))
+                ignores = ignores.with_rules(folder.rstrip("/"), self._read_rules(tree, folder + GIT_IGNORE_FILE))
                 is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
-            return _FolderToList("", checkout)  # ignored by the outer repository: listed as an independent folder
-        return _FolderToList("", checkout, ignores.seen_from("/".join(steps)), is_ignored=is_ignored)
+            # The outer repository ignores the root, so it is listed like an independent folder.
+            return _FolderToList("", checkout)
+        return _FolderToList("", checkout, ignores.relative_to("/".join(steps)), is_ignored=is_ignored)
 
-    def _checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _TrackedTree:
+    def _add_checkout(self, repository: Repository, *, folder: str = "", above: str = "") -> _TrackedTree:
         self._checkouts.append(_TrackedTree(repository, folder=folder, above=above))
         return self._checkouts[-1]
 
-    def _list(self, here: _FolderToList) -> list[_FolderToList]:
-        """Add the files of a folder; return its subfolders, last one first."""
+    def _list_folder(self, here: _FolderToList) -> list[_FolderToList]:
+        """Add the files of a folder, and return its subfolders in reverse order."""
         seen_at_ns = time.time_ns()
         folder = here.folder
         try:
@@ -231,7 +231,7 @@ class _Walker:
             self._found.refused[TOO_DEEP if refused.reason == TOO_DEEP else "unreadable"] += 1
             return []
         names = [entry.name for entry in entries]
-        if folder and _VENV_MARK in names:
+        if folder and _VENV_FILE in names:
             return []
         if _is_unicode(folder):
             self._found.folders[folder] = 0 if is_racy(status.st_mtime_ns, seen_at_ns) else status.st_mtime_ns
@@ -244,7 +244,7 @@ class _Walker:
     def _add_entries(
         self, here: _FolderToList, entries: Sequence[FolderEntry], possible_matches: set[str]
     ) -> list[_FolderToList]:
-        """Add the files among the entries or count the reason for skipping them; return the subfolders to list."""
+        """Add the files among the entries, count refused files, and return the subfolders to list."""
         prefix = f"{here.folder}/" if here.folder else ""
         inner: list[_FolderToList] = []
         for entry in reversed(entries):
@@ -258,38 +258,38 @@ class _Walker:
                     continue
                 is_ignored = verdict
             if not is_folder:
-                if name != ".git":  # link of a submodule or linked work tree
+                if name != ".git":  # `.git` file of a submodule or linked work tree
                     self._add(path, entry)
             elif name not in FOREIGN_FOLDERS:
                 inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
         return inner
 
     def _verdict(self, here: _FolderToList, path: str, *, is_folder: bool) -> bool | None:
-        """Return whether a path is ignored but listed because it is tracked; None if it is skipped."""
+        """Return None if a path is skipped, True if it is listed only because it is tracked, otherwise False."""
         is_ignored = here.is_ignored or here.ignores.exclude(path, is_folder=is_folder)
         if is_ignored and not (here.checkout and here.checkout.tracks(path)):
             return None
         return None if here.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
 
     def _with_folder_rules(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
-        """Return the folder with its own ignore files, and as a repository of its own if it is one."""
+        """Return the folder with the rules of its ignore files. If it is a repository, outer rules no longer apply."""
         folder = here.folder
         if folder and ".git" in names and (repository := open_repository(self._root / folder)):
             self._found.repositories.add(folder)
-            ignores = NO_IGNORES.inside(folder, user_excludes()).inside(folder, repository_excludes(repository))
-            checkout = self._checkout(repository, folder=folder)
+            ignores = NO_IGNORES.with_rules(folder, user_excludes()).with_rules(folder, repository_excludes(repository))
+            checkout = self._add_checkout(repository, folder=folder)
             here = _FolderToList(folder, checkout, ignores, here.own_ignores)
         prefix = f"{folder}/" if folder else ""
         if GIT_IGNORE_FILE in names:
-            rules = self._rules(self._tree, prefix + GIT_IGNORE_FILE)
-            here = here._replace(ignores=here.ignores.inside(folder, rules))
+            rules = self._read_rules(self._tree, prefix + GIT_IGNORE_FILE)
+            here = here._replace(ignores=here.ignores.with_rules(folder, rules))
         if IGNORE_FILE in names:
-            rules = self._rules(self._tree, prefix + IGNORE_FILE)
-            here = here._replace(own_ignores=here.own_ignores.inside(folder, rules))
+            rules = self._read_rules(self._tree, prefix + IGNORE_FILE)
+            here = here._replace(own_ignores=here.own_ignores.with_rules(folder, rules))
         return here
 
-    def _rules(self, tree: FileTree, path: str) -> IgnoreRules:
-        """Return the rules of an ignore file; problems are added to the notes."""
+    def _read_rules(self, tree: FileTree, path: str) -> IgnoreRules:
+        """Return the rules in an ignore file, and add problems to the notes."""
         try:
             rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:
@@ -309,12 +309,12 @@ class _Walker:
 
 
 def _printable(path: str) -> str:
-    """Return a path for a note, without unprintable characters."""
+    """Return the end of a path without unprintable characters, for use in a note."""
     return "".join(character if character.isprintable() else "?" for character in path[-_SHOWN_CHARACTERS:])
 
 
 def _is_unicode(path: str) -> bool:
-    """Whether a name can be stored and displayed."""
+    """Whether a path is valid Unicode, so that it can be stored and displayed."""
     if path.isascii():
         return True
     try:

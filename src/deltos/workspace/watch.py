@@ -1,4 +1,4 @@
-"""Detect cheaply that the disk differs from the index, by stamps only."""
+"""Detect differences between the disk and the index quickly, by comparing stamps only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FREE_COMPARISON_SECONDS = 0.002
 
 
 class Watch:
-    """Caches the stamps of all files and folders and compares them with the disk."""
+    """Cache of the stamps of all files and folders, for comparison with the disk."""
 
     def __init__(self, root: Path, store: ProjectFiles) -> None:
         self._prefix = f"{root}/"
@@ -29,17 +29,17 @@ class Watch:
         self._throttle = DiskThrottle(_FREE_COMPARISON_SECONDS)
 
     def is_due(self) -> bool:
-        """Whether the last comparison is long enough ago, given its cost."""
+        """Whether enough time has passed since the last comparison, in relation to its duration."""
         return self._throttle.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
-        """Whether any known file or folder has another stamp than in the index written at `synced_at`."""
+        """Whether the stamp of any known file or folder differs from the index written at `synced_at`."""
         with self._throttle.measure():
             self._load(synced_at)
             return self._folder_changed() or self._file_changed()
 
     def _load(self, synced_at: str) -> None:
-        """Load the stamps of the index, unless they are loaded already."""
+        """Load the stamps from the index if it has changed since they were last loaded."""
         if synced_at == self._loaded:
             return
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]

@@ -79,7 +79,7 @@ def test_find_symbol_lists_every_definition(tools: Tools) -> None:
 def test_errors_have_the_notes_about_the_index_that_answers_have(
     tools: Tools, project: SmallProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_index, "OTHER_PROCESS_SECONDS", 0.1)
+    monkeypatch.setattr(project_index, "OTHER_PROCESS_TIMEOUT_SECONDS", 0.1)
     tools.call("find_symbol", symbol="total")
     (project.root / "shop/late.py").write_text("def late():\n    return 1\n")
     with project.app.domains.projects.at(project.root).store.try_lock() as held:

@@ -161,7 +161,7 @@ def test_omitted_commits_are_reported_even_if_counting_times_out(
     root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = SlowGit(tmp_path / "slow", "rev-list")
-    monkeypatch.setattr(log, "_COUNT_SECONDS", 1.0)
+    monkeypatch.setattr(log, "_COUNT_TIMEOUT_SECONDS", 1.0)
     monkeypatch.setenv("PATH", slow.path)
     read_history(store, root, HistoryIndexer(max_commits=2))
     assert subjects(store) == step_subjects(5, 4)

@@ -40,7 +40,7 @@ from deltos.text.counts import counted
 from deltos.text.identifiers import dotted
 from deltos.text.similar_names import similar_names
 from deltos.workspace.file_purpose import is_selected, is_test
-from deltos.workspace.identity import folder_in_checkout
+from deltos.workspace.identity import path_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -660,7 +660,7 @@ class GraphSearch:
     @cached_property
     def repository_folder(self) -> str:
         """The project's folder in its repository; empty if the project is the whole repository."""
-        return folder_in_checkout(self.root)
+        return path_in_checkout(self.root)
 
     @staticmethod
     def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:

@@ -16,7 +16,7 @@ from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.errors import StoreUnwritable
 from deltos.hook_settings import CONTEXT_TOKENS
 from deltos.redaction.secret_files import is_secret_file, names_secret_file
-from deltos.workspace.identity import folder_in_checkout
+from deltos.workspace.identity import path_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def read_call(
     project_id = identify(root)
     if settings is not None and settings.is_off(project_id, root):
         return None
-    origin = ObservationOrigin(project_id, root, event.session_id or None, event.agent, folder_in_checkout(folder))
+    origin = ObservationOrigin(project_id, root, event.session_id or None, event.agent, path_in_checkout(folder))
     return JournalRecord(event, origin, at)
 
 

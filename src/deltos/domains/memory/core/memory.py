@@ -27,7 +27,7 @@ from deltos.store.observations import Clean, NewObservation
 from deltos.text.identifiers import names_in_prose, words_inside
 from deltos.text.times import micros, moment_of
 from deltos.text.unspaced_scripts import unspaced_words
-from deltos.workspace.identity import folder_in_checkout
+from deltos.workspace.identity import path_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -561,7 +561,7 @@ def folder_of(origin: ObservationOrigin) -> str:
     """Return the folder of an origin inside its repository; empty for the top folder, or if unknown."""
     if origin.folder is not None:
         return origin.folder
-    return "" if origin.root is None else folder_in_checkout(origin.root.resolve())
+    return "" if origin.root is None else path_in_checkout(origin.root.resolve())
 
 
 def _reject_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
