@@ -22,7 +22,7 @@ from deltos.store.sqlite.database import split_statements
 from deltos.store.sqlite.memory.reader import SqliteObservations
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.tool import Call
-from deltos.workspace.identity import path_in_checkout, identify, memory_scopes
+from deltos.workspace.identity import identify, memory_scopes, path_in_checkout
 from tests.calling import ToolClient
 from tests.repositories import make_repository
 
