@@ -146,6 +146,23 @@ def test_search_as_you_type_shows_agent_results_and_updates_the_url(monitored_pa
     assert page.evaluate("window.steps") == 1
 
 
+def test_a_question_is_explored_with_numbered_code_and_the_agent_view(monitored_page: MonitoredPage) -> None:
+    page = monitored_page.open("explore", ".welcome a")
+    page.fill("#query", "how is the number of requests per minute limited")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".answer-code .number")
+    heading = page.locator(".answer-code h2", has_text="rate_limit.py:").first.inner_text()
+    first_line = page.locator(".answer-code", has_text=heading).locator(".number").first.inner_text()
+    assert f".py:{first_line}-" in heading
+    page.click("text=agent view")
+    assert "no need to open these files" in page.inner_text(".agent-text")
+    hint = page.locator(".agent-text .hint")
+    normal = hint.inner_text()
+    page.get_by_role("link", name="short").click()
+    expect(hint).not_to_have_text(normal)
+    assert len(page.inner_text(".agent-text")) < 3_000
+
+
 def test_more_results_are_shown_up_to_the_maximum(monitored_page: MonitoredPage) -> None:
     page = monitored_page.open("search?q=request", ".result")
     first = page.locator(".result").count()
@@ -475,6 +492,7 @@ def test_no_accessibility_rule_is_violated(
         ("search?q=tokens", ".result"),
         ("search?q=tokens&id=code:src/deltos/server/http/rate_limit.py%23RateLimit", ".document .hljs-comment"),
         ("search?q=hostile+payloads&tab=doc", ".result"),
+        ("explore?q=how+are+requests+limited", ".answer-code .hljs-comment"),
         ("memory", ".memo"),
         ("health", ".figures"),
         ("graph", ".box"),

@@ -7,6 +7,7 @@ import { setCsrf, view } from "./api";
 import { ApisView } from "./apis";
 import { loadHighlighter } from "./code";
 import { editors, editorTemplate, setEditorTemplate, templateOf } from "./editor";
+import { ExploreView } from "./explore";
 import { HealthView } from "./health";
 import { MemoryView } from "./memory";
 import { isUnreachable, Problem, RETRY_MS, errorMessage } from "./parts";
@@ -26,6 +27,7 @@ type View = ComponentType<{ given: Record<string, string>; state: PageState; rel
 // Name, label, component, icon path, required toolset.
 const VIEWS: [string, string, View, string, string][] = [
   ["search", "Search", SearchView, "M11 4.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M16 16l4.5 4.5", ""],
+  ["explore", "Explore", ExploreView, "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M15.5 8.5l-2 5-5 2 2-5z", "code"],
   ["graph", "Graph", GraphView as unknown as View, "M6 18a2 2 0 1 0 0-.01M18 18a2 2 0 1 0 0-.01M12 6a2 2 0 1 0 0-.01M11 8l-4 8M13 8l4 8M8 18h8", "graph"],
   ["memory", "Memory", MemoryView, "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 8v4l3 2", "memory"],
   ["sources", "Sources", SourcesView, "M5 4h10l4 4v12H5zM9 12h6M9 16h6", "docs"],
@@ -35,9 +37,9 @@ const VIEWS: [string, string, View, string, string][] = [
 ];
 const KEYS: [string, string][] = [
   ["/", "search"], ["↑ ↓", "select and open a result or an operation"], ["Enter", "open the first result, or the selected node of a graph"], ["Esc", "leave a field; again: close the open document"],
-  ["g then s m g o a h", "go to search, memory, graph, sources, APIs, health; w: team"], ["t", "switch between light and dark"], ["?", "show this list"],
+  ["g then s e m g o a h", "go to search, explore, memory, graph, sources, APIs, health; w: team"], ["t", "switch between light and dark"], ["?", "show this list"],
 ];
-const JUMPS: Record<string, string> = { s: "search", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
+const JUMPS: Record<string, string> = { s: "search", e: "explore", m: "memory", g: "graph", o: "sources", a: "apis", h: "health", w: TEAM };
 
 function Page(): VNode {
   const place = usePlace();

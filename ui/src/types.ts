@@ -66,6 +66,23 @@ export interface SearchPage {
   milliseconds: number;
 }
 
+/** A block of code with consecutive line numbers from `first_line`, or, without a path, lines of text. */
+export interface ExplorePart {
+  path: string;
+  title: string;
+  first_line: number;
+  text: string;
+}
+
+/** The answer to a question about the code, and the exact text that an agent would receive. */
+export interface ExplorePage {
+  query: string;
+  parts: ExplorePart[];
+  agent_text: string;
+  tokens: number;
+  milliseconds: number;
+}
+
 /** A name and a value. */
 export interface Fact {
   name: string;

@@ -77,6 +77,25 @@ class SearchPage(Struct, frozen=True):
     milliseconds: int
 
 
+class ExplorePart(Struct, frozen=True):
+    """A block of code with consecutive line numbers from `first_line`, or, without a path, lines of text."""
+
+    path: str
+    title: str
+    first_line: int
+    text: str
+
+
+class ExplorePage(Struct, frozen=True):
+    """The answer to a question about the code, and the exact text that an agent would receive."""
+
+    query: str
+    parts: list[ExplorePart]
+    agent_text: str
+    tokens: int
+    milliseconds: int
+
+
 class Fact(Struct, frozen=True):
     """A name and a value."""
 

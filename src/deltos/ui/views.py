@@ -19,6 +19,7 @@ from deltos.federation.render import fetch_answer, search_answer
 from deltos.federation.search import DEFAULT_RESULTS, MAX_RESULTS, NOT_FILTERED
 from deltos.progress import Silent
 from deltos.ui import structs
+from deltos.ui.explore_view import explore
 from deltos.ui.graph_views import draw_symbol, map_modules, map_symbols
 from deltos.ui.health_views import last_calls, project_health
 from deltos.ui.library_views import list_apis, list_sources
@@ -252,6 +253,7 @@ class View:
 _VIEWS = {
     "state": View(page_state),
     "search": View(search),
+    "explore": View(explore, "code"),
     "fetch": View(fetch),
     "health": View(project_health),
     "calls": View(last_calls),
