@@ -24,7 +24,7 @@ def memory_database(memory: Memory) -> SqliteDatabase:
 
 
 def memory_file(memory: Memory) -> Path:
-    """Path of the memory database."""
+    """Return the path of the memory database."""
     return memory_database(memory).path
 
 
@@ -35,6 +35,6 @@ def project_database(index: ProjectIndex) -> SqliteDatabase:
 
 
 def connection_of(writer: ProjectWriter) -> sqlite3.Connection:
-    """Connection of a write transaction."""
+    """Return the connection of a write transaction."""
     assert isinstance(writer, SqliteProjectWriter)
     return writer.connection

@@ -55,7 +55,7 @@ def isolated_home() -> Iterator[Path]:
 class WriteGuard:
     """Audit hook that fails the running test when it changes a file outside the allowed folders.
 
-    Child processes are not watched; `isolated_home` leads their defaults to a temporary folder.
+    Child processes are not checked; `isolated_home` sets their default folders to a temporary one.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class WriteGuard:
             positions = _CHANGED_PATHS[event]
             descriptors = [value for value in arguments[positions[-1] + 1 :] if isinstance(value, int)]
             if event == "os.mkdir":
-                descriptors = descriptors[1:]  # the mode is an argument before the path
+                descriptors = descriptors[1:]  # the mode precedes the path in the arguments
             if all(descriptor < 0 for descriptor in descriptors):
                 for position in positions:
                     self._refuse_outside(arguments[position])

@@ -16,7 +16,7 @@ LOOPBACK = PrivateHosts.parse("127.0.0.1,localhost")
 
 @dataclass(slots=True)
 class Page:
-    """Response for one address."""
+    """Response for one URL path."""
 
     body: bytes = b""
     status: int = 200
@@ -37,19 +37,19 @@ class Site:
         self.request_headers: dict[str, dict[str, str]] = {}
 
     def html(self, path: str, body: str, **headers: str) -> None:
-        """Serve an HTML page with an ETag of its content."""
+        """Serve an HTML page with an ETag derived from its content."""
         self.pages[path] = _revalidated(body.encode(), {"Content-Type": "text/html; charset=utf-8", **headers})
 
     def text(self, path: str, body: str, media_type: str = "text/plain") -> None:
-        """Serve text."""
+        """Serve a text with the given media type."""
         self.pages[path] = Page(body.encode(), headers={"Content-Type": media_type})
 
     def redirect(self, path: str, target: str) -> None:
-        """Answer with a redirect."""
+        """Serve a redirect."""
         self.pages[path] = Page(status=302, headers={"Location": target})
 
     def answer(self, path: str, headers: dict[str, str]) -> Page:
-        """Response to one request."""
+        """Return the response to a request."""
         self.asked[path] += 1
         self.request_headers[path] = headers
         page = self.pages.get(path, Page(b"no such page", 404, {"Content-Type": "text/plain"}))
@@ -69,7 +69,7 @@ def _revalidated(body: bytes, headers: dict[str, str]) -> Callable[[dict[str, st
 
 @contextmanager
 def serving() -> Iterator[Site]:
-    """Context manager of a running server."""
+    """Run a web server and yield its site."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""Features that systems other than Linux lack. On Linux nothing is skipped: `make test` installs all programs."""
+"""Features that are missing on some platforms. No test is skipped on Linux, where `make test` installs all programs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _POSIX_NAMES = frozenset(
 
 
 def lacks(program: str) -> bool:
-    """Whether a program is missing on a system where it is optional."""
+    """Return whether a program is missing on a platform where it is optional."""
     return sys.platform != "linux" and shutil.which(program) is None
 
 
 def posix_names(test: Callable[..., object]) -> list[str]:
-    """Names in a test, or in a function inside it, that exist only on POSIX systems."""
+    """Return the names used in a test or its inner functions that exist only on POSIX systems."""
     return sorted(_POSIX_NAMES.intersection(_names(inspect.unwrap(test).__code__)))
 
 
@@ -44,5 +44,5 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-        elif isinstance(constant, tuple):  # names of arguments
+        elif isinstance(constant, tuple):  # names of keyword arguments
             yield from (name for name in constant if isinstance(name, str))

@@ -1,4 +1,4 @@
-"""Parsers that misbehave on marked content in real children: loop, use all memory, die or raise an error."""
+"""Parsers that loop, use all memory, crash or raise an error on marked content, in real child processes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MARKS = (b"poison-loop", b"poison-devour", b"poison-die", b"poison-raise")
 
 
 def short_limits(_size_bytes: int) -> TaskLimits:
-    """Limits that are short enough for a test."""
+    """Return limits that are short enough for a test."""
     return TaskLimits(cpu_seconds=1.0, wall_seconds=60.0, memory_bytes=300 << 20)
 
 
 def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
-    """Misbehave as the page is marked; each attempt is logged to a file."""
+    """Log the attempt to a file, then fail in the way that the marker states."""
     with Path(path_of_log).open("ab") as log:
         log.write(mark + b"\n")
     if mark == b"poison-loop":

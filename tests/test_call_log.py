@@ -41,7 +41,7 @@ def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path
     for note in 2 * NOTES:
         log.note(note)
     log.close()
-    log.note(NOTES[0])  # too late
+    log.note(NOTES[0])  # this call was made after the log was closed
     records = open_calls(tmp_path)
     assert len(records.newest(1_000)) == 2 * MAX_WAITING_NOTES
     records.close()

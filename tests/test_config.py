@@ -68,7 +68,7 @@ def test_an_unknown_model_is_an_error_that_lists_the_known_ones() -> None:
         Config.from_environment({"DELTOS_HOME": "/x", "DELTOS_EMBED": "magic"})
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs is asked itself")
+@pytest.mark.skipif(sys.platform != "linux", reason="other platforms use platformdirs directly")
 @pytest.mark.parametrize("chosen", ["", "/srv/data"])
 def test_the_data_folder_equals_the_folder_chosen_by_platformdirs(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", chosen)

@@ -42,7 +42,7 @@ def test_links_and_dots_cannot_leave_the_confinement(tmp_path: Path) -> None:
         assert may_read(inside / "new" / "folder")
         for path in (tmp_path, inside / "..", inside / "out", inside / "out" / "inside" / "..", inside / "loop" / "x"):
             assert not may_read(path)
-    check_folder(tmp_path)  # no confinement any more
+    check_folder(tmp_path)  # the confinement has ended
 
 
 def test_the_error_for_outside_folders_does_not_reveal_whether_they_exist(client: ToolClient) -> None:

@@ -1,4 +1,4 @@
-"""Excerpts that a conversation was already shown."""
+"""Excerpts that were already shown in a conversation."""
 
 from __future__ import annotations
 

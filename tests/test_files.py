@@ -1,4 +1,4 @@
-"""Safe reading of files that others wrote."""
+"""Safe reading of untrusted files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_no_link_in_a_path_is_followed(tree: FileTree, tmp_path: Path) -> None:
     (root / "loop").symlink_to("loop")
     for path in ("file", "inside", "folder/secret.txt", "zero", "loop", "loop/x"):
         assert refusal_reason(tree, path) == LINK
-    assert tree.status("file").st_size == len(str(outside / "secret.txt"))  # of the link itself
+    assert tree.status("file").st_size == len(str(outside / "secret.txt"))  # the size of the link itself
     with pytest.raises(FileRefused, match=LINK):
         tree.entries("folder")
     assert not tree.is_file("folder/secret.txt")

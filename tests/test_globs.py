@@ -1,4 +1,4 @@
-"""Globs of callers."""
+"""Matching of globs given by callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests cannot write outside their temporary folder, and defaults lead to one."""
+"""Tests cannot write outside their temporary folder, and default folders are temporary."""
 
 from __future__ import annotations
 

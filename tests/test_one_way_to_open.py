@@ -1,4 +1,4 @@
-"""Foreign files are opened in one way, and git is started in one place; exceptions are listed here with a reason."""
+"""Untrusted files are opened only through `deltos.files`, and processes started only by listed modules, with reasons."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ALLOWED_PROCESS_STARTS = {
 
 
 def called_functions(path: Path) -> set[str]:
-    """Names of all functions that a module calls."""
+    """Return the names of all functions that a module calls."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Call):
@@ -93,8 +93,12 @@ def modules_calling(wanted: frozenset[str]) -> set[str]:
 
 def test_only_listed_modules_open_files_by_themselves() -> None:
     opened = modules_calling(OPENING_FUNCTIONS)
-    assert opened - ALLOWED_FILE_READS.keys() == set(), "use deltos.files, or say above why not"
-    assert ALLOWED_FILE_READS.keys() - opened == set(), "listed for nothing"
+    assert opened - ALLOWED_FILE_READS.keys() == set(), (
+        "use deltos.files, or add the module to ALLOWED_FILE_READS with a reason"
+    )
+    assert ALLOWED_FILE_READS.keys() - opened == set(), (
+        "these modules no longer open files: remove them from ALLOWED_FILE_READS"
+    )
 
 
 def test_only_listed_modules_start_processes() -> None:

@@ -1,4 +1,4 @@
-"""Tests that need POSIX are marked, and none is skipped on Linux."""
+"""Tests that need POSIX features are detected, and no test is skipped on Linux."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def test_posix_names_are_detected_anywhere_in_a_test() -> None:
     ]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux has everything")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux requires all programs")
 def test_a_missing_program_is_never_optional_on_linux() -> None:
     assert not lacks("no-such-program")

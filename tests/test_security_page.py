@@ -15,7 +15,7 @@ def test_every_test_that_the_threat_table_names_exists() -> None:
         folder = Path()
         for name in re.findall(r"`((?:tests/|test_)[^`]*)`", row.rpartition(" | ")[2]):
             path = REPOSITORY / (name if name.startswith("tests/") else folder / name)
-            assert path.exists(), f"{name}: {row}"
+            assert path.exists(), f"{name} does not exist; it is named in: {row}"
             folder = path if path.is_dir() else path.parent
             named += 1
     assert named > len(rows)

@@ -1,4 +1,4 @@
-"""A small project and calls of every tool for it, for any client."""
+"""A small project, and calls of every tool in it that any client can make."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ paths:
 
 
 def write_project(root: Path) -> Path:
-    """Write the project."""
+    """Write the files of the project and return its root."""
     (root / "docs").mkdir(parents=True)
     (root / "billing.py").write_text(CODE)
     (root / "docs" / "guide.md").write_text(GUIDE)

@@ -16,7 +16,7 @@ INSPECTOR_TIMEOUT_SECONDS = 120
 
 
 class Inspector:
-    """Runs the inspector with the arguments that reach a server, and a scratch folder for its files."""
+    """Runs the inspector against a server, with a scratch folder for its files."""
 
     def __init__(self, target: list[str], scratch: Path) -> None:
         self._target = target

@@ -51,12 +51,12 @@ def processes_with(mark: str) -> list[str]:
     for entry in Path("/proc").glob("[0-9]*/environ"):
         try:
             found += [entry.parent.name] if mark.encode() in entry.read_bytes() else []
-        except OSError:  # the process has ended, or belongs to another user
+        except OSError:  # the process has ended or belongs to another user
             continue
     return found
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the server's loop there is made of sockets")
+@pytest.mark.skipif(sys.platform == "win32", reason="the event loop uses sockets on Windows")
 def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_path: Path) -> None:
     project, home, log = write_project(tmp_path / "project"), tmp_path / "home", tmp_path / "told"
     home.mkdir()
@@ -73,7 +73,7 @@ def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_pat
                 dumped: dict[str, Any] = result.model_dump(by_alias=True, mode="json")
                 return dumped
 
-            assert processes_with(mark) or sys.platform != "linux", "it runs, and can be seen"
+            assert processes_with(mark) or sys.platform != "linux", "the server process must be running and visible"
             return await anyio.to_thread.run_sync(call_every_tool, call, project)
 
     assert anyio.run(scenario) == listed_tools()
@@ -81,7 +81,7 @@ def test_every_tool_works_without_network_and_keys_and_leaves_no_process(tmp_pat
     deadline = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while (left := processes_with(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert left == [], "there is no daemon"
+    assert left == [], "no process may remain after the server has ended"
 
 
 def test_network_access_is_detected(tmp_path: Path) -> None:

@@ -53,12 +53,12 @@ MODELS = pytest.mark.parametrize("model", [api_embedder, docs_embedder, memory_e
 
 
 def passage_text(text: str) -> TextToEmbed:
-    """Return a text as the model embeds it."""
+    """Return a passage in the form that the model embeds."""
     return TextToEmbed(text, Words().of(text))
 
 
 def query_text(question: str) -> TextToEmbed:
-    """Return a query as the model embeds it."""
+    """Return a query in the form that the model embeds."""
     return TextToEmbed(question, query_words(question))
 
 
@@ -98,7 +98,7 @@ def test_unsupported_text_is_embedded_by_its_words(model: Callable[[], CombinedE
     assert shared_encoder().question(text) is None
     opened = model()
     question, expected = opened.question(query_text(text)), opened.table.question(query_text(text))
-    assert not question[0::2].any()  # the dimensions of the encoder
+    assert not question[0::2].any()  # number of dimensions of the encoder
     assert question[1::2] == pytest.approx(expected, abs=1e-6)
     assert not shared_encoder().texts([passage_text("夜間にメモリが増える原因は、終了しないプロセスです")]).any()
 

@@ -95,7 +95,9 @@ def test_context_is_the_text_around_the_result(client: ToolClient, query: str) -
     before, after = lines[: result["start_line"] - 1], lines[result["end_line"] :]
     content = result["content"].removesuffix("\n… (truncated)")
     assert content.endswith("\n".join(lines[result["start_line"] - 1 : result["end_line"]]))
-    assert content == result["content"] or after[0].startswith((" ", "\t")) or not after[0], "a definition that goes on"
+    assert content == result["content"] or after[0].startswith((" ", "\t")) or not after[0], (
+        "only a definition that continues may be truncated"
+    )
     assert bool(result["context_before"]) == any(line.strip() for line in before)
     assert bool(result["context_after"]) == any(line.strip() for line in after)
     assert result["context_before"] in "\n".join(before)
@@ -105,7 +107,7 @@ def test_context_is_the_text_around_the_result(client: ToolClient, query: str) -
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_concise_answers_are_much_shorter(client: ToolClient, query: str) -> None:
     full, concise = (search_code(client, query, concise=flag, limit=8)[0] for flag in (False, True))
-    # If full code is long, answers are less than half as long (tests/domains/code); locations fill the rest.
+    # With long code, concise answers are less than half as long (tests/domains/code); locations are not shortened.
     assert len(concise.text) <= len(full.text) * 0.75
     assert len(json.dumps(concise.structured)) <= len(json.dumps(full.structured)) * 0.75
 

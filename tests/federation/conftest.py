@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Parcels(NamedTuple):
-    """The application, the project and a session in it."""
+    """The application, the project, and a session in the project."""
 
     app: App
     root: Path

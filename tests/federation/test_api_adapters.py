@@ -320,7 +320,7 @@ def test_openapi_files_of_two_sources_get_different_names(tmp_path: Path, worker
         app.domains.docs.library.crawls.run(source.id)
         brought += app.domains.docs.apis.brought_by(
             source.id
-        )  # once each, because a re-read description keeps its name
+        )  # each name occurs once, because a re-read description keeps its name
     assert brought == ["shop", "library", "branch-shop", "plain"]
     (found,) = app.domains.docs.apis.search("create a refund", api_name="branch-shop", types=["endpoint"], limit=1)
     assert found.source == "branch-shop"
@@ -365,7 +365,7 @@ def test_owned_apis_are_searched_and_removed_with_their_source(tmp_path: Path, w
     "page",
     [
         "<div id='swagger-ui'></div><script>SwaggerUIBundle({url: '/v1/openapi.json', dom_id: '#x'})</script>",
-        # Strings that are not addresses come before the real one.
+        # Strings that are not URLs come before the real URL.
         "<div id='swagger-ui'></div><script>x({url: 'http://[x', specUrl: '//[', url: '/v1/openapi.json'})</script>",
         "<redoc spec-url='/v1/openapi.json'></redoc>",
         "<script id='api-reference' data-url='/v1/openapi.json'></script>",

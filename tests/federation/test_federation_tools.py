@@ -1,4 +1,4 @@
-"""`search` and `fetch` over everything, as an agent calls them."""
+"""`search` and `fetch` over all domains, called as by an agent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_search_returns_text_and_data(parcels: Parcels) -> None:
 
 @pytest.fixture
 def memory_client(tmp_path: Path, workers: ProcessPool) -> Iterator[ToolClient]:
-    """An application with an empty memory."""
+    """A client of an application with an empty memory."""
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         yield ToolClient(app.tools(), tmp_path)
 

@@ -30,7 +30,7 @@ def utc_time(year: int, month: int, day: int, hour: int = 0, minute: int = 0) ->
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
-NOW = utc_time(2026, 11, 16, 12)  # a Monday
+NOW = utc_time(2026, 11, 16, 12)  # this date is a Monday
 
 
 @pytest.fixture(scope="module")

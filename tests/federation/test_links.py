@@ -62,7 +62,7 @@ def test_plain_word_is_a_mention_only_if_written_as_code(client: ToolClient) -> 
 
 
 def test_observation_without_a_file_is_linked_by_symbol_name(client: ToolClient, root: Path) -> None:
-    client.call("get_context", symbol="total_price")  # indexes the project
+    client.call("get_context", symbol="total_price")  # this call indexes the project
     client.call("remember", text="`total_price` ignores taxes on purpose", kind="decision")
     write_files(root, {"src/web.py": "import web_kit\n"})
     assert "code changed since" not in client.call("get_context", symbol="total_price").text
@@ -119,7 +119,7 @@ def test_undocumented_symbol_is_not_found(client: ToolClient, root: Path, symbol
 
 def test_damaged_library_does_not_break_graph_answers(tmp_path: Path, root: Path, workers: ProcessPool) -> None:
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "memory.db").mkdir()  # not a readable database
+    (tmp_path / "other" / "memory.db").mkdir()  # the library is not a readable database
     with closing(App(Config(tmp_path / "other"), workers=workers)) as app:
         agent = ToolClient(app.tools(), root)
         text = agent.call("get_context", symbol="total_price").text

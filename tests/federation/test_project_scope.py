@@ -31,7 +31,7 @@ TILL = {"docs/limits.md": "# Rate limit\n\nThe rate limit of the till; see `too_
 
 
 class Place(NamedTuple):
-    """The application, and the folder that contains all projects."""
+    """An application and the folder that contains all projects."""
 
     app: App
     folder: Path
@@ -88,7 +88,7 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert place.kinds("shop") == ["code"]
     assert place.kinds("empty") == []
     assert "Not searched, as of other projects: docs, openapi.yaml (project_id=* does)" in place.notes("empty")
-    assert "Not searched" not in place.notes("shop")  # another source answers well there
+    assert "Not searched" not in place.notes("shop")  # another source of that project answers the query
     assert "Not searched" not in place.notes("till")
     client = ToolClient(place.app.tools(), place.folder / "shop")
     assert "The rate limit of the till" not in client.call("get_context", symbol="too_many").text

@@ -1,4 +1,4 @@
-"""Resources and prompts as the toolbox offers them."""
+"""Contents of resources and prompts."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_walking_lists_documents_in_order_and_stays_inside_the_folder(tmp_path: 
     found = list(walk_files(root.resolve(), {".md"}))
     assert found == ["a.md", "b.md", "folder", "link.md", "sub/c.md", "sub/pipe.md"]
     refused = {path for path in found if not readable_files(root, path)}
-    assert refused == {"folder", "link.md", "sub/pipe.md"}  # listed so that the reader can report them
+    assert refused == {"folder", "link.md", "sub/pipe.md"}  # links are listed so that the reader can report them
 
 
 def readable_files(root: Path, path: str) -> bool:

@@ -1,1 +1,1 @@
-"""The fuzzing harness, and a short run of it on every target."""
+"""Tests of the fuzzing harness, and a short fuzzing run on every target."""

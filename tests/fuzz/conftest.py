@@ -1,4 +1,4 @@
-"""The child that all tests of a module share."""
+"""Fixture: a child process that all tests of a module share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ collect_ignore_glob = [] if find_spec("resource") else ["test_*.py"]
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    """A child that is replaced when it hangs or dies."""
-    from tests.fuzz.runner import Runner  # deferred: cannot be imported where no tests are collected
+    """A child process that is replaced when it hangs or dies."""
+    from tests.fuzz.runner import Runner  # imported here because it cannot be imported where no tests are collected
 
     shared = Runner(tmp_path_factory.mktemp("fuzz"))
     yield shared

@@ -1,4 +1,4 @@
-"""Run inputs in a child that may hang or die, and report the findings."""
+"""Run inputs in a child process that may hang or die, and report the findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HANG_CPU_SECONDS = 20.0
 
 
 class Runner:
-    """One child for all targets, replaced whenever it hangs or dies."""
+    """A child process for all targets, replaced whenever it hangs or dies."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,7 +22,7 @@ class Runner:
         self._child: ChildProcess | None = None
 
     def findings(self, **request: object) -> list[str]:
-        """Findings of a request, as lines of text."""
+        """Return the findings of a request as lines of text."""
         if self._child is None:
             self._children += 1
             scratch = self._folder / str(self._children)
@@ -40,7 +40,7 @@ class Runner:
         ]
 
     def close(self) -> None:
-        """End the child."""
+        """End the child process."""
         if self._child is not None:
             self._child.close()
             self._child = None

@@ -1,4 +1,4 @@
-"""The harness finds the faults of the toy targets, and none in the others."""
+"""The harness finds the defects of the toy targets and reports none in correct ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_campaign(name: str, folder: Path, *, seconds: float = 1.0) -> Result:
-    """Findings of a short campaign on a toy target."""
+    """Return the result of a short campaign on a toy target."""
     campaign = Campaign(
         target_named(name),
         folder / "scratch",
@@ -106,7 +106,7 @@ def test_inputs_are_minimised_while_they_still_reproduce_the_finding() -> None:
 
 
 def test_the_previous_tracer_is_restored() -> None:
-    """Coverage, for one: all tests after this one in the same process count for it."""
+    """Check that coverage, for example, still measures later tests in the same process."""
     former = sys.gettrace()
 
     def trace_calls(_frame: FrameType, _event: str, _argument: object) -> None:

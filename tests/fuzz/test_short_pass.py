@@ -1,4 +1,4 @@
-"""Every target on some fixed mutated inputs, in a child that may hang or die.
+"""Run every target on some fixed mutated inputs, in a child process that may hang or die.
 
 Only exceptions and hanging inputs fail: `make fuzz` measures time and memory.
 """

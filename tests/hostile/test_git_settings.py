@@ -36,7 +36,7 @@ ATTRIBUTES = "* filter=trap diff=trap merge=trap text=auto ident export-subst\n"
 COMMAND_TIMEOUT_SECONDS = 120
 SIGNER = "#!/bin/sh\ncat > /dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\necho '[GNUPG:] SIG_CREATED D' >&2\n"
 PAST_SUBJECT = "Begin the sum at zero"
-# How often each module calls git, and the arguments: one word is enough to distinguish its calls.
+# Git calls of each module, identified by some of their arguments.
 GIT_CALLS = {
     "clones/commit_files.py": ("ls-tree -r -l", "cat-file --batch", "for-each-ref"),
     "domains/history/line_history.py": ("--no-walk=unsorted", "cat-file blob"),
@@ -69,7 +69,7 @@ def trap(tmp_path: Path) -> Trap:
 
 @pytest.fixture
 def git_call_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Log file of the arguments of every git process from now on."""
+    """Log the arguments of every git process from now on, and return the log file."""
     noted, real = tmp_path / "noted" / "calls", shutil.which("git")
     write_files(tmp_path, {"noted/calls": "", "noted/git": f'#!/bin/sh\necho "$*" >> {noted}\nexec {real} "$@"\n'})
     (tmp_path / "noted" / "git").chmod(0o755)
@@ -89,12 +89,12 @@ def root(tmp_path: Path) -> Path:
     git(root, "-c", f"gpg.program={tmp_path / 'signer'}", "commit", "--quiet", "-S", "-am", PAST_SUBJECT)
     assert "gpgsig" in git(root, "cat-file", "commit", "HEAD")
     write_files(root, {"shop.py": CODE["shop.py"].replace("sum(items)", "max(items)"), "new.py": "def fresh(): ...\n"})
-    (root / ".git" / "logs" / "HEAD").unlink()  # so that git is needed to find the first commit
+    (root / ".git" / "logs" / "HEAD").unlink()  # without a log, git is needed to find the first commit
     return root
 
 
 def all_settings(value: str) -> str:
-    """All settings in git's own documentation, each with the same value."""
+    """Return all settings of git's documentation, each with the same value."""
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout.split()
     keys = [key for key in listed if "." in key]
     assert len(keys) > 500
@@ -137,7 +137,7 @@ def review_over_http(root: Path, home: Path, *, past: str = "", **environ: str) 
 
 
 def run_commands(root: Path, home: Path, **environ: str) -> None:
-    """Run the commands that users and agents run in the project's folder."""
+    """Run the commands that users and agents run in a project folder."""
     event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(root)}
     for arguments in (["index", "."], ["status"], ["hook", "SessionStart"]):
         subprocess.run(
@@ -153,7 +153,7 @@ def run_commands(root: Path, home: Path, **environ: str) -> None:
 
 
 def read_past_commits(root: Path, home: Path, later: str) -> None:
-    """Read the history while counting skipped commits, then all of it, and new commits after it has grown."""
+    """Index a limited number of commits, then all commits, then a new commit."""
     with open_store(home, root) as store:
         read_history(store, root, HistoryIndexer(max_commits=1))
         read_history(store, root)
@@ -163,7 +163,7 @@ def read_past_commits(root: Path, home: Path, later: str) -> None:
 
 
 def read_as_documentation(root: Path) -> None:
-    """Read a file of a branch, as for an added local repository."""
+    """Read a file of a branch, as for a local repository added as documentation."""
     repository = find_local(root)
     assert repository
     files = CommitFiles(repository, local_reference(repository, "main").name)
@@ -191,7 +191,7 @@ def test_the_trap_program_records_that_it_was_run(root: Path, trap: Trap, settin
 
 
 def test_all_git_calls_of_the_source_are_listed_in_this_file() -> None:
-    """A new call has to be listed, and must then occur among the calls made under hostile settings."""
+    """Require that a new call is listed, so that it must occur among the calls made under hostile settings."""
     source = Path(deltos.__file__).parent
     asked: dict[str, int] = {}
     for path in source.rglob("*.py"):
@@ -255,7 +255,7 @@ def test_a_committed_folder_that_looks_like_a_repository_is_an_ordinary_folder(t
     root = tmp_path / "served" / "shop"
     with suppress(subprocess.CalledProcessError):
         git(root / "shaped", "-c", "safe.bareRepository=all", "status")
-    assert trap.is_sprung, "git itself has learned not to"
+    assert trap.is_sprung, "git no longer runs the program, so this test proves nothing"
     trap.mark.unlink()
     write_files(
         root, {"shop.py": "def total(items):\n    return 0\n", "shaped/code.py": "def inside():\n    return 1\n"}
@@ -290,7 +290,7 @@ def test_no_program_from_the_environment_or_user_settings_runs(tmp_path: Path, r
     answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT, **hostile)
     run_commands(root, tmp_path / "home", **hostile)
     assert "total shop.py:1" in answer
-    assert "fresh" not in answer  # the user's own exclude file counts
+    assert "fresh" not in answer  # the user's own exclude file applies
     assert not trap.is_sprung, trap.mark.read_text()
     assert trap.program.read_bytes() == before
 
@@ -330,7 +330,9 @@ def test_worktrees_submodules_and_moved_git_folders_are_supported(tmp_path: Path
     git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     assert identify(tmp_path / "tree").project_id == identify(root).project_id
     git(tmp_path, "init", "--quiet", "--separate-git-dir", str(tmp_path / "apart"), str(tmp_path / "work"))
-    assert identify(tmp_path / "work").project_id.startswith("path:")  # nothing in `apart` identifies the owner
+    assert identify(tmp_path / "work").project_id.startswith(
+        "path:"
+    )  # the folder `apart` does not identify the project
     git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
     git(tmp_path / "work", "remote", "add", "origin", "https://example.org/apart")
     assert identify(tmp_path / "work").project_id == "example.org/apart"

@@ -91,7 +91,7 @@ def test_links_in_a_python_package_are_not_followed(root: Path, app: App) -> Non
     (root / SITE_PACKAGES / "kit" / "folder").symlink_to(outside)
     os.mkfifo(root / SITE_PACKAGES / "kit" / "pipe.md")
     shown = add_source(app, root, "pypi:kit")
-    assert "pages=2" in shown  # README and __init__
+    assert "pages=2" in shown  # only README and __init__
     assert "pages_skipped=4" in shown
     assert SECRET not in shown
     assert find_definition("kit.leak", root, parser=app.domains.parser) is None
@@ -120,7 +120,7 @@ def test_an_environment_that_is_a_link_to_another_folder_is_ignored(root: Path, 
     (root / ".venv").symlink_to(elsewhere / ".venv")
     with pytest.raises(NotFound, match="No Python environment"):
         find_python("kit", root)
-    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # the environment that the user activated
+    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # an environment activated by the user
     with confined(Confinement((root,))), pytest.raises(NotFound):
         find_python("kit", root, (elsewhere / ".venv",))
 
@@ -192,7 +192,7 @@ def test_a_package_that_is_a_link_out_of_the_project_is_refused(root: Path, app:
     assert "is a link to a folder outside the project" in add_source(app, root, "npm:x")
     assert add_source(app, root, "npm:y").replace("y is", "x is") == add_source(
         app, root, "npm:x"
-    )  # existence is not revealed
+    )  # the error does not reveal whether the path exists
 
 
 def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path, tmp_path: Path) -> None:

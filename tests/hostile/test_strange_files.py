@@ -158,7 +158,7 @@ def test_a_folder_that_takes_too_long_to_list_is_reported(tmp_path: Path) -> Non
 
 @pytest.fixture
 def project_with_replaced_folder(tmp_path: Path, workers: ProcessPool) -> Iterator[tuple[ToolClient, Path]]:
-    """An indexed project whose tracked folder was then replaced by a link to a folder outside."""
+    """An indexed project in which a tracked folder was later replaced by a link to an outside folder."""
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:

@@ -1,4 +1,4 @@
-"""Functions that children of the tests run: well-behaved, endless, greedy and deadly ones."""
+"""Tasks for child processes: ordinary, endless, memory-consuming and crashing ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def double(number: int) -> int:
 
 
 def double_loudly(number: int) -> int:
-    """Return a result normally, but print to the stream of replies."""
+    """Return a result normally, but print to the stream used for replies."""
     print("not a reply")
     subprocess.run([sys.executable, "-c", "print('not a reply either')"], check=True)
     return number * 2
@@ -42,18 +42,18 @@ def child_environment(_: object) -> tuple[list[str], str, list[str], int]:
 
 
 def loop(_: object) -> None:
-    """Never end, in Python."""
+    """Loop forever in Python code."""
     while True:
         pass
 
 
 def loop_in_c(_: object) -> None:
-    """Never end, in C code that never releases the interpreter lock."""
+    """Loop forever in C code that never releases the interpreter lock."""
     re.match(r"(a*)*b", "a" * 60)
 
 
 def sleep(_: object) -> None:
-    """Never end, without using the CPU."""
+    """Sleep forever without using the CPU."""
     time.sleep(3600)
 
 
@@ -93,7 +93,7 @@ def fail_unsendably(what: str) -> None:
 
 
 def one_of_many(base: int, number: int) -> int:
-    """Return a result, except for a few numbers."""
+    """Return a result, but kill the process for a few numbers."""
     if number == 7:
         die(None)
     if number == 13:
@@ -115,7 +115,7 @@ def die_after_others(marker: str) -> int:
 
 
 def parsed_to(name: str, source: bytes) -> int:
-    """Position at which the tree of a source ends."""
+    """Return the position at which the syntax tree of a source ends."""
     known = language(name)
     tree = parse(known, source) if known is not None else None
     return tree.root_node.end_byte if tree is not None else 0

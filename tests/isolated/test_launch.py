@@ -1,4 +1,4 @@
-"""Start of our Python processes, for every way in which Deltos can be installed."""
+"""Startup flags of Python processes for every way of installing Deltos."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = [folder for folder in sys.path if Path(folder).name == "site-packages
 BASE_PYTHON = (
     Path(sys.base_prefix, "python.exe") if sys.platform == "win32" else Path(sys.base_prefix, "bin", "python3")
 )
-# What an installation must be able to do: run a task in a child, and print the flags with which to start it.
+# Every installation must be able to run a task in a child process and to print its startup flags.
 PROBE_SCRIPT = """
 import json
 from deltos.isolated.launch import find_module_command
@@ -33,7 +33,7 @@ print(json.dumps([language.name, find_module_command()]))
 
 
 def probe_start_flags(python: Path, folder: Path, **variables: str) -> list[str]:
-    """Flags with which `-m deltos` starts, after a child has worked."""
+    """Run a task in a child process and return the flags with which `-m deltos` is started."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
     done = subprocess.run(
         [python, "-c", PROBE_SCRIPT], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
@@ -50,7 +50,7 @@ def test_an_ordinary_installation_is_started_isolated() -> None:
     assert find_module_command() == [sys.executable, "-I", "-m", "deltos"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the user's packages lie elsewhere")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has another location for user packages")
 def test_an_installation_in_the_user_site_packages_is_started_without_pythonpath(tmp_path: Path) -> None:
     packages = tmp_path / ".local" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     packages.mkdir(parents=True)

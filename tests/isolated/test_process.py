@@ -1,4 +1,4 @@
-"""Child processes: their limits, the errors for their deaths, and isolation of other tasks."""
+"""Child processes: limits, errors for crashed children, and isolation of other tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def workers() -> Iterator[ProcessPool]:
 
 
 def child_pid(workers: ProcessPool) -> int:
-    """Process id of the child that runs the next task."""
+    """Return the process id of the child that runs the next task."""
     return workers.run(tasks.child_environment, None, limits=DEFAULT_LIMITS)[3]
 
 
@@ -72,7 +72,7 @@ def test_printed_output_of_a_function_does_not_corrupt_its_reply(workers: Proces
 def test_a_child_ignores_the_working_directory_and_python_environment_variables(
     workers: ProcessPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packages = tmp_path / "site-packages"  # looks like an installation, and is the working directory
+    packages = tmp_path / "site-packages"  # a working directory that looks like an installation
     packages.mkdir()
     (packages / "sitecustomize.py").write_text("raise SystemExit('ran')")
     monkeypatch.chdir(packages)
@@ -121,7 +121,7 @@ def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: Process
     before = child_pid(workers)
     limits = TaskLimits(memory_bytes=512 << 20)
     assert workers.run(tasks.take, 400 << 20, limits=limits) == 400 << 20
-    assert child_pid(workers) == before, "it was tried again in a fresh child"
+    assert child_pid(workers) == before, "the task must not be retried in a fresh child"
     with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
         workers.run(tasks.take, 520 << 20, limits=limits)
 

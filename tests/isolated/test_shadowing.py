@@ -1,4 +1,4 @@
-"""A repository that shadows every module: none of its code ever runs."""
+"""Code of a repository that shadows every Python module is never executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     JsonObject = dict[str, Any]
 
 SCRIPT = Path(sys.executable).with_name("deltos.exe" if sys.platform == "win32" else "deltos")
-# Enough source for several children.
+# Enough source code to need several child processes.
 LONG_TEXT = ("much to read " * 8 + "\n") * 2_650
 BULK_FILES = {
     f"bulk/f{n}.py": f"def function_{n}():\n    call_{n}(1)\n\n\nTEXT = '''\n{LONG_TEXT}'''\n" for n in range(6)
@@ -77,7 +77,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_command(folder: Path, home: Path, command: list[str | Path], stdin: str = "") -> str:
-    """Run a command in a folder as a user does; return its output. It must succeed."""
+    """Run a command in a folder as a user does, check that it succeeds, and return its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables = kept | {"DELTOS_HOME": str(home), "HOME": str(home)}
     done = subprocess.run(command, cwd=folder, env=variables, input=stdin, capture_output=True, text=True)
@@ -103,7 +103,7 @@ def test_no_command_runs_code_of_the_project(repository: Path, home: Path) -> No
         ["api", "add", "openapi.yaml"],
         ["status"],
         ["install", "claude-code"],
-        ["doctor"],  # it starts the newly installed server
+        ["doctor"],  # this command starts the newly installed server
         ["hook", "UserPromptSubmit"],
         ["memory", "search", "SQLite"],
     ):

@@ -1,4 +1,4 @@
-"""Conditionals of C that begin or end within a statement are resolved to one of their branches."""
+"""C conditionals that begin or end within a statement are reduced to one of their branches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltos.languages.table import detect
 
 
 def code_after(source: str) -> str:
-    """The source as the parser reads it, without blank lines."""
+    """Return the source as the parser reads it, without blank lines."""
     lines = mask_macros(source.encode()).decode().split("\n")
     return "\n".join(line.rstrip() for line in lines if line.strip())
 

@@ -28,7 +28,7 @@ def test_the_self_test_reports_problems(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(grammar, "LANGUAGES", (missing, broken, Language("lines only")))
     assert grammar.self_test() == ["broken: the sample does not parse"]
     assert grammar.missing_grammars() == ["missing"]
-    assert grammar.parse(missing, b"func f() {}") is None, "it has no grammar"
+    assert grammar.parse(missing, b"func f() {}") is None, "a language without a grammar must have no tree"
 
 
 def test_a_language_without_a_grammar_has_no_tree() -> None:

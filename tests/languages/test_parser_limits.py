@@ -85,13 +85,13 @@ def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: ProcessPool) -> None:
-    ambiguous = b"with " + b"*/" * 1_500  # its tree takes more than a gigabyte
+    ambiguous = b"with " + b"*/" * 1_500  # the syntax tree takes more than a gigabyte
     with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at the memory limit"):
         workers.run(parsed_to, "python", ambiguous, limits=GENEROUS_LIMITS)
     assert workers.run(parsed_to, "python", b"a = 1\n", limits=GENEROUS_LIMITS) == 6
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such timer")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no CPU timer")
 def test_an_endless_parser_is_ended_with_its_child_process(workers: ProcessPool) -> None:
     endless = b"class val MA\n/*0*\n */\n@Serializab"  # the parser's error recovery never ends and consumes no input
     with pytest.raises(TimeLimitExceeded, match="parsing exceeded the CPU time limit"):

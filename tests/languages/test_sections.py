@@ -26,7 +26,7 @@ def test_restructuredtext_titles_nest_in_order_of_their_adornments() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a\n\n----\n\nb",  # a line between paragraphs
+        "a\n\n----\n\nb",  # a horizontal line between paragraphs
         "    def f\n    -----\n",  # code
         "Longer than this\n---\n",
         "===  ===\na    b\n===  ===\n",  # a table

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Golden:
-    """A question, the kind of hit that should come first, and a part of its id, title or text."""
+    """A question, the kind of its best hit, and a part of the id, title or text of that hit."""
 
     kind: str
     answer: str

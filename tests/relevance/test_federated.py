@@ -27,7 +27,7 @@ class AnsweredGolden(NamedTuple):
 
 @pytest.fixture(scope="module")
 def answered_goldens(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[list[AnsweredGolden]]:
-    """All questions with their results."""
+    """Yield all golden questions with their results."""
     folder: Path = tmp_path_factory.mktemp("federated")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         root = build_parcels(app, folder / "parcels")

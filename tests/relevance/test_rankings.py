@@ -1,4 +1,4 @@
-"""Relevance goldens: a change of ranking shows as a change of rankings.txt that can be reviewed.
+"""Relevance goldens: changed rankings are visible as reviewable changes to rankings.txt.
 
 `pytest tests/relevance --rewrite-goldens` writes the current results.
 """
@@ -35,7 +35,7 @@ def unpack(archive: Path, root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[CodeSearch]:
-    """Search over the bookshop."""
+    """A search over the bookshop example."""
     folder = tmp_path_factory.mktemp("relevance")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
         index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))

@@ -15,7 +15,7 @@ _c: Any = importlib.import_module("re._constants")
 
 
 class TooManySteps(Exception):
-    """The limit was reached."""
+    """The limit on steps was reached."""
 
 
 class Backtracker:
@@ -31,25 +31,25 @@ class Backtracker:
         self.steps = 0
 
     def apply(self, use: str) -> None:
-        """Run the pattern on the text with the method of that name."""
+        """Apply the pattern to the text with the `re` method named by `use`."""
         methods = {"scan": self.scan, "search": self.search, "fullmatch": self.fullmatch}
         methods.get(use, self.match)()
 
     def match(self, start: int = 0) -> int | None:
-        """End of the match at `start`."""
+        """Return the end of the match at `start`, or None if there is none."""
         return self._items(self._tree, start, lambda end: end)
 
     def fullmatch(self) -> int | None:
-        """End of the text if all of it matches."""
+        """Return the end of the text if the complete text matches, or None."""
         return self._items(self._tree, 0, lambda end: end if end == len(self._text) else None)
 
     def search(self) -> int | None:
-        """End of the first match."""
+        """Return the end of the first match, or None if there is none."""
         ends = (self.match(at) for at in range(len(self._text) + 1))
         return next((end for end in ends if end is not None), None)
 
     def scan(self) -> list[tuple[int, int]]:
-        """Spans of all non-empty matches, in the order of `finditer`."""
+        """Return the spans of all non-empty matches in the order of `finditer`."""
         found, at = [], 0
         while at <= len(self._text):
             end = self.match(at)
@@ -131,7 +131,11 @@ class Backtracker:
         raise NotImplementedError(av)
 
     def _has(self, op: Any, av: Any, character: str) -> bool:
-        key = (op, id(av) if op is _c.IN else av, character)  # the tree, and so the id, lives as long as this
+        key = (
+            op,
+            id(av) if op is _c.IN else av,
+            character,
+        )  # the tree, and therefore this id, lives as long as the matcher
         if key not in self._known:
             state = _parser.State()
             state.flags = self._flags
@@ -141,6 +145,6 @@ class Backtracker:
 
 
 def agrees_with_re(pattern: str, text: str, most_steps: int) -> bool:
-    """Whether both find the same matches, ignoring empty ones."""
+    """Return whether `re` and the backtracking matcher find the same non-empty matches."""
     ours = Backtracker(pattern, text, most_steps).scan()
     return ours == [match.span() for match in re.finditer(pattern, text) if match.group()]

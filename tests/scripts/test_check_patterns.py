@@ -1,4 +1,4 @@
-"""Patterns that backtrack too much are found, with a text that proves it; other patterns pass."""
+"""Patterns that backtrack too much are reported with a text that proves it; other patterns pass."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LINEAR = [
 
 @pytest.fixture(autouse=True, scope="module")
 def raised_recursion_limit() -> Iterator[None]:
-    """The counting matcher recurses for every character."""
+    """Raise the recursion limit, because the counting matcher recurses for every character."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)
     yield
@@ -88,7 +88,7 @@ def test_a_bounded_repeat_with_very_many_paths_is_not_proven_linear() -> None:
 
 
 def step_growth(pattern: str, use: Use, text: Callable[[int], str]) -> float:
-    """Factor by which the steps grow when the text doubles; a large number if there are too many to count."""
+    """Return the factor by which the steps grow when the text doubles, or a large number above the step limit."""
     counts = []
     for characters in (40, 80):
         matcher = Backtracker(pattern, text(characters), 40_000)
@@ -192,7 +192,7 @@ def test_every_use_of_a_pattern_is_found_in_every_notation(sources: Path) -> Non
         ("_AT_END", "search", r"\s+$"),
         ("_LINES", "scan", r"^\s+x"),
         ("_ONCE", "match", r"\s+$"),
-        ("SHARED", "scan", "a+b"),  # from a position, so in a loop
+        ("SHARED", "scan", "a+b"),  # matching from a position occurs in a loop
         ("UNUSED", "scan", "c"),
         ("shown", "search", None),
         ("shown", "scan", ","),

@@ -1,4 +1,4 @@
-"""Links, commands, options, variables and figures in our pages exist."""
+"""Links, commands, options, variables and figures in the documentation pages are valid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _page_text(name: str) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """Anchor of a heading on GitHub."""
+    """Return the GitHub anchor of a heading."""
     kept = re.sub(r"[^\w\- ]", "", heading.strip().lower().replace("`", ""))
     return kept.replace(" ", "-")
 
@@ -58,7 +58,7 @@ def _help_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("page", HAND_WRITTEN_PAGES, ids=lambda page: str(page.name))
 def test_every_command_and_option_is_known(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = page.read_text("utf-8")
-    unknown = set(re.findall(r"(?:no such option|Unknown option): (--\w+)", text))  # shown as mistakes
+    unknown = set(re.findall(r"(?:no such option|Unknown option): (--\w+)", text))  # shown as examples of mistakes
     helps: dict[str, str] = {}
     for words in _commands_in(text):
         command, *rest = words if "--http" not in words else ["mcp --http", *words[1:]]

@@ -42,13 +42,13 @@ def _section(heading: str) -> str:
 
 
 def _example(name: str) -> list[str]:
-    """Lines of an example without the fence."""
+    """Return the lines of an example without its fence."""
     block = README_TEXT.partition(f"<!-- example {name}: begin -->")[2].partition(f"<!-- example {name}: end -->")[0]
     return block.strip().splitlines()[1:-1]
 
 
 class Shell:
-    """Runs `deltos` in a project, with a data folder of its own."""
+    """Runs `deltos` in a project with a separate data folder."""
 
     def __init__(self, folder: Path) -> None:
         self.root = make_repository(folder / "my-project", PROJECT)
@@ -78,7 +78,7 @@ def test_the_commands_under_try_it_answer_from_the_project(shell: Shell) -> None
     for words in map(shlex.split, typed):
         if words == ["ui"]:
             served = serve_page(shell.root, shell.home)
-            assert served.request("GET", "/").status == 401  # only the printed link opens the page
+            assert served.request("GET", "/").status == 401  # the page can be opened only with the printed link
             assert served.stop() == 0
             served.dismiss()
         else:
@@ -94,7 +94,7 @@ def test_installation_needs_the_stated_python_and_installs_the_command() -> None
     assert "deltos" in project["scripts"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the environment of other processes")
+@pytest.mark.skipif(sys.platform != "linux", reason="the test reads environments of other processes in /proc")
 def test_no_process_is_left_in_the_background(shell: Shell) -> None:
     shell.run("search", "where are passwords checked")
     mark = f"DELTOS_HOME={shell.home}".encode()
@@ -102,7 +102,7 @@ def test_no_process_is_left_in_the_background(shell: Shell) -> None:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             left += [process.name] if mark in (process / "environ").read_bytes().split(b"\0") else []
-        except OSError:  # it ended, or belongs to another user
+        except OSError:  # the process has ended or belongs to another user
             continue
     assert left == []
 
@@ -197,12 +197,12 @@ def test_secrets_are_redacted_before_anything_is_written(shell: Shell) -> None:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The files that the examples are about."""
+    """A checkout of the files that the examples are about."""
     return Checkout(tmp_path_factory.mktemp("examples"), "docs", "src/deltos/store", "src/deltos/cli/doctor.py")
 
 
 def _first_citation(lines: list[str]) -> str:
-    """The file, operation or observation that is named first in an answer."""
+    """Return the file, operation or observation that an answer names first."""
     found = re.search(r"[\w./-]+\.(?:py|md|yaml)|[A-Z]+ /[\w/{}]+|decision", "\n".join(lines))
     assert found, lines
     return found[0]

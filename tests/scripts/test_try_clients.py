@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.skipif(lacks("printf"), reason="no printf here")
+@pytest.mark.skipif(lacks("printf"), reason="Windows has no printf program")
 @pytest.mark.parametrize(
     ("report", "is_connected"),
     [

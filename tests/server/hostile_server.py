@@ -27,7 +27,7 @@ REPOSITORY = str(Path(__file__).parents[2])
 
 
 class EndlessGraph(GraphIndexer):
-    """The graph indexer, except that files with a marker never finish."""
+    """Graph indexer that never finishes on files with a marker."""
 
     def extract(self, file: ParsedFile) -> Any:
         """Return the facts of a file, or never return if the file has the marker."""
@@ -49,6 +49,6 @@ def open_toolbox(config: Config) -> Toolbox:
 
 
 def serve() -> int:
-    """Serve with a time limit for child processes that exceeds the tests' measurements but not their timeouts."""
+    """Serve with a time limit for child processes that is longer than the measurements of tests but below their timeouts."""
     batches.MIN_CPU_SECONDS = 2.0
     return startup.main(sys.argv[1:], open_toolbox)

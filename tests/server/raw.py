@@ -24,7 +24,7 @@ def toy_command(manifest: Path, *arguments: str) -> list[str]:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a server: ours, with a data folder of its own and the same packages from any folder."""
+    """Return the environment of a server process, with a separate data folder and the packages of this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DELTOS_HOME": str(home), **more}
 
 
@@ -36,7 +36,7 @@ def initialize_params(
 
 
 class RawClient:
-    """Starts the server, sends lines, and returns received messages in order."""
+    """Client that starts the server, sends lines, and returns received messages in order."""
 
     def __init__(self, command: list[str], *, home: Path, cwd: Path | None = None, **environ: str) -> None:
         self.process = subprocess.Popen(
@@ -73,12 +73,12 @@ class RawClient:
 
     def receive(self) -> JsonObject:
         line = self._stdout.get(timeout=WAIT_TIMEOUT_SECONDS)
-        assert line != END, "the server hung up"
+        assert line != END, "the server closed the connection"
         message: JsonObject = json.loads(line)
         return message
 
     def answer_to(self, request_id: int) -> JsonObject:
-        """Return the answer to a request; earlier messages are put aside."""
+        """Return the answer to a request and store other messages for later."""
         while True:
             message = self.receive()
             if message.get("id") == request_id and "method" not in message:
@@ -108,7 +108,7 @@ class RawClient:
 
     def wait_for_log(self, words: str) -> None:
         while words.encode() not in (line := self._stderr.get(timeout=WAIT_TIMEOUT_SECONDS)):
-            assert line != END, "the server ended"
+            assert line != END, "the server ended before it logged the expected line"
 
     def remaining_log(self) -> str:
         lines = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteTokens]:
-    """Tokens on disk."""
+    """A token store on disk."""
     opened = SqliteTokens(tmp_path)
     yield opened
     opened.close()

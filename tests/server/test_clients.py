@@ -125,14 +125,14 @@ def test_clients_are_notified_when_toolsets_change(connect: Connect, mode: str, 
                     (tmp_path / TOOLSETS_FILE).write_text("memory")
                     await anext(aiter(subscription))
             assert (await client.list_tools(cache_mode="bypass")).tools == []
-            (tmp_path / TOOLSETS_FILE).write_text("kitchen")  # invalid: the previous toolsets stay
+            (tmp_path / TOOLSETS_FILE).write_text("kitchen")  # invalid file: the previous toolsets stay active
             assert (await client.call_tool("echo", {"text": "x"})).is_error is True
 
     anyio.run(scenario)
 
 
 def roots_callback(*folders: Path) -> Callable[[ClientRequestContext], Awaitable[types.ListRootsResult]]:
-    """Return a callback that answers `roots/list` with folders, after one root that does not exist on this machine."""
+    """Return a callback that answers `roots/list` with a nonexistent root followed by the given folders."""
 
     async def list_roots(_: ClientRequestContext) -> types.ListRootsResult:
         roots = [types.Root(uri=FileUrl(folder.as_uri())) for folder in folders]

@@ -24,11 +24,11 @@ SERVER = "import sys; from tests.server.hostile_server import serve; sys.exit(se
 FILES: dict[str, str | bytes] = {"good.py": "def good_function():\n    return 1\n"}
 BAD_FILES: dict[str, str | bytes] = {"bad.py": b"def bad_function():\n    return 2\n" + ENDLESS + b"\n"}
 
-# Each begins with enough short lines, because files with only long lines are skipped.
+# Each file begins with enough short lines, because files with only long lines are skipped.
 SHORT_LINES = b"# a remarkable_word in a line\n" * 100
 OVERLOADING_FILES: dict[str, bytes] = {
-    "ambiguous.py": SHORT_LINES + b"with " + b"*/" * 5_000,  # ambiguous: error recovery took 10 GB
-    "nested.yaml": SHORT_LINES + b"- " * 5_000 + b"a\n",  # exceeds the grammar's capacity: it crashed
+    "ambiguous.py": SHORT_LINES + b"with " + b"*/" * 5_000,  # error recovery for this ambiguous file took 10 GB
+    "nested.yaml": SHORT_LINES + b"- " * 5_000 + b"a\n",  # exceeds the capacity of the grammar, which crashed
     "heredoc.rb": SHORT_LINES + b"a = <<" + b"A" * 1_019 + b"\nb\n" + b"A" * 1_019 + b"\n",  # the same
 }
 
@@ -61,7 +61,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
     client: RawClient, tmp_path: Path
 ) -> None:
     assert "good_function" in client.text("search_code", query="good_function")
-    client.call("index_repository", repo_path=str(tmp_path / "other"))  # the child process exists from now on
+    client.call("index_repository", repo_path=str(tmp_path / "other"))  # the child process has started
     write_files(tmp_path / "root", BAD_FILES)
     stuck = client.start_call("search_code", query="bad_function")
     client.wait_for_log("reading bad.py for ever")

@@ -41,7 +41,7 @@ def wait_for_resolving_child(server: int) -> list[int]:
         with suppress(OSError):
             if any(cpu_ticks(Path(f"/proc/{child}")) > RESOLVING_TICKS for child in children):
                 return children
-        assert time.monotonic() < until, "no child works for long"
+        assert time.monotonic() < until, "no child process used CPU time for long enough"
         time.sleep(0.05)
 
 

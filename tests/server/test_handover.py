@@ -1,4 +1,4 @@
-"""The first second: answers before the SDK is imported, and the handover to the SDK.
+"""Answers during startup, before the SDK is imported, and the handover to the SDK.
 
 A slow import is simulated by a module called `anyio`, found first on the path, that waits on a named pipe before it
 imports the real one.

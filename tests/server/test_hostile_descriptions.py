@@ -19,10 +19,12 @@ from tests.server.test_hostile_pages import children_of, cpu_ticks
 
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 WAIT_TIMEOUT_SECONDS = 120
-BUSY_TICKS = 100  # a second of CPU time; starting a child takes less
+BUSY_TICKS = 100  # one second of CPU time; starting a child process takes less
 STOPPED_PATTERN = rf"slow\.json: reading it took more than .*\. {RETRY_NOTE}"
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="the test reads process information in /proc"
+)
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_a_client_is_answered_while_a_hostile_description_is_read(project: Path,
         assert client.request("ping")["result"] == {}
         assert "feed_quokka" in client.text("search", query="feed quokka")
     assert "No API descriptions" in client.text("list_apis")
-    assert not answers_to(client, adding)  # it is still being parsed
+    assert not answers_to(client, adding)  # the description is still being parsed
     while not (answered := answers_to(client, adding)):
         assert client.request("ping")["result"] == {}
         time.sleep(0.05)  # leave the CPU to the child

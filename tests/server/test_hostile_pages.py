@@ -38,7 +38,7 @@ def slow_site(site: Site) -> Site:
 
 
 def wait_until_parsing(ask: Callable[[], str], site: Site, server: int) -> set[Path]:
-    """Wait until such a page was fetched and a child process parses it; return the server's children."""
+    """Wait until a slow page was fetched and a child process parses it; return the child processes of the server."""
     while True:
         assert "CRAWLING" in ask()
         children = children_of(server)
@@ -56,7 +56,9 @@ def cpu_ticks(process: Path) -> int:
     return int(process.joinpath("stat").read_text().rpartition(")")[2].split()[11])
 
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="the test reads process information in /proc"
+)
 
 
 def test_calls_and_signals_are_handled_while_a_hostile_page_is_parsed(slow_site: Site, tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_calls_and_signals_are_handled_while_a_hostile_page_is_parsed(slow_site:
     assert "CRAWLING" in client.text("crawl_status", source_id="site")
     client.process.terminate()
     assert client.process.wait(WAIT_TIMEOUT_SECONDS) == 0
-    while any(child.exists() for child in children):  # they end with the server, before their task is done
+    while any(child.exists() for child in children):  # child processes end with the server, before their task is done
         time.sleep(POLL_SECONDS)
 
 

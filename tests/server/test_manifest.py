@@ -1,4 +1,4 @@
-"""The handshake's answers equal those of the SDK."""
+"""Answers of the fast handshake equal the answers of the SDK."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 @pytest.fixture(scope="module", params=["toy", "committed"])
 def manifest(request: pytest.FixtureRequest) -> Manifest:
-    """The manifest of the toy tools, and the committed one."""
+    """The manifest of the toy tools and the committed manifest."""
     if request.param == "toy":
         return Manifest(build_manifest(TOOLS, version="1.2.3"), ("code",))
     return Manifest.load(TOOLSETS)
@@ -181,7 +181,7 @@ def test_every_answer_of_the_handshake_equals_that_of_the_sdk(
 ) -> None:
     messages = requests(opening, follower)
     greeted = handshake_answers(manifest, messages)
-    if greeted[0] is None:  # the following requests are left to the SDK as well
+    if greeted[0] is None:  # all following requests are passed to the SDK as well
         return
     answers = sdk_answers(manifest, messages, tmp_path)
     assert greeted[0] == answers[0]

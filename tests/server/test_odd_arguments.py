@@ -1,6 +1,6 @@
 """Every tool and prompt answers every odd argument with a readable message.
 
-Uses the real server over a small project. No answer is an internal error, and the server keeps running.
+The real server runs over a small project. No answer is an internal error, and the server keeps running.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SAMPLES = {"string": '"total"', "array": '["total"]', "integer": "1", "boolean":
 
 
 def odd_calls() -> Iterator[tuple[str, str]]:
-    """Yield tool names with arguments as JSON, of which one is odd."""
+    """Yield tool names with JSON arguments, one of which is odd."""
     for tool in TOOLS:
         properties, required = tool["inputSchema"]["properties"], tool["inputSchema"].get("required", [])
         for name in (*properties, "unknown\0"):
@@ -189,7 +189,7 @@ def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     command = [sys.executable, "-P", "-m", "deltos", "mcp", str(project)]
     client, server = RawClient(command, home=home), Served([*command, "--http", "127.0.0.1:0"], home)
     client.initialize()
-    assert client.text("get_stats")  # both have indexed the project
+    assert client.text("get_stats")  # the project was indexed over both transports
     yield client, server
     client.dismiss()
     server.dismiss()

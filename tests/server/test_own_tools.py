@@ -1,4 +1,4 @@
-"""The committed manifest, and a server with the real tools."""
+"""The committed manifest and a server with the real tools."""
 
 from __future__ import annotations
 

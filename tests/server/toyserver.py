@@ -107,7 +107,7 @@ def shout(call: Call) -> Answer:
 
 
 def open_descriptors(call: Call) -> Answer:
-    """List the descriptors that a child process inherits besides stdin, stdout and stderr."""
+    """List descriptors that a child process inherits in addition to stdin, stdout and stderr."""
     listed = subprocess.run(
         [sys.executable, "-c", LIST_DESCRIPTORS], stdout=subprocess.PIPE, close_fds=False, check=True
     )

@@ -1,4 +1,4 @@
-"""The storage engines. Every test in this folder runs against each of them; tests of one engine are in its subfolder."""
+"""Storage engines. Each test in this folder runs with every engine; tests of a single engine are in its subfolder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ring of recent calls: a fixed number of calls from all writers."""
+"""Log of recent calls: a fixed number of calls from all writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored documentation: a crawl becomes visible as a whole, and words, links and vectors belong to it."""
+"""Stored documentation: a crawl becomes visible atomically, together with its words, links and vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored observations: places, a consistent word index, and projects that keep their memory."""
+"""Stored observations: positions in sessions, a consistent word index, and projects that keep their memory."""
 
 from __future__ import annotations
 
@@ -173,7 +173,9 @@ def test_timeline_pages_are_complete_and_can_list_deleted_observations(observati
         writer.mark_deleted(places[1], 9)
     first = observations.page([key], 8, 0, limit=2)
     assert [row.text for row in first] == ["four", "three"]
-    assert [row.text for row in observations.page([key], 7, first[-1].place, limit=2)] == ["one"]  # with the same time
+    assert [row.text for row in observations.page([key], 7, first[-1].place, limit=2)] == [
+        "one"
+    ]  # two observations with the same time
     assert [row.text for row in observations.page([key], 8, 0, limit=9, deleted=True)] == ["two"]
     assert len(observations.page([key], 8, 0, limit=9, kinds=["finding"])) == 3
     assert observations.page([key], 8, 0, limit=9, kinds=["other"]) == []
@@ -207,7 +209,7 @@ def test_repair_of_an_undamaged_store_reports_nothing(observations: Observations
 
 
 def test_a_snapshot_is_taken_once_a_day_and_only_the_newest_are_kept(observations: Observations) -> None:
-    assert not observations.keep_snapshot("2025-05-01", kept=2), "an empty memory has no snapshot"
+    assert not observations.keep_snapshot("2025-05-01", kept=2), "an empty memory must not create a snapshot"
     add_observation(observations, "the parser hangs")
     assert not observations.keep_snapshot("2025-05-01", kept=2, max_bytes=1)
     for day in ("2025-05-01", "2025-05-02", "2025-05-03"):

@@ -15,7 +15,7 @@ from deltos.store.private_files import make_private_folder, open_private, restri
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders of a user are private there")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="user folders are already private on Windows")
 
 
 def mode_bits(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""Stored projects: files, code and graph change in one transaction and are visible as a whole."""
+"""Stored projects: files, code and graph change atomically in one transaction."""
 
 from __future__ import annotations
 

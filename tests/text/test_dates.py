@@ -10,7 +10,7 @@ from deltos.model import LAST_MOMENT
 from deltos.text.dates import mentioned_spans, parse_moment, requested_spans
 from deltos.text.times import day, iso, micros, moment_of, parse_iso
 
-NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # a Wednesday
+NOW = datetime(2025, 5, 14, 12, 0, tzinfo=UTC)  # this date is a Wednesday
 
 
 def parsed_spans(question: str) -> list[tuple[str, str]]:

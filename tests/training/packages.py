@@ -1,4 +1,4 @@
-"""Archives as package managers create them, with given files."""
+"""Package archives with given files, in the formats of package managers."""
 
 from __future__ import annotations
 

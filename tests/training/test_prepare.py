@@ -22,7 +22,7 @@ FOLDOC = "circle area\n\n   What a shape covers: compute it\n   from the radius.
 
 
 def write_mined_pairs(folder: Path) -> Path:
-    """Mined pairs, each text in several packages: often enough for the vocabulary, some of them held out."""
+    """Write mined pairs with each text in several packages, so that all words are in the vocabulary and some pairs held out."""
     folder.mkdir()
     with gzip.open(folder / "part-000.jsonl.gz", "wt", encoding="utf-8") as sink:
         for number in range(len(REAL_TEXTS) * COUNTED_EVERY):
@@ -32,7 +32,7 @@ def write_mined_pairs(folder: Path) -> Path:
 
 
 def write_dictionaries(folder: Path) -> Path:
-    """The two dictionaries in the layout of their packages."""
+    """Write the two dictionaries in the layout of their packages."""
     (folder / "usr/share/wordnet").mkdir(parents=True)
     (folder / "usr/share/wordnet/data.noun").write_text("  1 a licence\n" + WORDNET, "utf-8")
     (folder / "usr/share/dictd").mkdir()

@@ -1,4 +1,4 @@
-"""Texts that try to be more than text in a browser."""
+"""Hostile texts that try to run as markup, links or control sequences in a browser."""
 
 from __future__ import annotations
 

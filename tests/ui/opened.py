@@ -1,4 +1,4 @@
-"""The web UI over an index of a part of this repository, and Chromium to open it."""
+"""Helpers that serve the web UI for a part of this repository and open it in Chromium."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium")
-    assert program or sys.platform != "linux", "there is no chromium: run `make browser`"
+    assert program or sys.platform != "linux", "Chromium is not installed: run `make browser`"
     with sync_playwright() as playwright:
         if program is None and not Path(program := playwright.chromium.executable_path).exists():
             pytest.skip("no Chromium here: `python -m playwright install chromium`")

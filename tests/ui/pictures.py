@@ -1,4 +1,4 @@
-"""`make pictures`: takes the screenshots of docs/ui.md of the web UI over a part of this repository."""
+"""`make pictures`: take the web UI screenshots for docs/ui.md, using a part of this repository."""
 
 from __future__ import annotations
 

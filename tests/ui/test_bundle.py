@@ -11,7 +11,7 @@ from tests.ui.opened import REPOSITORY
 
 STATIC = REPOSITORY / "src/deltos/ui/static"
 MAX_COMPRESSED_BYTES = 400_000
-NODE_TIMEOUT_SECONDS = 120  # for a text that would take hours with quadratic parsing
+NODE_TIMEOUT_SECONDS = 120  # quadratic parsing of the text would take hours
 
 
 def file_contents(folder: Path) -> dict[str, bytes]:
@@ -19,7 +19,7 @@ def file_contents(folder: Path) -> dict[str, bytes]:
 
 
 def run_node(script: Path, *words: Path) -> None:
-    assert (REPOSITORY / "ui/node_modules/esbuild").exists(), "run `make ui`"
+    assert (REPOSITORY / "ui/node_modules/esbuild").exists(), "esbuild is not installed: run `make ui`"
     node = Path(sys.executable).with_name("node")
     program = str(node) if node.exists() else "node"
     subprocess.run([program, str(script), *map(str, words)], check=True, timeout=NODE_TIMEOUT_SECONDS)

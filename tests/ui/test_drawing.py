@@ -1,4 +1,4 @@
-"""SVG drawings of graphs: deterministic, and names stay text."""
+"""SVG drawings of graphs are deterministic and show names as text."""
 
 from __future__ import annotations
 

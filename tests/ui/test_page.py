@@ -1,4 +1,4 @@
-"""The web UI in a real browser: contents and changes of each view, and the inertness of hostile texts."""
+"""The web UI in a real browser: contents and actions of each view, and hostile texts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def context(served: Served) -> Iterator[BrowserContext]:
 
 
 class MonitoredPage:
-    """A page, and a record of errors and requests that must not happen."""
+    """A browser page that records errors and requests that must not happen."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page = page
@@ -104,7 +104,7 @@ class MonitoredPage:
 
 @pytest.fixture
 def monitored_page(context: BrowserContext, served: Served) -> Iterator[MonitoredPage]:
-    """A tab that fails the test after foreign scripts, errors or requests to other hosts."""
+    """A page that fails the test if foreign scripts, errors or requests to other hosts occurred."""
     page = context.new_page()
     monitored_page = MonitoredPage(page, f"http://{served.address.netloc}")
     yield monitored_page
@@ -359,7 +359,7 @@ def test_the_graph_is_drawn_as_map_neighbourhood_impact_and_files(monitored_page
 
 
 def download_picture(page: Page, kind: str) -> bytes:
-    """Return the file that the button of that name saves."""
+    """Click the button for a file format and return the downloaded file."""
     with page.expect_download() as download:
         page.click(f"button:text-is('{kind}')")
     return download.value.path().read_bytes()
@@ -391,7 +391,7 @@ def test_graphs_are_filtered_by_url_parameters_and_saved_as_pictures(monitored_p
     drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert len(list(drawing.iter(f"{SVG}circle"))) == symbols
     page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
-    page.keyboard.press("Enter")  # works without a pointer
+    page.keyboard.press("Enter")  # the search field works without a pointer
     page.wait_for_selector(".document .code")
     monitored_page.open("graph?mode=cycles", ".cycle-ring")
     drawing = ElementTree.fromstring(download_picture(page, "SVG"))
@@ -441,7 +441,7 @@ def test_views_and_tabs_of_disabled_toolsets_are_hidden(monitored_page: Monitore
     page = monitored_page.open("search?q=tokens", ".result")
     assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
-    monitored_page.open("memory", ".welcome")  # an old address of a disabled view
+    monitored_page.open("memory", ".welcome")  # an old URL of a disabled view
 
 
 def test_the_page_reports_a_stopped_server_and_reconnects(context: BrowserContext, root: Path, home: Path) -> None:

@@ -47,7 +47,7 @@ def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 @pytest.fixture(scope="module")
 def cookie(served: Served) -> str:
-    """The cookie that the opening link sets."""
+    """The cookie set by the opening link."""
     opened = served.request("GET", f"/enter?{served.address.query}")
     assert opened.status == 200
     return opened.headers["set-cookie"]
@@ -88,7 +88,7 @@ def test_no_other_site_host_or_form_can_use_the_cookie(served: Served, cookie: s
     assert call({}) == 403
     assert call({"X-Deltos-CSRF": "guess"}) == 403
     assert call({**csrf, "Origin": "https://evil.invalid"}) == 403
-    assert call({**csrf, "Origin": "http://127.0.0.1:1"}) == 403  # a page of this machine, but of another port
+    assert call({**csrf, "Origin": "http://127.0.0.1:1"}) == 403  # a page on this machine but on another port
     assert call({**csrf, "Origin": f"http://{served.address.netloc}"}) == 200
     assert call({**csrf, "Host": "evil.invalid"}) == 421
     assert call({**csrf, "Sec-Fetch-Site": "same-site"}) == 403

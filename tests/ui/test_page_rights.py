@@ -32,7 +32,7 @@ API = {"api.py": "def of_api():\n    return 1\n", "docs/secret.md": "# Roadmap\n
 
 
 class Team:
-    """A server of two projects in one workspace, and a UI session with a token for the workspace."""
+    """A server for two projects in one workspace, and a UI session with a token for the workspace."""
 
     def __init__(self, folder: Path, database: str) -> None:
         self.home, self.database = folder / "home", database
@@ -122,7 +122,7 @@ def test_the_event_stream_follows_the_current_rights_and_ends_on_revocation(team
 def next_event(events: http.client.HTTPResponse) -> bytes:
     """Return the data of the next event."""
     while not (line := events.readline()).startswith(b"data: "):
-        assert line, "the stream has ended"
+        assert line, "the event stream ended unexpectedly"
     assert events.readline() == b"\n"
     return line
 

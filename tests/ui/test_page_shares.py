@@ -1,4 +1,4 @@
-"""One user of the web UI cannot take its threads or its streams."""
+"""A single user cannot occupy all threads or event streams of the web UI."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Views:
 
 
 class SignedInCaller:
-    """The web UI routes with these views, whose cookies are the names of callers."""
+    """Web UI routes that serve the test views and use the cookie as the caller name."""
 
     def __init__(self) -> None:
         self.views = Views()

@@ -32,7 +32,7 @@ WAIT_TIMEOUT_MS = 120_000
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[Page]:
-    """The web UI over this repository, with observations of two years."""
+    """A page of the web UI for this repository, with observations of two years."""
     home = tmp_path_factory.mktemp("home")
     with closing(App(Config(home), workers=workers)) as app:
         app.domains.projects.at(REPOSITORY).index()

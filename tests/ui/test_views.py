@@ -118,7 +118,7 @@ def test_the_agent_view_equals_the_answer_of_the_tool(root: Path, home: Path, pr
 
 
 def _without_scores(text: str) -> str:
-    """Return an answer without its scores, because scores of observations decrease with time."""
+    """Return an answer without scores, because the scores of observations decrease with time."""
     return re.sub(r'"score":[0-9.]+', '"score":0', text)
 
 
@@ -256,7 +256,7 @@ def test_clones_and_worktrees_of_one_repository_are_separate_projects(tmp_path: 
     finally:
         ui_client.app.close()
     elsewhere = UiClient(_config(tmp_path / "home"), make_clone(first, tmp_path / "unindexed"))
-    try:  # a folder that is not indexed has the id of the repository too
+    try:  # a folder that is not indexed also has the id of the repository
         state = elsewhere.show("state")
         for each in state["projects"]:
             assert elsewhere.show("health", project=each["id"])["project"]["root"] == each["root"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def url() -> str:
-    """Address for servers and workers, with a role that is subject to row-level security."""
+    """The database URL for servers and workers, with a role that is subject to row-level security."""
     empty_database()
     return role_url()
 

@@ -30,7 +30,7 @@ class WorkerProcess:
     def __init__(
         self, url: str, home: Path, *options: str, max_file_bytes: int | None = None, **variables: str
     ) -> None:
-        """With `max_file_bytes`, no file can grow beyond it, as on a full disk."""
+        """Start the worker; `max_file_bytes` limits the size of files, as on a full disk."""
         settings = {"DELTOS_DATABASE": url, "DELTOS_HOME": str(home), "DELTOS_EMBED": "off", **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "deltos", "worker", "--heartbeat=1", "--backoff=1", *options],
@@ -63,7 +63,7 @@ class WorkerProcess:
 
 
 def _limit_files(max_bytes: int) -> None:
-    import resource  # deferred: does not exist on Windows
+    import resource  # imported here because the module does not exist on Windows
 
     resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
 
@@ -78,7 +78,7 @@ def wait_until(condition: Callable[[], object], what: Callable[[], object] = lam
 
 @contextmanager
 def open_queue(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
-    """The database of a test, and its queue."""
+    """Open the database of a test and yield its job queue."""
     database = PostgresDatabase(url, migrations=None)
     try:
         yield database, PostgresJobs(lambda: database)
@@ -88,7 +88,7 @@ def open_queue(url: str) -> Iterator[tuple[PostgresDatabase, PostgresJobs]]:
 
 @contextmanager
 def indexing_blocked(database: PostgresDatabase, root: Path) -> Iterator[None]:
-    """During the block, nothing can index the project: its worker waits for a lock."""
+    """Hold a lock during the block, so that no worker can index the project."""
     with database.try_lock(index_lock_key(project_name(root))) as is_held:
         assert is_held
         yield

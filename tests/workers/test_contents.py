@@ -167,7 +167,7 @@ def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_
         writer.flush()
         assert stored_contents(database.with_own_transactions()) == {
             digest
-        }  # it is visible before the file that refers to it
+        }  # the content is visible before the file that refers to it
         swept: list[int] = []
         sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.with_own_transactions())))
         sweeping.start()

@@ -61,7 +61,7 @@ def test_without_a_worker_a_server_queues_the_job_and_reports_it(
         in answer
     )
     assert "this answer covers 0 files" in answer
-    assert "could be indexed" not in answer, "nobody has looked yet"
+    assert "could be indexed" not in answer, "the project was not indexed yet, so its files are unknown"
     assert client.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
     assert not app.domains.projects.at(root).is_complete
 

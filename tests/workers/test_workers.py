@@ -171,14 +171,16 @@ def test_a_long_job_continues_while_due_routine_jobs_are_queued(
     jobs.add(JobRequest(CHECK_FRESHNESS))  # the job of the previous minute, which the running job delays
     beats = "SELECT id, last_heartbeat FROM procrastinate_workers"
     with indexing_blocked(database, root):
-        running = worker()  # it immediately queues the jobs of this minute
+        running = worker()  # the worker immediately queues the jobs of this minute
         wait_until(lambda: running.says(f"{job.describe()} is started"), lambda: running.lines)
         for _ in range(3):
             beat = database.query(beats)
             wait_until(lambda beat=beat: database.query(beats) != beat, lambda: running.lines)  # type: ignore[misc]
         assert [row.job_ids for row in jobs.workers()] == [(job.id,)]
         waiting = sorted(row.kind for row in jobs.all() if row.state == WAITING)
-        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [CHECK_FRESHNESS]  # the other is due once an hour
+        assert [kind for kind in waiting if kind != SWEEP_BLOBS] == [
+            CHECK_FRESHNESS
+        ]  # the other routine job is due once an hour
     wait_until(lambda: jobs.all() == [], lambda: running.lines)
     assert running.says(f"{job.describe()} is done"), running.lines
     assert not running.says("is returned to the queue"), running.lines
@@ -284,7 +286,7 @@ def test_a_job_that_fails_repeatedly_is_set_aside_listed_and_can_be_retried(
     job = jobs.add(JobRequest(INDEX, str(root)))
     running = worker("--attempts=2")
     wait_until(lambda: (found := job_of(jobs, job.id)) and found.state == SET_ASIDE, lambda: running.lines)
-    assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # nor is it queued again
+    assert jobs.add(JobRequest(INDEX, str(root))).state == SET_ASIDE  # the job is not queued again
     monkeypatch.setenv("DELTOS_DATABASE", url)
     monkeypatch.setenv("DELTOS_HOME", str(tmp_path / "home"))
     for command in (["jobs", "list"], ["db", "check"]):
@@ -340,12 +342,14 @@ def test_a_disconnected_worker_loses_its_job_and_continues(
     first.process.send_signal(signal.SIGCONT)
     jobs.add(JobRequest(INDEX, str(other)))
     wait_until(partial(first.says, f"(index {other}) is done"), lambda: first.lines)
-    assert not first.says(f"{job.describe()} is done"), first.lines  # its connections were closed
+    assert not first.says(f"{job.describe()} is done"), (
+        first.lines
+    )  # the database closed the connections of this worker
     wait_until(lambda: jobs.all() == [], lambda: (first.lines, jobs.all()))
 
 
 def _a_worker_waits(url: str) -> bool:
-    """Whether a worker waits for the lock of another one before it writes."""
+    """Return whether a worker waits for another worker's lock before it writes."""
     # It may also wait for a moment for another connection of its own.
     sql = """SELECT 1 FROM pg_stat_activity AS waiting
              WHERE waiting.application_name LIKE 'deltos worker%%' AND waiting.wait_event_type = 'Lock'

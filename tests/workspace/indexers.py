@@ -34,7 +34,7 @@ GREEDY = b"this file takes all memory"
 
 
 class TextIndexer:
-    """Stores file contents unchanged and records the files that it extracted in this process."""
+    """Indexer that stores file contents unchanged and records the files that it extracted in this process."""
 
     name = "text"
     reads_generated = False
@@ -68,7 +68,7 @@ class TextIndexer:
 
 
 class PickyIndexer:
-    """Counts lines, and fails, loops, exhausts memory or crashes on certain contents. Logs each attempt.
+    """Indexer that counts lines, and fails, loops, exhausts memory or crashes on certain contents. It logs each attempt.
 
     Content that includes `always` has the same effect when the file is read as plain text.
     """

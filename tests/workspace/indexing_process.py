@@ -14,10 +14,10 @@ from deltos.workspace.projects import Projects
 
 
 class Printer(Silent):
-    """Prints how many files are done."""
+    """Progress listener that prints the number of processed files."""
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Print one line."""
+        """Print the number of processed files."""
         print(done, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Background work leaves enough of the interpreter to threads that answer calls."""
+"""Background work leaves enough CPU time for threads that answer calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of one file: facts of the parsed part and a note about the rest."""
+"""Extraction from a partially parsed file: facts of the parsed part and a note about the other lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection of a file's purpose by its path."""
+"""Detection of the purpose of a file by its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading git repositories of every shape without running their programs, also when git is slow or fails."""
+"""Reading git repositories of every kind without running their programs, even if git is slow or fails."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_a_waiting_git_process_ends_with_the_program(tmp_path: Path) -> None:
 
 
 def _is_alive(process_id: int) -> bool:
-    """Whether a process is running; zombies do not count."""
+    """Return whether a process is running; a zombie is not."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(process_id)], capture_output=True, text=True)
     return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
 

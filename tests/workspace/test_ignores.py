@@ -37,7 +37,7 @@ def rules_of(*lines: str) -> Ignores:
 
 
 def is_excluded(ignores: Ignores, path: str) -> bool:
-    """Whether a file or one of its folders is excluded."""
+    """Return whether a file or one of its folders is excluded."""
     parts = path.split("/")
     steps = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
     return any(ignores.exclude(step, is_folder=step != path) for step in steps)

@@ -29,7 +29,7 @@ LONG_AGO_NS = 1_600_000_000_123_456_789
 
 
 def make_old(root: Path) -> None:
-    """Make everything look unchanged for a long time, because recent stamps are not trusted."""
+    """Set old timestamps on all files and folders, because recent stamps are not trusted."""
     for folder, _, names in os.walk(root, topdown=False):
         for path in (*(Path(folder, name) for name in names), Path(folder)):
             os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS), follow_symlinks=False)
@@ -52,7 +52,7 @@ def test_unchanged_folders_are_not_listed_again(index: ProjectIndex) -> None:
     os.utime(root / "deep", ns=(LONG_AGO_NS, LONG_AGO_NS))
     found = list_files(root, index.store)
     assert set(found.files) == {*FILES, "untracked.py"}
-    assert found.files["a.py"] == walk(root).files["a.py"]  # files are checked anyway
+    assert found.files["a.py"] == walk(root).files["a.py"]  # files are checked in any case
     assert "deep/unseen.py" in walk(root).files
 
 

@@ -30,7 +30,7 @@ UNION ALL SELECT path, line, key, kind, certain FROM edge JOIN place ON place.id
           JOIN node ON node.id = target_id"""
 
 REPOSITORY = Path(__file__).parents[2]
-FILE_COUNT = 250  # four batches
+FILE_COUNT = 250  # processed in four batches
 
 
 def sources(count: int, lines: int) -> dict[str, str | bytes]:
@@ -114,7 +114,7 @@ def test_a_first_index_completes_although_it_was_killed_repeatedly(tmp_path: Pat
     assert last.stdout is not None
     written = int(last.stdout.read().split()[-1])
     last.wait()
-    assert written == FILE_COUNT - grown[-1]  # it continued where the killed processes stopped
+    assert written == FILE_COUNT - grown[-1]  # indexing continued where the killed processes stopped
     assert content_of(home, root) == content_of_new_index(tmp_path / "fresh", root)
 
 

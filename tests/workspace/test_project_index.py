@@ -33,7 +33,7 @@ FILES = {"a.py": "a = 1\n", "b.py": "b = 1\n"}
 
 
 class GatedIndexer(TextIndexer):
-    """Waits in `extract` until its gate is open."""
+    """Indexer that waits in `extract` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class GatedIndexer(TextIndexer):
 
 
 class GatedFinishIndexer(TextIndexer):
-    """Waits in `finish` until its gate is open."""
+    """Indexer that waits in `finish` until its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class GatedFinishIndexer(TextIndexer):
 
 
 class BrokenIndexer(TextIndexer):
-    """Fails in `finish`, independent of the files."""
+    """Indexer that always fails in `finish`."""
 
     def __init__(self, bug: Exception) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ def test_many_changes_are_indexed_in_the_background_with_a_note(
         assert freshness.complete
         assert len(freshness.notes) == 1
         assert "being re-indexed" in freshness.notes[0]
-        assert indexed_texts(index) == FILES  # never a part of the changes
+        assert indexed_texts(index) == FILES  # an answer never contains only a part of the changes
     indexer.gate.set()
     index.index()
     assert fresh_texts(index) == FILES | changes
@@ -300,7 +300,7 @@ def test_an_answer_without_waiting_uses_the_indexed_part_with_a_note(
 
 
 class Listener(Silent):
-    """Records the progress reports and can cancel the call."""
+    """Progress listener that records reports and can cancel the call."""
 
     def __init__(self, *, patient: bool = True) -> None:
         self.reports: list[tuple[int, int, str]] = []
@@ -346,7 +346,7 @@ def test_an_indexer_that_fails_in_finish_is_reported_and_its_facts_are_kept(tmp_
 
 
 class UnversionedIndexer:
-    """Fails when its version is requested."""
+    """Indexer that fails when its version is requested."""
 
     name = "unversioned"
 

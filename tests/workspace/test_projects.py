@@ -77,10 +77,14 @@ def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path
 def test_the_sessions_project_takes_precedence_over_others_with_the_same_id(projects: Projects, tmp_path: Path) -> None:
     roots = [make_project(tmp_path / name, "https://example.org/team/tool") for name in ("one", "two")]
     projects.at(roots[0]).index()
-    assert projects.find("example.org/team/tool", roots[1]) is projects.at(roots[1])  # although it is not indexed yet
+    assert projects.find("example.org/team/tool", roots[1]) is projects.at(
+        roots[1]
+    )  # the project of the session is found although it is not indexed yet
     projects.at(roots[1]).index()
     assert projects.find("example.org/team/tool", roots[0]) is projects.at(roots[0])
-    assert projects.find("example.org/team/tool", tmp_path) is projects.at(roots[1])  # the most recently indexed one
+    assert projects.find("example.org/team/tool", tmp_path) is projects.at(
+        roots[1]
+    )  # the most recently indexed project
 
 
 def test_an_unknown_id_is_an_error_that_lists_known_projects(projects: Projects, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_a_bad_file_is_retried_after_a_change(index: ProjectIndex, root: Path, i
 
 
 class ActionDuringIndexing(Silent):
-    """Runs an action while files are being indexed."""
+    """Progress listener that runs an action while files are being indexed."""
 
     def __init__(self, action: object) -> None:
         self._action = action
@@ -220,7 +220,7 @@ def test_a_file_that_changes_during_indexing_is_read_again(index: ProjectIndex, 
 
 
 class CancelAfterFirstStep(Silent):
-    """Cancels after the first step."""
+    """Progress listener that cancels after the first step."""
 
     def __init__(self) -> None:
         self._steps = 0

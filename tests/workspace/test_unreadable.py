@@ -200,7 +200,7 @@ def test_a_file_that_becomes_unreadable_is_removed(tmp_path: Path, root: Path, l
 
 
 class CancelAfterFirstStep(Silent):
-    """Cancels after the first step."""
+    """Progress listener that cancels after the first step."""
 
     def __init__(self) -> None:
         self._steps = 0

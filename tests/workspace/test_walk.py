@@ -207,7 +207,7 @@ def test_a_file_in_conflict_is_listed_once(tmp_path: Path) -> None:
 
 
 def make_old(root: Path) -> None:
-    """Make every folder look unchanged for years."""
+    """Set timestamps of several years ago on every folder."""
     for folder, _, _ in os.walk(root, topdown=False):
         os.utime(folder, (LONG_AGO, LONG_AGO + 0.5))
 

@@ -1,4 +1,4 @@
-"""Three small repositories that depend on each other: a library, and two programs that use it."""
+"""Three small repositories: a library and two programs that depend on it."""
 
 from __future__ import annotations
 

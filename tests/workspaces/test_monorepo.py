@@ -1,4 +1,4 @@
-"""Packages inside one repository: importing one by its name resolves to its sources."""
+"""Packages inside one repository: an import by package name is resolved to the sources of the package."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_roots_of_a_client_are_the_sessions_projects(shop: Shop) -> None:
 
 
 def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Shop) -> None:
-    """`cart` occurs in every file of web; only lib rounds prices."""
+    """Use a query in which `cart` occurs in every file of web, while only lib rounds prices."""
     answer = shop.client.call("search_code", query="how are cart prices rounded", project_id="shop")
     assert answer.structured is not None
     first = answer.structured["results"][0]
@@ -88,7 +88,7 @@ def test_a_common_word_in_another_project_does_not_displace_the_answer(shop: Sho
 
 
 def test_scores_are_comparable_between_one_and_several_projects(shop: Shop) -> None:
-    """A project whose best hit is unrelated to the query does not get a high score for it."""
+    """Check that the best hit of a project that is unrelated to the query has a low score."""
     scores = {
         (hit["repository"], hit["file_path"]): hit["similarity_score"]
         for hit in shop.client.data("search_code", query="voucher that reduces what is paid", project_id="shop")[

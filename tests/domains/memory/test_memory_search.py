@@ -321,7 +321,7 @@ def test_queries_of_very_common_words_are_bounded(notes: Notes, memory: Memory) 
 
 
 class TestSnippets:
-    """A snippet shows where the words are, in at most a hundred characters."""
+    """A snippet shows the text around the query terms in at most a hundred characters."""
 
     def test_a_short_text_is_its_own_snippet(self) -> None:
         assert snippet("one\n two", [("one",)]) == "one two"
@@ -379,7 +379,7 @@ def test_short_forms_and_german_endings_are_the_same_words(notes: Notes, questio
 
 
 def test_a_decision_on_the_topic_ranks_before_others_of_that_day(notes: Notes, clock: Clock) -> None:
-    clock.pass_time(days=-6)  # a Thursday
+    clock.pass_time(days=-6)  # this date is a Thursday
     for number in range(40):
         notes.keep(f"Edited module{number}.py", kind="change")
     for text in ("Labels are translated to Japanese", "Nobody deploys on Fridays", "Logs stay for a month"):

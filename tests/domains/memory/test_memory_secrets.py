@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def random_characters(alphabet: str, count: int) -> str:
-    """Return random characters, the same in every run; nothing in this file may look like a real secret."""
+    """Return random characters, the same in every run, because no text in this file may look like a real secret."""
     return characters(Random(f"{alphabet}{count}"), alphabet, count)
 
 
@@ -228,7 +228,7 @@ def test_other_answers_are_unchanged(
 
 
 def test_generated_secrets_of_every_kind_are_redacted_in_one_pass() -> None:
-    # Held-out kinds are left out: a failing test would show them to the author of the rules.
+    # Held-out kinds are excluded: a failing test would reveal them to the author of the rules.
     samples = dict(
         enumerate(sample for sample in texts_with_secrets(per_kind=2, seed=1) if sample.kind not in held_out_names())
     )
@@ -330,7 +330,7 @@ def test_private_passages_across_a_truncation_are_removed() -> None:
 
 
 def test_a_secret_found_in_one_text_of_an_event_is_redacted_in_all(memory: Memory, tmp_path: Path) -> None:
-    """Lines of an edit without the revealing line, and the output of a command without its option."""
+    """Test an edit without the line that identifies the secret, and command output without its revealing option."""
     block = 'variable "db_password" {\n  type = string\n  default = "marigold-swordfish"\n}'
     inner = "\n".join(block.split("\n")[1:-1])
     for old, new in ((inner, block), (block, inner)):

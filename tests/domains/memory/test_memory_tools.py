@@ -34,7 +34,7 @@ def identify(folder: Path) -> Project:
 
 @dataclass(frozen=True)
 class MemoryOnly:
-    """Domains with memory only."""
+    """Application domains that provide only memory."""
 
     memory: Memory
 
@@ -43,7 +43,7 @@ class MemoryOnly:
 
 
 class Client:
-    """Calls tools by name."""
+    """Client that calls memory tools by name."""
 
     def __init__(self, memory: Memory, root: Path, token_budget: int = 5_000, *, has_timeline: bool = True) -> None:
         memory_only = Federation([MemoryProvider(cast("Domains", MemoryOnly(memory)))], ("memory",))
@@ -151,7 +151,7 @@ def test_search_results_over_budget_are_truncated_between_results(memory: Memory
     assert answer.structured is not None
     assert answer.structured["truncated"] is True
     assert answer.structured["original_size_chars"] == answer.original_characters
-    assert estimate_tokens(answer.text) * 2 <= 800  # sent twice: as text and as data
+    assert estimate_tokens(answer.text) * 2 <= 800  # the answer is sent both as text and as data
     shown = len(answer.structured["results"])
     assert answer.structured["showing"].startswith(f"Showing {shown} of 20 results (the token budget is full")
     assert 1 < len(answer.structured["results"]) < 20

@@ -1,4 +1,4 @@
-"""Export of memory as JSON Lines, and import."""
+"""Export of memory as JSON Lines, and import of such files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of `explore`: the code that decides, how it connects, and what does not exist."""
+"""Answers of `explore`: relevant code, its callers and callees, and query words that do not occur."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Served:
     def wait_for_log(self, words: str) -> None:
         """Wait until the server writes a line with these words to stderr."""
         while words not in (line := self._log.get(timeout=WAIT_TIMEOUT_SECONDS)):
-            assert line != END.decode(), "the server ended"
+            assert line != END.decode(), "the server ended before it logged the expected line"
 
     def remaining_log(self) -> str:
         """Return everything that the server writes to stderr until it ends."""

@@ -158,7 +158,7 @@ def test_tls_on_a_plain_port_fails_cleanly(server: Served) -> None:
 @pytest.fixture
 def _many_sockets() -> Iterator[None]:
     """Raise the limit of open files of this process."""
-    resource = pytest.importorskip("resource", reason="Windows limits no files")
+    resource = pytest.importorskip("resource", reason="Windows has no limit on open files")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))
     yield

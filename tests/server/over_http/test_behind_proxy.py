@@ -1,4 +1,4 @@
-"""Two servers behind the proxies of docs/team.md: sticky sessions of older versions, none of 2026-07-28."""
+"""Two servers behind the proxies of docs/team.md: sticky sessions for older protocol versions, none for 2026-07-28."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODERN = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp
 
 
 class Proxy:
-    """A running proxy with an example of the documentation, in front of two servers."""
+    """A running proxy, configured as in the documentation, in front of two servers."""
 
     def __init__(self, kind: str, folder: Path, servers: list[Served]) -> None:
         self.servers = servers
@@ -96,7 +96,7 @@ def _example(kind: str) -> str:
 def proxy(request: pytest.FixtureRequest, manifest_path: Path, tmp_path: Path) -> Iterator[Proxy]:
     if shutil.which(request.param, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
         pytest.skip(f"{request.param} is not installed")
-    create_token(tmp_path, Level.READ)  # servers start only if there is a token
+    create_token(tmp_path, Level.READ)  # servers start only if a token exists
     command = toy_command(manifest_path, str(tmp_path), "--http", "127.0.0.1:0", "--allow-host", HOST)
     servers = [Served(command, tmp_path) for _ in range(2)]
     folder = tmp_path / "proxy"

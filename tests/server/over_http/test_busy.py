@@ -1,4 +1,4 @@
-"""Under load of greedy or slow callers, `ping`, `/healthz` and other callers are still answered."""
+"""`ping`, `/healthz` and other callers are answered even under load from greedy or slow callers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_slow_clients_do_not_block_others(serve: Serve) -> None:
         until = time.monotonic() + WAIT_TIMEOUT_SECONDS
         while (
             counted not in server.request(path="/metrics").body.decode()
-        ):  # the tools have finished; their answers wait to be read
+        ):  # the tools have finished, but their answers were not read yet
             assert time.monotonic() < until
         assert server.text("echo", other, text="x") == "x"
         assert server.text("echo", slow, text="y") == "y"
@@ -78,7 +78,7 @@ def test_slow_clients_do_not_block_others(serve: Serve) -> None:
 
 @contextmanager
 def unresponsive_issuer(asked: threading.Event) -> Iterator[str]:
-    """An address that accepts connections and never answers; the event `asked` is set by the first connection."""
+    """Yield the URL of a server that accepts connections but never answers; the first connection sets `asked`."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listening:
         held = []
 

@@ -1,4 +1,4 @@
-"""Requests with ambiguous length or line ends are rejected, and the connection is closed."""
+"""Requests with ambiguous lengths or line endings are rejected, and the connection is closed."""
 
 from __future__ import annotations
 

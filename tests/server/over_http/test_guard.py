@@ -1,4 +1,4 @@
-"""The ASGI guards in front of applications that record whether they were reached."""
+"""ASGI guards that protect the applications behind them from invalid, slow and frequent requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def guard_app(app: ASGIApp = REACHED, rate: float = 0.0, **limits: Any) -> Reque
 
 
 async def response_statuses(app: ASGIApp, *parts: bytes | None, more: bool = False, method: str = "POST") -> list[int]:
-    """Return the response statuses for a body in parts; None is a disconnect of the client."""
+    """Return the response statuses for a body sent in parts; the part None disconnects the client."""
     messages: list[Message] = [
         {"type": "http.disconnect"}
         if part is None
@@ -153,5 +153,5 @@ def test_the_number_of_stored_buckets_is_limited(read_clock: Callable[[], float]
     limit = RateLimit(0.25, read_clock)
     for number in range(10_001):
         assert limit.wait_seconds(str(number)) == 0
-    assert limit.wait_seconds("0") == 0  # its bucket was dropped, so it starts full
+    assert limit.wait_seconds("0") == 0  # the bucket of this caller was dropped, so a full one is used
     assert limit.wait_seconds("10000") == 4

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Shop:
-    """A server of a repository with two folders, a token for one of them and a token for all."""
+    """A server for a repository with two folders, a token for one folder and a token for all projects."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.root = create_repository(tmp_path / "shop")

@@ -94,7 +94,7 @@ def test_open_streams_and_clients_that_do_not_read_do_not_delay_the_shutdown(
         )
         while select.select([], [not_reading], [], 1.0)[
             1
-        ]:  # until the server stops reading because its own output buffer is full
+        ]:  # send until the server stops reading because its output buffer is full
             not_reading.send(asked)
         assert server.request(path="/healthz").status == 200
         server.process.send_signal(number)

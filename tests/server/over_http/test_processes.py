@@ -1,4 +1,4 @@
-"""Several processes and servers: requests of 2026-07-28 reach any of them, sessions of older versions one."""
+"""Several server processes: any of them answers requests of 2026-07-28; a session of an older version belongs to one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def database() -> str:
 
 @pytest.fixture
 def start(manifest_path: Path, tmp_path: Path, database: str) -> Iterator[Start]:
-    """Return a function that starts servers with one database, as on several machines, each with its own data folder."""
+    """Return a function that starts servers that share a database but have separate data folders."""
     running: list[Served] = []
 
     def start_server(*arguments: str) -> Served:

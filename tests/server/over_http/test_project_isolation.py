@@ -62,7 +62,7 @@ class ConfinedServer:
         self.wide = self.server.open_session(bearer(everywhere))
 
     def _fill(self, home: Path) -> None:
-        """Index documentation, APIs and memories of the other project, as its user would."""
+        """Index documentation, APIs and memories of the other project as a user of that project."""
         app = App(Config(home, database=self.database))
         for url in ("docs", "api.yaml"):
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
@@ -197,14 +197,16 @@ def test_documentation_and_apis_of_another_project_are_hidden_from_a_project_tok
     ):
         answer = confined_server.call(confined_server.narrow, name, **arguments)
         hidden = answer
-        for given in arguments.values():  # an error may repeat the argument
+        for given in arguments.values():  # an error may repeat the given argument
             hidden = hidden.replace(str(given), "")
         assert "launches in May" not in hidden
         assert "Roadmap" not in hidden
         assert "/zeppelins" not in hidden
         assert "list zeppelins" not in hidden
     assert "theirs" not in confined_server.call(confined_server.narrow, "list_sources")
-    assert "theirs-doc" in confined_server.call(confined_server.wide, "list_sources")  # nothing was removed
+    assert "theirs-doc" in confined_server.call(
+        confined_server.wide, "list_sources"
+    )  # the other project was not changed
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""PostgreSQL databases: transactions, snapshots, locks, migrations, and errors with hints."""
+"""PostgreSQL databases: transactions, snapshots, locks, migrations, and error messages with hints."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def documentation_paragraphs() -> list[str]:
 
 
 def documentation_questions() -> list[str]:
-    """Return the beginnings of lines of different pages, of different lengths, with common and rare words."""
+    """Return questions of various lengths from our pages, with common and rare words."""
     text = "\n".join((REPOSITORY / name).read_text("utf-8") for name in QUESTIONED_PAGES)
     long = [line for line in (line.strip("-* #`") for line in text.splitlines()) if len(line) > 40]
     step = max(1, len(long) // QUESTION_COUNT)
@@ -97,7 +97,7 @@ def _titles(library: LibraryStore, scores: dict[int, float]) -> list[tuple[str, 
     found = round_scores([(pages[page_id], score) for page_id, score in scores.items()])
     return sorted(
         found, key=lambda each: (-each[1], each[0])
-    )  # order equal scores by name; a limit would cut among them
+    )  # equal scores are ordered by name; a limit would drop an arbitrary part of them
 
 
 def test_both_engines_give_the_same_api_results(libraries: list[LibraryStore], tmp_path: Path) -> None:

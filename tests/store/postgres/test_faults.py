@@ -191,7 +191,7 @@ def test_token_times_use_the_clock_of_the_server_process(tmp_path: Path) -> None
     assert tokens.verify(text)
     clock[0] = ahead + 61
     assert tokens.verify(text) is None
-    clock[0] = ahead - 172_800  # the clock was set back
+    clock[0] = ahead - 172_800  # the clock of the server process was set back
     assert tokens.verify(text)
 
 
@@ -258,6 +258,6 @@ def test_a_database_of_an_earlier_version_loses_tables_that_are_no_longer_used()
         try:
             with closing(PostgresDatabase(server().url, migrations=SCHEMA_STEPS)) as database:
                 assert database.query("SELECT to_regclass('http_session')") == [(None,)]
-                assert schema_problem(database) == ""  # although the steps were applied in another order
+                assert schema_problem(database) == ""  # even if the steps were applied in another order
         finally:
             owner.execute("DELETE FROM migration WHERE name = 'http-sessions-001'")

@@ -23,7 +23,7 @@ _PARTITION = re.compile(r"\bon (\w+?)_(\d+)\b")
 
 
 class WatchedDatabase(PostgresDatabase):
-    """Records which partitions each query may read, according to its query plan."""
+    """Database that records the partitions in the query plan of each query."""
 
     touched: set[tuple[str, str]]
 

@@ -45,7 +45,7 @@ def add_observation(observations: PostgresObservations, text: str, *, project: s
 
 
 def add_observations(url: str, name: str) -> None:
-    """Add observations to one session of one project, as several processes do at the same time."""
+    """Add observations to a shared session from one of several concurrent processes."""
     with closing(PostgresDatabase(url, migrations=SCHEMA_STEPS)) as database:
         for number in range(EACH):
             add_observation(PostgresObservations(database), f"{name} {number}")
@@ -80,7 +80,9 @@ def test_concurrent_writers_lose_no_observation(observations: PostgresObservatio
     texts = {row.text for row in observations.all()}
     assert texts == {f"writer{writer} {number}" for writer in range(WRITERS) for number in range(EACH)}
     places = [row.place for row in observations.all()]
-    assert places == list(range(places[0], places[0] + WRITERS * EACH)), "one session, consecutive places"
+    assert places == list(range(places[0], places[0] + WRITERS * EACH)), (
+        "positions within the session must be consecutive"
+    )
     assert len(observations.places_with(["writer1"], at_most=1_000)) == EACH
     assert observations.repair().problems == ()
 
@@ -126,7 +128,7 @@ def test_purged_text_is_in_no_table_file_after_scrub(
         assert writer.purge(6) == 1
         assert writer.was_purged("hush4711secret")
     assert server().files_with(b"hush4711secret", leaving_out=("pg_wal",)), (
-        "deleting rows leaves their text in the files"
+        "text of deleted rows must remain until scrub"
     )
     assert observations.scrub()
     assert [row.place for row in observations.all()] == [kept]

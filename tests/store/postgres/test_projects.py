@@ -1,4 +1,4 @@
-"""Projects in PostgreSQL: the same answers as SQLite, one partition per project, text of any length."""
+"""Projects in PostgreSQL: the same answers as in SQLite, one partition per project, and text of any length."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ def test_a_rolled_back_savepoint_leaves_no_words(project: PostgresProject) -> No
     def fail(writer: ProjectWriter, file_id: int) -> None:
         with writer.savepoint():
             chunk = ChunkRecord(1, 1, "", "", "", "rare", "", "")
-            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # these words are stored already
+            writer.code.add(file_id, FileWords("c", "", ""), [chunk], [])  # these words were already stored
 
     with project.writing() as writer:
         known = write_file(writer, Random(2), "a.py")

@@ -1,4 +1,4 @@
-"""Row-level security as the role of the servers sees it: a confined call cannot reach data of other projects."""
+"""Row-level security for the role of the servers: a confined call cannot access data of other projects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TABLES = f"""SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regna
 
 RULES_OF_LATER_TABLES = {
     "blob": BLOB_RULE,
-}  # tables that later migrations add, with their policies
+}  # tables added by later migrations, with their policies
 
 
 def project_files(word: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def project_files(word: str) -> dict[str, str]:
 
 
 class Team:
-    """Two projects in one database, filled one at a time through the role of the servers."""
+    """Two projects in one database, filled sequentially with the role of the servers."""
 
     def __init__(self, folder: Path, workers: ProcessPool) -> None:
         self.owner, self.role = empty_database(), ""
@@ -167,7 +167,7 @@ def test_a_confined_call_reads_only_its_own_rows_of_every_table(team: Team) -> N
     protected_tables = [table for table in first if RULES.get(table) != SHARED]
     assert all(
         rows["walrus"][table] for table in protected_tables if table != "application_role"
-    )  # otherwise the test would prove nothing
+    )  # an empty table would make this test meaningless
     for word, other in (("zeppelin", "walrus"), ("walrus", "zeppelin")):
         with open_database(team.role) as database, confined(team.confinement(word)):
             seen = {table: rows_of(database, table) for table in protected_tables}

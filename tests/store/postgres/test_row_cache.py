@@ -66,7 +66,7 @@ def test_a_second_query_reads_only_the_version(database: PostgresDatabase, monke
     assert _bodies(store, ["tusk"]) == ["tusk"]
     statements = _record_statements(monkeypatch)
     assert _bodies(store, ["tusk"]) == ["tusk"]
-    assert ["version" in sql for sql in statements] == [True]  # no other query
+    assert ["version" in sql for sql in statements] == [True]  # one query for the version and none for rows
 
 
 def test_rows_of_an_earlier_version_are_not_returned(database: PostgresDatabase) -> None:
@@ -152,7 +152,7 @@ def test_a_newer_version_replaces_an_older_one_but_not_vice_versa() -> None:
     first.put("text", {1: "a"}, len)
     used = budget.used_bytes
     first.put("text", {1: "a"}, len)
-    assert budget.used_bytes == used  # the same rows again
+    assert budget.used_bytes == used  # storing the same rows again uses no additional memory
     assert cache.at(2) is not first
     assert budget.used_bytes == 0
     assert cache.at(1) is None

@@ -86,7 +86,7 @@ def test_restricted_searches_cost_no_more(library: SqliteLibrary) -> None:
     unrestricted = measured[SCOPES[0]]
     for scope, named in measured.items():
         for name, seconds in named.items():
-            if name != "chunk ids":  # read only if few sources are searched
+            if name != "chunk ids":  # used only if few sources are searched
                 assert seconds <= MAX_SECONDS, (scope, name, seconds)
             assert seconds <= max(2 * unrestricted[name], 0.01), (scope, name, seconds, unrestricted[name])
 

@@ -68,7 +68,7 @@ def test_a_lock_in_a_folder_that_cannot_be_created_raises_store_unwritable(tmp_p
 
 
 class WindowsByteLocks:
-    """A fake `msvcrt` whose `LK_LOCK` gives up at once instead of after ten seconds, while the lock is held for some
+    """A fake `msvcrt` whose `LK_LOCK` fails immediately instead of after ten seconds, while the lock is held for some
     tries.
     """
 

@@ -1,7 +1,7 @@
 """A process keeps its locks on a database file while it uses the file in other ways.
 
 POSIX releases all locks of a process on a file when the process closes any descriptor of it. Other processes would then
-take the database for unused, and SQLite would lose writes.
+treat the database as unused, and SQLite would lose writes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def test_writes_after_another_use_of_the_file_are_not_lost(
     add_note(database, "one")
     use(path)
     assert read_in_another_process(path) == "one"
-    assert path.with_name(f"{path.name}-wal").exists(), "the other process removed the log as if it were the last one"
+    assert path.with_name(f"{path.name}-wal").exists(), (
+        "the other process removed the log although the file is still in use"
+    )
     add_note(database, "two")
     assert read_in_another_process(path) == "one two"
 
@@ -109,7 +111,7 @@ def test_a_writer_keeps_the_lock_when_the_file_is_opened_a_second_time(database:
 def test_an_open_memory_file_is_copied_through_sqlite(tmp_path: Path) -> None:
     store = SqliteObservations(tmp_path / "memory.db")
     copy = ReadableCopy(tmp_path / "memory.db", StoreUnwritable("nothing can be written there"))
-    assert [path.name for path in copy.path.parent.iterdir()] == ["memory.db"]  # the log is merged into it
+    assert [path.name for path in copy.path.parent.iterdir()] == ["memory.db"]  # closing merges the log into the file
     assert check_file(copy.path) == []
     copy.remove()
     store.close()

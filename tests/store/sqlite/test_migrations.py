@@ -84,6 +84,6 @@ def test_a_library_from_an_old_schema_keeps_its_sources_crawls_and_pages(tmp_pat
     new = SourceRow("s2", "flask", "git", "https://y/", "3.2", folder="docs/[a]", reference="refs/tags/3.2")
     library.sources.add_source(new)
     assert library.pages.remove_source("s1") == 1
-    assert library.sources.crawl("s1") is None, "rows that refer to a source are removed with it"
+    assert library.sources.crawl("s1") is None, "rows that refer to a removed source must be removed too"
     assert library.sources.sources() == [new]
     library.close()
