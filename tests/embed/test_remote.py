@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.embed.protocol import TextToEmbed
-from deltos.embed.remote import BATCH_TEXTS, QUIET_SECONDS, Endpoint, Kind, RemoteModel
+from deltos.embed.remote import BATCH_TEXTS, RETRY_PAUSE_SECONDS, Endpoint, Kind, RemoteModel
 from deltos.errors import EmbedderUnavailable
 from deltos.fetch.configured_endpoint import ask
 
@@ -115,7 +115,7 @@ def test_after_a_failed_question_the_server_is_not_called_for_a_while(server: Se
     with pytest.raises(EmbedderUnavailable, match="failed less than 30 seconds ago"):
         remote.question(TextToEmbed("x", ""))
     assert len(server.requests) == 1
-    now[0] = QUIET_SECONDS
+    now[0] = RETRY_PAUSE_SECONDS
     assert remote.question(TextToEmbed("x", "")).shape == (2,)
 
 

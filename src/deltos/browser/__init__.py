@@ -1,1 +1,1 @@
-"""Render pages that need JavaScript in a local Chromium, which has no network access of its own."""
+"""Rendering of pages that need JavaScript in a local Chromium, which has no network access of its own."""

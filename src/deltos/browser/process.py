@@ -1,8 +1,8 @@
-"""Process management of one Chromium: started without network access, controlled through pipes, and killed with all its
+"""Management of a Chromium process that has no network access, is controlled through pipes, and is killed with all its
 child processes.
 
-Its proxy is a closed port and it resolves no host names, so every request fails unless we answer it. This module knows
-processes and messages, not pages.
+The proxy is a closed port and host names are not resolved, so a request fails unless Deltos answers it. This module
+handles processes and messages, not pages.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def remove_leftovers() -> None:
     """Remove the profile folders of browsers whose parent process was killed; the browsers ended with it."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        with suppress(OSError, OverflowError):  # the folder belongs to another user or was removed already
+        with suppress(OSError, OverflowError):  # the folder belongs to another user or has already been removed
             if pid.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -149,7 +149,7 @@ class Chromium:
         return message
 
     def wait_for_result(self, message_number: int, deadline: float) -> dict[str, Any]:
-        """Return the result of the command `message_number`, dropping other messages; used while no page is open."""
+        """Return the result of the command `message_number` and drop other messages; used while no page is open."""
         while message := self.next_message(deadline):
             if message.get("id") == message_number:
                 return result_of(message)
@@ -168,13 +168,13 @@ class Chromium:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read_messages(self) -> None:
-        """Read messages, which end in a zero byte; stop when one exceeds the size limit."""
+        """Read messages, which end with a NUL byte; stop when a message exceeds the size limit."""
         buffer = bytearray()
         with suppress(OSError, ValueError):
             while piece := os.read(self._output.fileno(), _READ_BYTES):
                 first, *others = piece.split(b"\0")
                 buffer += first
-                for part in others:  # each one starts after the end of a message
+                for part in others:  # each part starts after the end of a message
                     self.messages.put(json.loads(buffer))
                     buffer = bytearray(part)
                 if len(buffer) > MAX_MESSAGE_BYTES:
@@ -215,11 +215,11 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _resident_bytes(group: int) -> Iterator[int]:
-    """Yield the resident memory of each process of a group; nothing on systems other than Linux."""
+    """Yield the resident memory of each process in a group; yield nothing on systems other than Linux."""
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():
-            with suppress(OSError, ValueError):  # the process has ended meanwhile
+            with suppress(OSError, ValueError):  # the process has ended
                 if os.getpgid(int(folder.name)) == group:
                     _, resident, *_ = (folder / "statm").read_text("ascii").split()
                     yield int(resident) * page

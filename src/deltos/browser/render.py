@@ -1,4 +1,4 @@
-"""Render one page at a time in a browser. The caller supplies the page and answers its requests.
+"""Rendering of one page at a time in a browser. The caller supplies the page and answers its requests.
 
 Requests other than GET, frames, images, downloads and workers are refused.
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _ALLOWED_RESOURCE_TYPES = frozenset(("Script", "XHR", "Fetch"))
 _QUIET_SECONDS = 0.5
-_PAGES_PER_BROWSER = 50  # then the browser is restarted to free its memory
+_PAGES_PER_BROWSER = 50  # after this number, the browser is restarted to free its memory
 _PARALLEL_REQUESTS = 4
-# Resolves when the page is idle, or after the timeout for a page that never becomes idle.
+# The promise resolves when the page is idle, or after a timeout if it never becomes idle.
 _WAIT_FOR_IDLE_SCRIPT = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
 
 
@@ -43,7 +43,7 @@ class PageResponse(Protocol):
 
     @property
     def charset(self) -> str:
-        """Character set, or an empty text if the server did not name one."""
+        """Character set, or an empty string if the server did not specify one."""
 
     @property
     def body(self) -> bytes:
@@ -59,7 +59,7 @@ class RenderLimits:
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
-    max_resident_bytes: int = 3_000_000_000  # sum over all processes of the browser; shared memory counts repeatedly
+    max_resident_bytes: int = 3_000_000_000  # sum over all browser processes; shared memory is counted more than once
 
 
 DEFAULT_LIMITS = RenderLimits()
@@ -67,7 +67,7 @@ DEFAULT_LIMITS = RenderLimits()
 
 @dataclass(slots=True)
 class Renderer:
-    """Renders pages in turn in a browser that the first page starts and `close` ends."""
+    """Renderer of one page at a time, in a browser that the first page starts and `close` ends."""
 
     program: str = ""
     limits: RenderLimits = DEFAULT_LIMITS
@@ -78,7 +78,7 @@ class Renderer:
     _render_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self, url: str, page: PageResponse, ask: AnswerRequest) -> bytes:
-        """Return the HTML of the page at `url` after its scripts ran; `page` is its response, `ask` answers its
+        """Return the HTML of the page at `url` after running its scripts; `page` is its response, and `ask` answers its
         requests."""
         with self._render_lock:
             try:
@@ -91,12 +91,12 @@ class Renderer:
                 self._open = None
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline of the current page by time that the caller spent waiting for the site's rate limit."""
+        """Extend the deadline of the current page by the time spent waiting for the site's rate limit."""
         if page := self._open:
             page.extend_deadline(seconds)
 
     def close(self) -> None:
-        """Kill the browser, even while a page is being rendered; no other one is started afterwards."""
+        """Kill the browser, even while it is rendering a page, and do not start another one."""
         self._is_closed = True
         self._kill_browser()
 
@@ -125,7 +125,7 @@ class Renderer:
 
 
 class _PageRendering:
-    """One page in a browser context of its own, isolated from other pages."""
+    """A page in its own browser context, isolated from other pages."""
 
     def __init__(
         self, browser: Chromium, url: str, page: PageResponse, ask: AnswerRequest, limits: RenderLimits
@@ -148,7 +148,7 @@ class _PageRendering:
         self._remaining_wait_seconds = limits.max_waiting_seconds
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline, within the limit on waiting."""
+        """Extend the deadline, up to the limit for waiting."""
         with self._count_lock:
             more = min(seconds, self._remaining_wait_seconds)
             self._remaining_wait_seconds -= more
@@ -278,7 +278,7 @@ class _PageRendering:
         parts = urlsplit(self._url)
         headers = {
             "Content-Type": media_type,
-            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",  # safe: the page holds no secrets
+            "Access-Control-Allow-Origin": f"{parts.scheme}://{parts.netloc}",  # safe, because the page has no secrets
         }
         answer = {
             "requestId": request_id,

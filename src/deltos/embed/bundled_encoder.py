@@ -1,4 +1,4 @@
-"""Bundled encoder: a small transformer that maps texts and questions about them to similar vectors.
+"""The bundled encoder: a small transformer that maps texts, and questions about them, to similar vectors.
 
 Trained by training/encoder.py from all-MiniLM-L6-v2 on generated questions. It supports English; a text with too many
 unknown pieces is embedded by word vectors only.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 40  # per question; later pieces add little and cost time
 MAX_TEXT_PIECES = 96
-_MAX_UNKNOWN_SHARE = 0.25  # of the pieces; with more, the text is in another language
-_CACHED_QUESTIONS = 64
+_MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown pieces; a text with more is in another language
+_MAX_CACHED_QUESTIONS = 64
 _COMMON_PIECES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class QuantisedRows:
-    """Vectors as int8 with a scale each, memory-mapped."""
+    """Memory-mapped int8 vectors, each with a scale."""
 
     rows: npt.NDArray[np.int8]
     scales: Vectors
@@ -46,14 +46,14 @@ class QuantisedRows:
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
-    """A question by the encoder: its vector, and its predicted position among the word vectors of APIs."""
+    """An encoded question: its vector, and its predicted position among the word vectors of APIs."""
 
     vector: Vectors
     in_word_space: Vectors
 
 
 class BundledEncoder:
-    """Embeds texts and questions as unit vectors."""
+    """Encoder of texts and questions as unit vectors."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class BundledEncoder:
         self._pieces = pieces
         self._heads = heads
         self._max_text_pieces = max_text_pieces
-        self._cached_question = lru_cache(maxsize=_CACHED_QUESTIONS)(
+        self._cached_question = lru_cache(maxsize=_MAX_CACHED_QUESTIONS)(
             self._encode_question
         )  # selection and ranking both need it
 
     @classmethod
     def load(cls, folder: Path = ENCODER_FOLDER) -> BundledEncoder:
-        """Load the files written by training."""
+        """Load the encoder from the files written by training."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         pieces = WordPieces((folder / "pieces.txt").read_text("utf-8").split("\n"), lower_cases=True)
         rows = QuantisedRows(np.load(folder / "pieces.npy", mmap_mode="r"), np.load(folder / "piece_scales.npy"))
@@ -93,24 +93,24 @@ class BundledEncoder:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return int(self._heads["head.texts"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors of texts; zeros for texts in another language."""
+        """Return unit vectors of texts, with zeros for texts in another language."""
         rows = [self._pieces.of(passage.text, self._max_text_pieces) for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
-        if readable := [place for place, row in enumerate(rows) if self._is_readable(row)]:
+        if readable := [place for place, row in enumerate(rows) if self._is_supported_language(row)]:
             encoded = self._transformer.encoded_all([rows[place] for place in readable])
             found[readable] = unit(unit(encoded) @ self._heads["head.texts"])
         return found
 
     def question(self, question: str) -> EncodedQuestion | None:
-        """Return the encoded question, or None if most of its words are unknown, as in other languages."""
+        """Return the encoded question, or None if most of its words are unknown, as in another language."""
         numbers = self._pieces.of(question, MAX_PIECES)
-        return self._cached_question(tuple(numbers)) if self._is_readable(numbers) else None
+        return self._cached_question(tuple(numbers)) if self._is_supported_language(numbers) else None
 
-    def _is_readable(self, numbers: Sequence[int]) -> bool:
+    def _is_supported_language(self, numbers: Sequence[int]) -> bool:
         unknown = sum(number == self._pieces.unknown for number in numbers)
         return len(numbers) > 2 and unknown <= _MAX_UNKNOWN_SHARE * (len(numbers) - 2)
 
@@ -128,7 +128,7 @@ def shared_encoder() -> BundledEncoder:
 
 @cache
 def common_english_words() -> frozenset[str]:
-    """Return the most frequent English words, which are the beginning of the encoder's vocabulary."""
+    """Return the most frequent English words, which come first in the encoder's vocabulary."""
     pieces = (ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n", _COMMON_PIECES)[:_COMMON_PIECES]
     return frozenset(piece for piece in pieces if piece.isalpha())
 

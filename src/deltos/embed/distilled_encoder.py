@@ -1,4 +1,4 @@
-"""Distilled encoder for operations of APIs: a two-layer transformer over word vectors.
+"""The distilled encoder of API operations: a two-layer transformer over word vectors.
 
 Trained to reproduce the vectors of the bundled encoder at a tenth of the cost.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DistilledEncoder:
-    """Embeds texts of one kind as unit vectors comparable with those of the bundled encoder."""
+    """Encoder of API texts as unit vectors comparable with those of the bundled encoder."""
 
     def __init__(self, table: StaticModel, transformer: Transformer, heads: dict[str, Vectors]) -> None:
         self._table = table
@@ -32,7 +32,7 @@ class DistilledEncoder:
 
     @classmethod
     def load(cls, table: StaticModel, folder: Path) -> DistilledEncoder:
-        """Load the files written by training."""
+        """Load the encoder from the files written by training."""
         about = json.loads((folder / "model.json").read_text("utf-8"))["reader"]
         weights = read_weights(folder / DISTILLED_WEIGHTS_FILE)
         heads = {name: weights.pop(name) for name in ("sum", "sum.bias", "read", "read.bias")}
@@ -41,7 +41,7 @@ class DistilledEncoder:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return int(self._heads["read"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
@@ -59,5 +59,5 @@ class DistilledEncoder:
 
 @cache
 def api_distilled_encoder() -> DistilledEncoder:
-    """Return the encoder of operations and schemas of APIs, loaded once per process."""
+    """Return the encoder of API operations and schemas, loaded once per process."""
     return DistilledEncoder.load(api_model(), APIS_FOLDER)

@@ -1,4 +1,4 @@
-"""Embedders for each kind of text: the vector of an encoder, interleaved with the sum of word vectors."""
+"""Embedders for each kind of text, which interleave an encoder's vector with the sum of word vectors."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
-# Length of the word vector relative to the encoder's vector, chosen by recall on the development set.
+# Length of the word vector relative to the encoder's vector, chosen for best recall on the development set.
 _API_WORDS_LENGTH, _MEMORY_WORDS_LENGTH, _CODE_WORDS_LENGTH, _DOCS_WORDS_LENGTH = 0.5, 0.5, 1.0, 1.0
 
 
 class TextEncoder(Protocol):
-    """Encodes texts with a transformer."""
+    """Interface of transformer encoders of texts."""
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors; zeros for a text that cannot be encoded."""
+        """Return unit vectors, with zeros for texts that cannot be encoded."""
 
 
 class CombinedEmbedder:
-    """Combines the vector of an encoder with the sum of word vectors, so that cosines weigh both.
+    """Embedder that combines an encoder's vector with the sum of word vectors, so that cosines depend on both.
 
-    A question that the encoder does not support is represented by its words only. With `predicts_words`, the encoder
-    also predicts the word vector of the answer.
+    A question in a language that the encoder does not support is represented by word vectors only. With
+    `predicts_words`, the encoder also predicts the word vector of the answer.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class CombinedEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return self._text_encoder.dimensions + self.table.dimensions
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors; zeros for a text without a known word."""
+        """Return unit vectors, with zeros for texts without a known word."""
         return self._combine(self._text_encoder.texts(passages), self.table.texts(passages))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question; zeros without a known word, as for texts."""
+        """Return the vector of a question, or zeros if none of its words is known."""
         of_words = self.table.question(passage)
         encoded = self._question_encoder.question(passage.text) if of_words.any() else None
         encoded_vector = encoded.vector if encoded else np.zeros(self._text_encoder.dimensions, np.float32)
@@ -91,7 +91,7 @@ class CombinedEmbedder:
 
 @cache
 def api_embedder() -> CombinedEmbedder:
-    """Return the embedder of operations and schemas of APIs."""
+    """Return the embedder of API operations and schemas."""
     return CombinedEmbedder(
         "apis",
         api_model(),
@@ -117,7 +117,7 @@ def memory_embedder() -> CombinedEmbedder:
 
 @cache
 def code_embedder() -> CombinedEmbedder:
-    """Return the embedder of chunks of code."""
+    """Return the embedder of code chunks."""
     return CombinedEmbedder(
         "code",
         shared_model(),
@@ -130,7 +130,7 @@ def code_embedder() -> CombinedEmbedder:
 
 @cache
 def docs_embedder() -> CombinedEmbedder:
-    """Return the embedder of passages of documentation."""
+    """Return the embedder of documentation passages."""
     return CombinedEmbedder(
         "docs",
         shared_model(),

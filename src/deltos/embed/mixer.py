@@ -1,4 +1,4 @@
-"""Forward pass with numpy of a small transformer: layers of attention and ReLU networks over rows of vectors."""
+"""Forward pass of a small transformer in numpy: layers of attention and ReLU networks over rows of vectors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _EPSILON = np.float32(1e-6)
 
 
 class InputVectors(Protocol):
-    """Input vectors by number: an array, or an object that computes them."""
+    """Interface of input vectors by number: an array, or an object that computes them."""
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        """Return one vector per number."""
+        """Return one vector for each number."""
 
 
 class Mixer:
-    """Encodes a sequence of inputs as the mean of their transformed vectors."""
+    """Encoder of a sequence of inputs as the mean of their transformed vectors."""
 
     def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
-        """`weights` has `places`, `project`, and per layer the matrices `qkv`, `out`, `up` and `down` with biases."""
+        """Expect in `weights` `places`, `project` and, for each layer, `qkv`, `out`, `up` and `down` with biases."""
         self._inputs = inputs
         self._weights = weights
         self._layers = sum(name.endswith("_qkv") for name in weights)
@@ -100,7 +100,7 @@ class Mixer:
 
 
 def _normalised(state: Vectors) -> Vectors:
-    """Scale rows to a mean square of 1."""
+    """Scale each row to a mean square of 1."""
     mean_squares = np.einsum("...w,...w->...", state, state)[..., None] * np.float32(1 / state.shape[-1])
     scaled: Vectors = state / np.sqrt(mean_squares + _EPSILON)
     return scaled

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PassageEncoder:
-    """Embeds texts of one kind as unit vectors comparable with those of the bundled encoder."""
+    """Encoder of passages or chunks as unit vectors comparable with those of the bundled encoder."""
 
     def __init__(self, table: StaticModel, mixer: Mixer, heads: dict[str, Vectors]) -> None:
         self._table = table
@@ -32,14 +32,14 @@ class PassageEncoder:
 
     @classmethod
     def load(cls, kind: Literal["docs", "code"], folder: Path = PASSAGES_FOLDER) -> PassageEncoder:
-        """Load the files written by training."""
+        """Load the encoder for one kind of text from the files written by training."""
         table, heads = shared_model(), read_weights(folder / f"{kind}.npz")
         words = ScaledWordVectors(table, float(heads.pop("word_scale")))
         return cls(table, Mixer(words, read_weights(folder / "mixer.npz")), heads)
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return int(self._heads["mixed"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:

@@ -1,4 +1,4 @@
-"""Protocol of embedders: unit vectors, and an identity of comparable vectors."""
+"""Protocol of embedders, which return unit vectors and identify the model that computed them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class TextToEmbed:
-    """A text as written, and as index words, which are available wherever texts are indexed or queried."""
+    """A text to embed: as written, and as the index words that indexing and queries compute anyway."""
 
     text: str
     words: str
 
 
 class Embedder(Protocol):
-    """Embeds texts as unit vectors; a text without a known word becomes zeros."""
+    """Interface for embedding texts as unit vectors; a text without a known word becomes zeros."""
 
     @property
     def identity(self) -> str:
-        """Name and version of the model; vectors of different identities are not comparable."""
+        """Name and version of the model; vectors of models with different identities are not comparable."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return one row per text. Raises EmbedderUnavailable if the model cannot be reached."""
+        """Return one unit vector per text; raise EmbedderUnavailable if the model cannot be reached."""
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question. Raises EmbedderUnavailable if the model cannot be reached."""
+        """Return the unit vector of a question; raise EmbedderUnavailable if the model cannot be reached."""

@@ -1,4 +1,4 @@
-"""Embedding by a server: OpenAI-compatible, Ollama or Voyage. Owns requests, batches and retries."""
+"""Embedding by a remote server (OpenAI-compatible, Ollama or Voyage), with batches and retries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
 
     Ask = Callable[[str, bytes, Mapping[str, str], float], bytes]
-    """Post a body with headers to an address and return the response within a timeout in seconds."""
+    """Post a body with headers to a URL and return the response within a timeout in seconds."""
 
 Kind = Literal["openai", "ollama", "voyage"]
 
@@ -25,11 +25,11 @@ BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000
 TEXT_CHARACTERS = 8_000
 TIMEOUT_SECONDS = 30.0
-QUESTION_TIMEOUT_SECONDS = 3.0  # after this, search uses terms only
+QUESTION_TIMEOUT_SECONDS = 3.0  # after this time, search uses terms only
 ATTEMPTS = 3
 PAUSES_SECONDS = (1.0, 2.0)
-# After a failure the server is not called for this long, so that searches do not wait for a server that is down.
-QUIET_SECONDS = 30.0
+# After a failure, the server is not called for this time, so that searches do not wait for a server that is down.
+RETRY_PAUSE_SECONDS = 30.0
 _DEFAULTS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
     "ollama": ("http://127.0.0.1:11434", "nomic-embed-text"),
@@ -39,7 +39,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of an embedding server, and the name of its model."""
+    """URL of an embedding server, and the name of its model."""
 
     kind: Kind
     url: str = ""
@@ -48,18 +48,18 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """URL to post texts to."""
+        """URL to which texts are posted."""
         base = (self.url or _DEFAULTS[self.kind][0]).rstrip("/")
         return f"{base}/api/embed" if self.kind == "ollama" else f"{base}/embeddings"
 
     @property
     def model_name(self) -> str:
-        """Name of the model on its server."""
+        """Name of the model on the server."""
         return self.model or _DEFAULTS[self.kind][1]
 
 
 class RemoteModel:
-    """Requests vectors from a server, many texts per request."""
+    """Embedder that requests vectors from a server, many texts per request."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class RemoteModel:
         return _unit(np.array(rows, np.float32))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the unit vector of a question, with a short timeout and no retry."""
+        """Return the unit vector of a question, requested with a short timeout and without retries."""
         if self._clock() < self._quiet_until:
-            raise EmbedderUnavailable(f"{self.identity} failed less than {QUIET_SECONDS:.0f} seconds ago")
+            raise EmbedderUnavailable(f"{self.identity} failed less than {RETRY_PAUSE_SECONDS:.0f} seconds ago")
         rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
         vector: Vectors = _unit(np.array(rows, np.float32))[0]
         return vector
@@ -98,10 +98,10 @@ class RemoteModel:
                 return self._vectors_in(self._post(body, timeout_seconds), len(texts))
             except EmbedderUnavailable as exc:
                 if pause_seconds is None or not exc.retryable:
-                    self._quiet_until = self._clock() + QUIET_SECONDS
+                    self._quiet_until = self._clock() + RETRY_PAUSE_SECONDS
                     raise
                 self._sleep(pause_seconds)
-        return []  # never: the last attempt returns or raises
+        return []  # not reached, because the last attempt returns or raises
 
     def _post(self, body: dict[str, object], timeout_seconds: float) -> bytes:
         headers = {"Content-Type": "application/json"}
@@ -115,7 +115,7 @@ class RemoteModel:
             raise _unavailable(self.identity, exc.message, retryable=exc.retryable) from exc
 
     def _vectors_in(self, data: bytes, count: int) -> list[list[float]]:
-        """Return the vectors in a response, in the order of the texts."""
+        """Return the vectors in a response in the order of the texts."""
         try:
             answer = json.loads(data)
             if self._endpoint.kind == "ollama":
@@ -130,11 +130,11 @@ class RemoteModel:
 
 
 def _unavailable(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
-    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search continues by words only.", retryable=retryable)
+    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search continues with words only.", retryable=retryable)
 
 
 def _batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
-    """Return batches of texts for one request each; an empty text is sent as a space, which servers accept."""
+    """Return batches of texts, one for each request; an empty text is sent as a space, which servers accept."""
     groups: list[list[str]] = [[]]
     size = 0
     for passage in passages:

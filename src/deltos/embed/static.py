@@ -1,4 +1,4 @@
-"""Static word vectors of the bundled model, made by training/. Splitting text into words is left to the caller."""
+"""Static word vectors of the bundled model, computed by training/. Callers split texts into words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-# Maximum number of distinct words per text: later ones add little and cost time.
+# Maximum number of distinct words per text, because later words add little and cost time.
 MAX_WORDS = 160
 # Batch size that fits the CPU cache.
 BATCH_TEXTS = 64
@@ -30,14 +30,14 @@ BATCH_TEXTS = 64
 
 @dataclass(frozen=True, slots=True)
 class WordOverrides:
-    """Vectors that replace those of some words for one kind of text; numbers are ascending."""
+    """Vectors that replace those of certain words for one kind of text; word numbers are ascending."""
 
     numbers: npt.NDArray[np.int32]
     vectors: Vectors
 
     @classmethod
     def read(cls, folder: Path) -> WordOverrides:
-        """Load the files written by training."""
+        """Load the overrides from the files written by training."""
         rows, scales = np.load(folder / "rows.npy"), np.load(folder / "scales.npy")
         return cls(np.load(folder / "numbers.npy"), rows * scales[:, None])
 
@@ -49,9 +49,9 @@ class WordOverrides:
 
 
 class StaticModel:
-    """Embeds a text as the sum of its word vectors, normalised; the length of a word's vector is its weight.
+    """Embedder of a text as the normalised sum of its word vectors; the length of a word's vector is its weight.
 
-    A word counts as often as it occurs, because texts repeat their subject.
+    Every occurrence of a word counts, because texts repeat the words of their subject.
     """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
@@ -105,7 +105,7 @@ class StaticModel:
         return list(dict.fromkeys(number for number in known if number is not None))
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
-        """Return unit vectors of texts given as index words; each text begins with the words in `after`."""
+        """Return unit vectors of texts given as index words, with the words in `after` prepended to each text."""
         common = self._count_known(after)
         out = np.zeros((len(texts), self.dimensions), np.float32)
         if common:
@@ -115,7 +115,7 @@ class StaticModel:
         return out
 
     def sums(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the unit sums of the vectors of words, given by their numbers; no row is empty."""
+        """Return the normalised sum of the word vectors of each row of word numbers; rows must not be empty."""
         numbers = np.fromiter(chain.from_iterable(rows), np.intp)
         sums = np.add.reduceat(self.vectors(numbers), np.cumsum([0, *map(len, rows[:-1])]), axis=0)
         unit_sums: Vectors = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
@@ -137,7 +137,7 @@ class StaticModel:
         return self.vectors(numbers) * counts[:, None]
 
     def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the vectors of words by their numbers."""
+        """Return the word vectors with these numbers."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
         if self._overrides:
             self._overrides.apply(vectors, numbers)

@@ -1,4 +1,4 @@
-"""Forward pass of an encoder of the BERT family with numpy, for rows of word-piece numbers."""
+"""Forward pass of a BERT-like encoder in numpy, for rows of word-piece numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH_PIECES = 256  # per batch: larger batches exceed a core's cache and take 1
 
 
 class PieceVectors(Protocol):
-    """Vectors of word pieces by number: an array, or an object that computes them."""
+    """Interface of word-piece vectors by number: an array, or an object that computes them."""
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
         """Return one vector per number."""
@@ -38,9 +38,9 @@ class Shape:
 
 
 class Transformer:
-    """Encodes a text as the mean of its transformed word pieces.
+    """Encoder of a text as the mean of its transformed word pieces.
 
-    Weights have the names that `prepared` assigns. A matrix with `.lora_a` and `.lora_b` is changed by their product.
+    Weights are named as by `prepared`. If `.lora_a` and `.lora_b` exist, their product is added to the matrix.
     """
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
@@ -58,7 +58,7 @@ class Transformer:
         return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vectors of texts, given as rows of word-piece numbers."""
+        """Return the vectors of texts that are given as rows of word-piece numbers."""
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
         is_real = np.zeros((len(rows), longest), np.float32)
@@ -70,7 +70,7 @@ class Transformer:
         state = _normalised(state, weights, "first", shape.epsilon)
         attention_bias = (1.0 - is_real)[:, None, None, :] * np.float32(-1e9)
         for layer in range(shape.layers):
-            state = self._layer(state, attention_bias, f"{layer}.")
+            state = self._apply_layer(state, attention_bias, f"{layer}.")
         if shape.uses_first_piece:
             pooled: Vectors = state[:, 0]
         else:
@@ -91,7 +91,7 @@ class Transformer:
             start = end
         return out
 
-    def _layer(self, state: Vectors, attention_bias: Vectors, name: str) -> Vectors:
+    def _apply_layer(self, state: Vectors, attention_bias: Vectors, name: str) -> Vectors:
         """Apply one layer: self-attention, then the feed-forward network."""
         weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
         count, length, width = state.shape
@@ -117,7 +117,7 @@ class Transformer:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Scale rows to unit length; zeros stay zeros."""
+    """Scale each row to unit length; zero rows remain zero."""
     scaled: Vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9))
     return scaled
 
@@ -134,12 +134,12 @@ def read_weights(path: Path) -> dict[str, Vectors]:
 
 
 def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:
-    """Return the word-piece vectors of a published model. Raises KeyError if they are missing."""
+    """Return the word-piece vectors of a published model; raise KeyError if they are missing."""
     return {name.removeprefix("bert."): value for name, value in given.items()}["embeddings.word_embeddings.weight"]
 
 
 def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
-    """Return the weights under short names in the layout used here. Raises KeyError if one is missing."""
+    """Return the weights under short names in the layout of this module; raise KeyError if one is missing."""
     short = {name.removeprefix("bert."): value for name, value in given.items()}
     found = {
         "places": short["embeddings.position_embeddings.weight"],

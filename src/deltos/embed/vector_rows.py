@@ -1,4 +1,4 @@
-"""In-memory int8 vectors: synchronised with their store, and compared exactly with a query."""
+"""In-memory int8 vectors, which are synchronised with their store and compared exactly with a query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_INT8 = 127
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors, one per row, with the number of the write that stored each, and its length.
+    """Vectors, one per row, each with its length and the number of the write that stored it.
 
     Numbers only increase, and rows of one write are contiguous. Subclasses add further arrays.
     """
@@ -57,7 +57,7 @@ Rows = TypeVar("Rows", bound=VectorRows)
 
 
 class SynchronisedRows(Generic[Rows]):
-    """All rows of one model, synchronised with their store. Thread-safe; returned rows never change."""
+    """Thread-safe copy of all rows of one model, synchronised with their store. Returned rows never change."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -112,7 +112,7 @@ def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
 
 
 def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
-    """Return the length of each row; never exactly 0, so that it can be a divisor."""
+    """Return the length of each row, never exactly 0, so that it can be used as a divisor."""
     out = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), COMPARE_BATCH_ROWS):
         part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)
@@ -121,7 +121,7 @@ def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
 
 
 def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """Scale each row to int8; cosine similarity depends only on its direction."""
+    """Scale each row to the range of int8, which keeps its direction and therefore its cosine similarity."""
     largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
     rows: npt.NDArray[np.int8] = np.round(vectors / largest * _MAX_INT8).astype(np.int8)
     return rows

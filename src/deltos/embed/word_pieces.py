@@ -1,4 +1,4 @@
-"""WordPiece tokenizer of the BERT family: words, punctuation, and the longest known parts of words."""
+"""WordPiece tokenizer as used by BERT: words, punctuation, and the longest known parts of words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CACHED_WORDS = 50_000
 
 
 class WordPieces:
-    """Maps texts to numbers of word pieces."""
+    """Tokenizer that converts texts to word-piece numbers."""
 
     def __init__(self, vocabulary: Sequence[str], *, lower_cases: bool) -> None:
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
@@ -34,7 +34,7 @@ class WordPieces:
         return [*found[: max_pieces - 1], self._end]
 
     def _of_word(self, word: str) -> tuple[int, ...]:
-        """Return the longest known part, then the longest of the rest, and so on; unknown if a part is not known."""
+        """Split a word greedily into the longest known pieces; return the unknown piece if that is not possible."""
         if len(word) > MAX_WORD_CHARACTERS:
             return (self.unknown,)
         pieces: list[int] = []

@@ -1,1 +1,1 @@
-"""Fetch documentation: HTTP guarded against requests to private networks, robots.txt, sitemaps, local files."""
+"""Fetching of documentation: HTTP that refuses private networks, robots.txt, sitemaps, and local files."""

@@ -35,15 +35,15 @@ _SPECIAL_V4 = _networks(
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4; documentation.
 _SPECIAL_V6 = _networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
-# Networks that forward to the IPv4 address in the last 32 bits: mapped, NAT64.
+# Networks whose addresses lead to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
 _IPV4_GATEWAYS = _networks("::ffff:0:0/96 64:ff9b::/96")
-# Other forms with an IPv4 address in the last 32 bits: compatible, SIIT, NAT64 for local use.
+# Other networks with an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
 _LOCAL_NAT64 = _networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Addresses at which clouds and container platforms serve credentials: link-local networks, and those of AWS, Google,
-# Scaleway, Alibaba, Azure and Oracle outside of them.
+# Addresses at which clouds and container platforms serve credentials: link-local networks, and other addresses of AWS,
+# Google, Scaleway, Alibaba, Azure and Oracle.
 _METADATA = _networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -81,7 +81,7 @@ def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateH
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host from the system's resolver."""
+    """Return the addresses that the system's resolver finds for a host."""
     if "%" in host or "\0" in host:
         raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE)
     try:
@@ -107,7 +107,7 @@ def refuse_metadata_address(host: str, text: str) -> None:
 
 
 def require_web_address(url: str) -> None:
-    """Raise AddressRefused unless `url` is a well-formed http or https address."""
+    """Raise AddressRefused unless `url` is a well-formed http or https URL."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -155,7 +155,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _reachable_address(address: Address) -> Address:
-    """Return the IPv4 address that a mapped or translated address leads to; other addresses unchanged."""
+    """Return the IPv4 address that a mapped or translated address leads to, or the address itself."""
     return _last_32_bits(address) if _is_in(address, _IPV4_GATEWAYS) else address
 
 

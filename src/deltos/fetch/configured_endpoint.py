@@ -23,14 +23,14 @@ MAX_RESPONSE_BYTES = 50_000_000
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Turns redirects into errors, because their target was not configured."""
+    """Handler that turns redirects into errors, because the user did not configure their targets."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_seconds: float) -> bytes:
-    """Return the response body of a POST if there is a `body`, else of a GET. Raises FetchFailed or AddressRefused."""
+    """Send a POST if there is a `body`, otherwise a GET, and return the response body."""
     require_web_address(url)
     _refuse_metadata(url)
     request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - http or https, as just required
@@ -50,6 +50,6 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
 def _refuse_metadata(url: str) -> None:
     host = urlsplit(url).hostname or ""
     refuse_metadata_name(host)
-    with suppress(FetchFailed):  # behind a proxy the name may not resolve on this machine
+    with suppress(FetchFailed):  # behind a proxy, this machine may be unable to resolve the name
         for address in resolve(host, 0):
             refuse_metadata_address(host, address)

@@ -1,4 +1,4 @@
-"""Local documentation files inside the allowed folders. Links are not followed, so that no file outside is read."""
+"""Local documentation files in the allowed folders. Links are not followed, so that no other file is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
-MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is one file, however large the API
+MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is a single file even for a large API
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
 # Template folders of Sphinx, Jekyll and themes: their files are not pages.
 TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))
@@ -31,7 +31,7 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
         exists = is_allowed and real.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
+    except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, `~` of an unknown user, or a NUL byte
         raise BadArgument(f"'{shown_path}' is not a valid path", hint="Give the path of a file or folder.") from None
     if not is_allowed:
         raise AddressRefused(
@@ -72,7 +72,7 @@ def _has_suffix(entry: FolderEntry, suffixes: Collection[str]) -> bool:
 
 
 def is_entered(entry: FolderEntry) -> bool:
-    """Whether a folder may contain documentation of the source itself."""
+    """Whether a folder may contain the source's own documentation, rather than dependencies or generated files."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
@@ -81,22 +81,22 @@ def _is_entered_or_hidden(entry: FolderEntry) -> bool:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a relative path leads through a hidden folder."""
+    """Whether a relative path contains a hidden folder."""
     return any(folder.startswith(".") for folder in path.split("/")[:-1])
 
 
 def is_template(path: str) -> bool:
-    """Whether a relative path leads through a template folder."""
+    """Whether a relative path contains a template folder."""
     return not TEMPLATE_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """Return the bytes of a regular file whose folder is no link; raise FileRefused for anything else."""
+    """Return the bytes of a regular file whose folder is not a link; raise FileRefused for anything else."""
     return read_below(path.parent, path.name, max_bytes)
 
 
 def check_unmoved(root: Path) -> None:
-    """Raise FileRefused if a recorded real path now leads elsewhere through a link."""
+    """Raise FileRefused if a recorded real path now contains a link."""
     try:
         is_same = root.resolve() == root
     except (OSError, RuntimeError):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_SECONDS = 30.0  # after this time a host is resolved and checked again
+_ADDRESS_CACHE_SECONDS = 30.0  # after this time, a host is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
@@ -47,7 +47,7 @@ class RequestLimits:
 
 
 DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_seconds=300.0)
-"""For an API description, which is one file however large the API is."""
+"""Limits for an API description, which is a single file even for a large API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _RequestParts:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A server's response. `url` is the address after redirects; `body` is decompressed."""
+    """A server's response. `url` is the URL after redirects; `body` is decompressed."""
 
     url: str
     status: int
@@ -80,7 +80,7 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Fetches pages. Thread-safe."""
+    """Thread-safe HTTP client for pages."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class HttpClient:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._login = login
-        if login:  # debug messages of the library contain responses, which may repeat the credentials
+        if login:  # the library's debug messages contain responses, which may repeat the credentials
             logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
@@ -119,7 +119,7 @@ class HttpClient:
         return self._request("GET", url, headers, None, limits or self._limits)
 
     def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
-        """Return the response to a POST; redirects receive the body too."""
+        """Return the response to a POST; the body is also sent to redirect targets."""
         headers = {"Accept": "application/json", "Content-Type": content_type}
         return self._request("POST", url, headers, body, self._limits)
 
@@ -127,11 +127,11 @@ class HttpClient:
         self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
     ) -> HttpResponse:
         try:
-            response = self._follow(method, url, headers, body, limits)
+            response = self._follow_redirects(method, url, headers, body, limits)
         except FetchFailed as exc:
             if self._login is None:
                 raise
-            raise FetchFailed(  # not `from exc`, because the text of the cause may contain the headers
+            raise FetchFailed(  # not `from exc`, because the cause's text may contain the headers
                 self._login.hide(exc.message),
                 exc.hint,
                 status=exc.status,
@@ -140,14 +140,14 @@ class HttpClient:
             ) from None
         return response if self._login is None else _hide_secrets(response, self._login)
 
-    def _follow(
+    def _follow_redirects(
         self, method: str, url: str, headers: dict[str, str], body: bytes | None, limits: RequestLimits
     ) -> HttpResponse:
         headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate", **headers}
         request = _RequestParts(method, headers, body, limits, time.monotonic() + limits.total_seconds)
         seen = {url}
         for _ in range(limits.max_redirects + 1):
-            target, response = self._hop(url, request)
+            target, response = self._send_once(url, request)
             if response is not None:
                 return response
             url = target
@@ -157,7 +157,7 @@ class HttpClient:
         raise FetchFailed(f"More than {limits.max_redirects} redirects")
 
     def check(self, url: str) -> None:
-        """Raise an error for an address that may not be contacted or whose host does not exist; sends no request."""
+        """Raise an error if `url` may not be contacted or its host does not exist, without sending a request."""
         require_web_address(url)
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -171,8 +171,8 @@ class HttpClient:
         """Return the login headers for `url`. Called for every redirect, so that other hosts never receive them."""
         return self._login.headers_for(url) if self._login else {}
 
-    def _hop(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
-        """Send one request; return the target of its redirect, or its address and response."""
+    def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
+        """Send one request; return its redirect target, or its URL and response."""
         require_web_address(url)
         try:
             with self._pool.stream(
@@ -186,8 +186,8 @@ class HttpClient:
                 if answer.status in _REDIRECTS and (location := response_headers.get("location")):
                     return _redirect_target(url, location), None
                 _check_status(answer.status, response_headers)
-                body = b"" if answer.status == 304 else _body(answer.iter_stream(), response_headers, request)
-                return url, _response(url, answer.status, response_headers, body)
+                body = b"" if answer.status == 304 else _read_body(answer.iter_stream(), response_headers, request)
+                return url, _build_response(url, answer.status, response_headers, body)
         except httpcore2.TimeoutException as exc:
             raise FetchFailed("The server did not respond in time", retryable=True) from exc
         except (httpcore2.UnsupportedProtocol, httpcore2.LocalProtocolError, UnicodeError) as exc:
@@ -197,8 +197,8 @@ class HttpClient:
 
 
 class _CheckedNetwork(httpcore2.SyncBackend):
-    """Connects to the addresses that were checked, so that a name that resolves differently later cannot bypass the
-    check."""
+    """Network backend that connects only to checked addresses, so that a name that resolves differently later cannot
+    bypass the check."""
 
     def __init__(self, private_hosts: PrivateHosts) -> None:
         self._private_hosts = private_hosts
@@ -212,8 +212,8 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[_SocketOption] | None = None,
     ) -> NetworkStream:
-        """Try the checked addresses of `host` in turn."""
-        *others, last = self._addresses(host, port)
+        """Connect to the first checked address of `host` that accepts the connection."""
+        *others, last = self._checked_addresses(host, port)
         for address in others:
             try:
                 return super().connect_tcp(address, port, timeout, local_address, socket_options)
@@ -221,18 +221,18 @@ class _CheckedNetwork(httpcore2.SyncBackend):
                 continue
         return super().connect_tcp(last, port, timeout, local_address, socket_options)
 
-    def _addresses(self, host: str, port: int) -> list[str]:
-        """Return the checked addresses of a host, from a cache for a short time."""
+    def _checked_addresses(self, host: str, port: int) -> list[str]:
+        """Return the checked addresses of a host, which are cached for a short time."""
         now = time.monotonic()
         until, addresses = self._checked.get((host, port), (0.0, []))
         if now >= until:
             addresses = checked_addresses(host, port, self._private_hosts)
-            self._checked[host, port] = (now + _ADDRESS_SECONDS, addresses)
+            self._checked[host, port] = (now + _ADDRESS_CACHE_SECONDS, addresses)
         return addresses
 
 
 class _Headers:
-    """Response headers by lower-case name; the first of several values is kept."""
+    """Response headers by lower-case name; for repeated headers, the first value is kept."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._values: dict[str, str] = {}
@@ -240,7 +240,7 @@ class _Headers:
             self._values.setdefault(name.decode("latin-1").lower(), value.decode("latin-1").strip())
 
     def get(self, name: str) -> str:
-        """Return the value of a header, or an empty text."""
+        """Return the value of a header, or an empty string if it is missing."""
         return self._values.get(name, "")
 
 
@@ -255,23 +255,23 @@ def _timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
     }
 
 
-def _body(chunks: Iterable[bytes], headers: _Headers, request: _RequestParts) -> bytes:
+def _read_body(chunks: Iterable[bytes], headers: _Headers, request: _RequestParts) -> bytes:
     """Return the decompressed body; raise FetchFailed if it is too large or arrives too slowly."""
     max_bytes = request.limits.max_bytes
     declared = headers.get("content-length")
     if declared.isdigit() and int(declared) > max_bytes:
-        raise _too_large(max_bytes)
+        raise _too_large_error(max_bytes)
     parts: list[bytes] = []
     size = 0
     for part in _decompress(_until_deadline(chunks, request.deadline), headers.get("content-encoding"), max_bytes):
         size += len(part)
         if size > max_bytes:
-            raise _too_large(max_bytes)
+            raise _too_large_error(max_bytes)
         parts.append(part)
     return b"".join(parts)
 
 
-def _too_large(max_bytes: int) -> FetchFailed:
+def _too_large_error(max_bytes: int) -> FetchFailed:
     return FetchFailed(f"The page is larger than {max_bytes // 1_000_000} MB")
 
 
@@ -322,7 +322,7 @@ def _check_status(status: int, headers: _Headers) -> None:
 
 
 def retry_after(value: str, now: float) -> float:
-    """Return the seconds of a Retry-After header, which holds a number or a date; 0 if it is invalid."""
+    """Return the delay in a Retry-After header, which contains seconds or a date; 0 if it is invalid."""
     if value.isdigit():
         return float(value)
     try:
@@ -332,7 +332,7 @@ def retry_after(value: str, now: float) -> float:
 
 
 def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
-    """Yield the chunks; raise FetchFailed when the deadline has passed."""
+    """Yield the chunks of a body; raise FetchFailed when the deadline has passed."""
     for chunk in chunks:
         if time.monotonic() > deadline:
             raise FetchFailed("Downloading the page took too long", retryable=True)
@@ -340,7 +340,7 @@ def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]
 
 
 def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """Decompress the chunks; keeps at most a little more than `max_bytes` in memory at once."""
+    """Yield the decompressed chunks of a body, with little more than `max_bytes` in memory at once."""
     if encoding.lower() in ("", "identity"):
         yield from chunks
         return
@@ -356,7 +356,7 @@ def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Itera
         raise FetchFailed(f"The page could not be decompressed ({exc})", retryable=True) from exc
 
 
-def _response(url: str, status: int, headers: _Headers, body: bytes) -> HttpResponse:
+def _build_response(url: str, status: int, headers: _Headers, body: bytes) -> HttpResponse:
     media_type, _, parameters = headers.get("content-type").partition(";")
     _, _, charset = parameters.partition("charset=")
     return HttpResponse(

@@ -1,4 +1,4 @@
-"""Rate limits per host: the delay that robots.txt requests, and exponential backoff while a host is overloaded."""
+"""Rate limits per host: the delay requested by robots.txt, and exponential backoff while a host is overloaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_BACKOFF_SECONDS = 120.0
 
 @dataclass(slots=True)
 class HostRateLimiter:
-    """Decides when each host may be contacted next. Thread-safe."""
+    """Thread-safe schedule of when each host may be contacted next."""
 
     clock: Callable[[], float]
     _next_allowed: dict[str, float] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class HostRateLimiter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take_turn(self, host: str, delay_seconds: float) -> float:
-        """Return how long to wait before contacting `host`; 0 means now, and the next request must wait for
+        """Return the seconds to wait before contacting `host`; if 0, the request after this one must wait
         `delay_seconds`."""
         with self._lock:
             now = self.clock()
@@ -33,13 +33,13 @@ class HostRateLimiter:
             return pause
 
     def record_success(self, host: str) -> None:
-        """Record a successful response of `host`; resets its backoff."""
+        """Record a successful response from `host`, which resets its backoff."""
         with self._lock:
             self._overloads.pop(host, None)
 
     def record_overload(self, host: str, retry_after_seconds: float) -> float:
         """Record that `host` is overloaded; return the seconds to wait, which double with each call unless the host
-        names them."""
+        specifies them."""
         with self._lock:
             count = self._overloads[host] = self._overloads.get(host, 0) + 1
         seconds = retry_after_seconds or _MIN_BACKOFF_SECONDS * 2 ** (count - 1)

@@ -1,4 +1,4 @@
-"""Rules of robots.txt files, fetched once per site."""
+"""robots.txt rules, fetched once per site."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from deltos.fetch.http import HttpClient
 
 _MAX_DELAY_SECONDS = 30.0
-_MAX_BYTES = 1_000_000  # twice the minimum of RFC 9309; limited because every URL is checked against every rule
+_MAX_BYTES = (
+    1_000_000  # twice the minimum that RFC 9309 requires; limited because every URL is checked against every rule
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """The rules of one site. Without a robots.txt everything is allowed; if the server fails, nothing is."""
+    """The rules of one site. Everything is allowed if there is no robots.txt, and nothing if the server fails."""
 
     robots_rules: RobotsRules | None
     unavailable: str = ""
@@ -34,7 +36,7 @@ class SiteRules:
         return self.robots_rules is None or self.robots_rules.allows(url)
 
     def delay_seconds(self) -> float:
-        """Return the requested delay between two requests, up to a limit."""
+        """Return the delay that the site requests between two requests, up to a limit."""
         return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
@@ -57,7 +59,7 @@ class Robots:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rules(self, url: str) -> SiteRules:
-        """Return the rules of the site of `url`; fetches them if they are not cached."""
+        """Return the rules of the site of `url`, fetching them if they are not cached."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         with self._lock:
@@ -66,7 +68,7 @@ class Robots:
             return self._by_site[site]
 
     def known(self, url: str) -> SiteRules | None:
-        """Return the cached rules of the site of `url`, or None; sends no request."""
+        """Return the cached rules of the site of `url`, or None if they are not cached."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 
@@ -74,7 +76,7 @@ class Robots:
         try:
             response = self.client.get(f"{site}/robots.txt", accept="text/plain")
         except FetchFailed as exc:
-            # RFC 9309: a missing file allows everything, a failing server allows nothing.
+            # According to RFC 9309, a missing file allows everything, and a failing server allows nothing.
             return SiteRules(None, unavailable="" if 400 <= exc.status < 500 and exc.status != 429 else exc.message)
         if len(response.body) > _MAX_BYTES:
             return SiteRules(None, unavailable=f"larger than {_MAX_BYTES // 1_000_000} MB")

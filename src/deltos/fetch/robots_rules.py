@@ -1,4 +1,4 @@
-"""The robots.txt rules for our user agent (RFC 9309), parsed in one pass and matched without backtracking."""
+"""robots.txt rules for one user agent (RFC 9309), parsed in one pass and matched without backtracking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS = {
     **dict.fromkeys(("crawl-delay", "crawl delay"), "delay"),
     "host": "host",
 }
-_SITE_FIELDS = ("sitemap", "host")  # fields that apply to the whole site, not to a group of agents
+_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields that apply to the whole site, not to a group of agents
 _TOKEN = re.compile(r"[a-z0-9_-]*")
 _INDEX_PAGE = "index.html"
 # Escapes that must not be decoded, because the characters have a special meaning in paths and patterns.
@@ -29,7 +29,7 @@ _ESCAPED_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """The pattern of a rule: literal parts separated by wildcards; `is_anchored` anchors the last part at the end."""
+    """A rule's pattern: literal parts separated by wildcards; if `is_anchored`, the last part must end the path."""
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -37,7 +37,7 @@ class PathPattern:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Precedence of the rule: longer patterns win; of equal lengths, `Allow` wins."""
+        """Precedence of the rule: a longer pattern wins; if lengths are equal, `Allow` wins."""
         return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored, self.is_allowed
 
     def matches(self, path: str) -> bool:
@@ -84,15 +84,15 @@ class RobotsRules:
         if parts.path == "/robots.txt":
             return True
         path = parts.path + (f"?{parts.query}" if "?" in url.partition("#")[0] else "")
-        path = _canonical(path, _ESCAPED_IN_PATH, "/%=")
+        path = _normalise_escapes(path, _ESCAPED_IN_PATH, "/%=")
         return self.group.allows(path if path.startswith("/") else f"/{path}")
 
 
 def rules_for(agent: str, text: str) -> RobotsRules:
-    """Return the rules for `agent`, a lower-case name, or the rules for all agents if it has none of its own."""
+    """Return the rules for `agent`, a lower-case name, or the rules for all agents if there are none for it."""
     groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
-    current_agents: set[str] = set()  # `agent` and `*`, as far as the current group applies to them
+    current_agents: set[str] = set()  # those of `agent` and `*` to which the current group applies
     after_agent = False
     for name, value in _statements(text):
         if name == "agent":
@@ -104,7 +104,7 @@ def rules_for(agent: str, text: str) -> RobotsRules:
             sitemaps.append(value)
         for product_token in current_agents if value else ():
             _add_rule(groups[product_token], name, value)
-        after_agent = name == "agent" if name not in _SITE_FIELDS else after_agent
+        after_agent = name == "agent" if name not in _SITE_WIDE_FIELDS else after_agent
     for group in groups.values():
         group.patterns.sort(key=lambda pattern: pattern.rank, reverse=True)
     return RobotsRules(groups.get(agent) or groups.get("*") or RuleGroup(), tuple(sitemaps))
@@ -125,7 +125,7 @@ def _statements(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _split_without_colon(line: str) -> tuple[str, str]:
-    """Split a line that lacks its colon into field name and value."""
+    """Split a line without a colon into field name and value."""
     words = line.split(None, 2)
     for count in (1, 2):
         if known := _FIELDS.get(" ".join(words[:count]).lower()):
@@ -144,27 +144,27 @@ def _add_rule(group: RuleGroup, name: str, value: str) -> None:
     if name == "delay":
         group.delay_seconds = _parse_seconds(value, group.delay_seconds)
     elif name in ("allow", "disallow"):
-        group.patterns += _patterns(value, is_allowed=name == "allow")
+        group.patterns += _parse_patterns(value, is_allowed=name == "allow")
 
 
-def _patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
+def _parse_patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     value = f"/{value}" if value.startswith(("http://", "https://")) else value
     is_anchored = value.endswith("$")
-    text = _canonical(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
-    yield _pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
+    text = _normalise_escapes(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
+    yield _build_pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
     if is_anchored:  # `$` may also be a literal character
-        yield _pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
+        yield _build_pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
     if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # the same page is served for the folder
-        yield _pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)
+        yield _build_pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)
 
 
-def _pattern(text: str, *, is_anchored: bool, is_allowed: bool) -> PathPattern:
+def _build_pattern(text: str, *, is_anchored: bool, is_allowed: bool) -> PathPattern:
     first, *rest = text.split("*")
     middle = tuple(part for part in rest[:-1] if part)
     return PathPattern((first, *middle, *rest[-1:]), is_anchored, is_allowed)
 
 
-def _canonical(text: str, kept: re.Pattern[str], safe: str) -> str:
+def _normalise_escapes(text: str, kept: re.Pattern[str], safe: str) -> str:
     """Return the text with only the required characters escaped, so that equivalent URLs compare equal."""
     if "%" in text:
         text = unquote(kept.sub(lambda found: f"%25{found.group(1).upper()}", text))

@@ -26,7 +26,7 @@ _MAX_BYTES = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """A sitemap file: either pages or further sitemaps."""
+    """A sitemap file: URLs of either pages or other sitemaps."""
 
     addresses: tuple[str, ...]
     is_index: bool
@@ -41,7 +41,7 @@ class UnreadSitemap:
 
 
 def parse_sitemap(data: bytes) -> Sitemap:
-    """Parse one sitemap file, gzipped or not; a plain list of addresses is accepted too."""
+    """Parse one sitemap file, gzipped or not; a plain list of URLs is also accepted."""
     text = _decompress(data).decode("utf-8", "replace")
     found = tuple(_locations(text))
     if not found and not text.lstrip().startswith("<"):
@@ -58,7 +58,7 @@ def _locations(text: str) -> Iterator[str]:
         elif start >= 0:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
-            with suppress(ValueError):  # a character reference with thousands of digits
+            with suppress(ValueError):  # the text has a character reference with thousands of digits
                 yield unescape_html(content.strip().removesuffix("]]>").strip())
             start = -1
 
@@ -66,7 +66,7 @@ def _locations(text: str) -> Iterator[str]:
 def sitemap_addresses(
     client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
 ) -> Iterator[str | UnreadSitemap]:
-    """Yield the pages that the sitemap at `url` and its nested sitemaps list, and the files that exceeded a limit.
+    """Yield the page URLs in the sitemap at `url` and its nested sitemaps, and the files that exceeded a limit.
 
     Other unreadable files are skipped.
     """

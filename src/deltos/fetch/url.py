@@ -1,4 +1,4 @@
-"""Normalise URLs, and decide which of them belong to a website source."""
+"""Normalisation of URLs, and selection of the URLs that belong to a website source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ INDEX_PAGE = "index.html"  # the page that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
 _MAX_URL_CHARACTERS = 2_000
-_MAX_SEGMENT_REPEATS = 3  # of one path segment; broken relative links lead to /a/b/a/b/a/b/…
+_MAX_SEGMENT_REPEATS = (
+    3  # maximum repetitions of one path segment, because broken relative links lead to /a/b/a/b/a/b/…
+)
 _NOT_PAGES = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
     r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",
@@ -73,8 +75,8 @@ class SiteScope:
         return same_host and f"{parts.path}/".startswith(folder_of(start_parts.path))
 
     def canonical_form(self, url: str) -> str:
-        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, unless the source starts at the
-        latter."""
+        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, unless the source starts at
+        `index.html`."""
         short = url.removesuffix(INDEX_PAGE) if url.endswith(f"/{INDEX_PAGE}") else url
         form = self.start if short in (self.start, self.start.removesuffix(INDEX_PAGE)) else short
         return form if self.admits(form) else url
@@ -87,7 +89,7 @@ def folder_of(path: str) -> str:
 
 
 def looks_endless(url: str) -> bool:
-    """Whether a URL looks generated without end: very long, or with a path segment repeated too often."""
+    """Whether a URL seems to be one of endlessly many: very long, or with a path segment repeated too often."""
     if len(url) > _MAX_URL_CHARACTERS:
         return True
     segments = [segment for segment in urlsplit(url).path.split("/") if segment]

@@ -1,1 +1,1 @@
-"""Child processes that run our functions within limits; no code of an indexed project can run in them."""
+"""Child processes that run Deltos functions within limits; code of indexed projects cannot run in them."""

@@ -1,8 +1,8 @@
-"""Main loop of a child process: runs tasks within limits that the system enforces, and ends with its parent.
+"""Main loop of a child process, which runs tasks within limits enforced by the system and exits with its parent.
 
 On Linux and macOS a signal ends a task that exceeds its CPU time, even inside C code. Memory is limited on Linux; macOS
 accepts the limit without enforcing it. On Windows the parent ends a slow task, or a timer in the child if the parent
-has died. A child process is not a sandbox: it runs our code with the rights of the user.
+has died. A child process is not a sandbox: it runs Deltos code with the user's permissions.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def main() -> int:
     """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # sent to the process group; the parent handles them
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # these signals are sent to the process group; the parent handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     _prepare(requests.fileno())
     with suppress(BrokenPipeError):
         while (frame := read_frame(requests)) is not None:
-            for payload in _answers(frame, requests.fileno()):
+            for payload in _answer_request(frame, requests.fileno()):
                 write_frame(replies, payload)
     return 0
 
@@ -49,39 +49,39 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, replies
 
 
-def _answers(frame: bytes, lifeline: int) -> Iterator[bytes]:
+def _answer_request(frame: bytes, lifeline: int) -> Iterator[bytes]:
     try:
         request: Request = pickle.loads(frame)  # noqa: S301 (from the parent process)
     except Exception as exc:  # noqa: BLE001 (returned to the parent)
-        yield _encoded(Reply(error=exc, is_about_request=True))
+        yield _encode(Reply(error=exc, is_about_request=True))
         return
     for item, limits in request.items:
-        with _limited(limits), _ending_with_parent(lifeline):
-            payload = _run(request, item, limits)
+        with _apply_limits(limits), _exit_if_parent_dies(lifeline):
+            payload = _run_item(request, item, limits)
         yield payload
 
 
-def _run(request: Request, item: object, limits: TaskLimits) -> bytes:
+def _run_item(request: Request, item: object, limits: TaskLimits) -> bytes:
     """Run one item and encode the reply within the limits, because a result can be larger than its source."""
     try:
         payload = pickle.dumps(Reply(request.function(*request.common, item)), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
-        return _encoded(Reply(error=_too_much_memory(limits)))
+        return _encode(Reply(error=_memory_error(limits)))
     except Exception as exc:  # noqa: BLE001 (returned to the parent)
-        return _encoded(Reply(error=exc))
+        return _encode(Reply(error=exc))
     if len(payload) > limits.result_bytes:
-        return _encoded(
+        return _encode(
             Reply(error=MemoryLimitExceeded(f"the parsed content is larger than {limits.result_bytes >> 20} MB"))
         )
     return payload
 
 
-def _too_much_memory(limits: TaskLimits) -> MemoryLimitExceeded:
+def _memory_error(limits: TaskLimits) -> MemoryLimitExceeded:
     return MemoryLimitExceeded(f"reading it took more than {limits.memory_bytes >> 20} MB of memory")
 
 
-def _encoded(reply: Reply) -> bytes:
-    """Encode a reply with an error; replace an error that cannot be pickled by its text."""
+def _encode(reply: Reply) -> bytes:
+    """Encode an error reply; if the error cannot be pickled, send its text instead."""
     if reply.error is not None:
         reply.error.add_note("In a child process:\n" + "".join(traceback.format_exception(reply.error)).rstrip())
     try:
@@ -93,8 +93,8 @@ def _encoded(reply: Reply) -> bytes:
 
 
 @contextmanager
-def _limited(limits: TaskLimits) -> Iterator[None]:
-    """End this process if the task exceeds its CPU time; make allocations beyond the memory limit fail."""
+def _apply_limits(limits: TaskLimits) -> Iterator[None]:
+    """Apply the limits in the `with` block: exceeding the CPU time ends the process, exceeding the memory fails."""
     _limit_memory(limits.memory_bytes)
     _start_timer(limits)
     try:
@@ -104,8 +104,8 @@ def _limited(limits: TaskLimits) -> Iterator[None]:
 
 
 @contextmanager
-def _ending_with_parent(lifeline: int) -> Iterator[None]:
-    """End this process as soon as the parent dies: during a task, any event on the pipe means that it was closed."""
+def _exit_if_parent_dies(lifeline: int) -> Iterator[None]:
+    """End this process if the parent dies during the `with` block; any event on the pipe means that it was closed."""
     _exit_on_pipe_event(lifeline, on=True)
     try:
         yield
@@ -123,7 +123,7 @@ if sys.platform == "win32":
         pass
 
     def _start_timer(limits: TaskLimits) -> None:
-        # Only for a parent that has died; otherwise the parent ends a slow child.
+        # Needed only if the parent has died; otherwise, the parent ends a slow child.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
     def _stop_timer() -> None:
@@ -149,17 +149,17 @@ else:
     def _limit_memory(limit_bytes: int) -> None:
         """Limit the memory for data.
 
-        The system can only limit address space, so space without data is added: threads of earlier tasks reserve
-        hundreds of megabytes that are never used.
+        The system can only limit the address space. Address space that holds no data is added to the limit, because
+        threads of earlier tasks reserve hundreds of megabytes that are never used.
         """
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = limit_bytes + _space_without_data()
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-        with suppress(OSError, ValueError):  # macOS refuses a limit below the current use
+        with suppress(OSError, ValueError):  # macOS refuses a limit below the current usage
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
     def _space_without_data() -> int:
-        """Return the size of address space that holds no data; 0 if the system does not report it."""
+        """Return the size of the address space that holds no data, or 0 if the system does not report it."""
         with suppress(OSError):
             size, _resident, _shared, _text, _library, data, _dirty = map(int, _STATM.read_bytes().split())
             return (size - data) * resource.getpagesize()
@@ -174,6 +174,6 @@ else:
     def _exit_on_pipe_event(lifeline: int, *, on: bool) -> None:
         flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
-        # If the parent died before, no signal is sent.
+        # If the parent has already died, no signal is sent.
         if on and select.select([lifeline], [], [], 0)[0]:
             os._exit(0)

@@ -1,4 +1,4 @@
-"""Start of Python processes: isolated, in a fixed folder, without any folder of a project on the module path.
+"""Start of isolated Python processes in a fixed folder, with no project folder on the module path.
 
 No other module starts Python. `-I` ignores the working directory, the PYTHON* variables and the user's packages.
 Folders that this installation needs are appended to the path, where they cannot shadow a module.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # `deltos` is imported from the folder of the parent, even if another version is installed.
-_BOOT = """\
+_BOOT_SCRIPT = """\
 import sys
 module, own, others, *words = sys.argv[1:]
 sys.path.insert(0, own)
@@ -30,7 +30,9 @@ sys.argv = ["deltos", *words]
 from importlib import import_module
 sys.exit(import_module(module).main())
 """
-_IS_KNOWN = "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
+_IMPORT_CHECK = (
+    "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
+)
 # Variables with credentials: logins for sites, the database and the embedding service.
 _SECRET_PREFIXES = (VARIABLE_PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
@@ -41,16 +43,16 @@ def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> li
     own = str(Path(__file__).resolve().parents[2])
     flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     folders = "\n".join((*_installed_packages(), *importable_from))
-    return [sys.executable, *flags, "-c", _BOOT, module, own, folders, *words]
+    return [sys.executable, *flags, "-c", _BOOT_SCRIPT, module, own, folders, *words]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return our environment variables without those of Python, which grandchildren would also inherit."""
+    """Return the environment variables without Python's own variables, which grandchildren would also inherit."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | changes
 
 
 def parser_environment() -> dict[str, str]:
-    """Return the environment of a child that only parses, without credentials."""
+    """Return the environment for a child process that only parses, without credentials."""
     return {name: value for name, value in environment().items() if not name.startswith(_SECRET_PREFIXES)}
 
 
@@ -80,17 +82,18 @@ def find_module_command() -> list[str]:
     """
     for flags in (["-I"], ["-E", "-P"], ["-P"]):
         known = subprocess.run(
-            [sys.executable, *flags, "-c", _IS_KNOWN], cwd=fixed_folder(), stderr=subprocess.DEVNULL, check=False
+            [sys.executable, *flags, "-c", _IMPORT_CHECK], cwd=fixed_folder(), stderr=subprocess.DEVNULL, check=False
         )
         if known.returncode == 0:
             return [sys.executable, *flags, "-m", "deltos"]
     raise BadConfiguration(
-        "Python finds Deltos only from this folder", hint="Give its command: --command '/path/to/deltos'."
+        "Python finds Deltos only from this folder",
+        hint="Give the command that starts it: --command '/path/to/deltos'.",
     )
 
 
 def _installed_packages() -> list[str]:
-    """Return the package folders of this process; `-I` drops those of the user.
+    """Return the package folders of this process, because `-I` removes those of the user.
 
     The working directory is excluded even if its name is `site-packages`, because an empty entry in PYTHONPATH adds it.
     """

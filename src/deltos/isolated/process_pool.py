@@ -1,4 +1,4 @@
-"""Pool of child processes that run our functions within limits. Idle children are reused, dead ones replaced.
+"""Pool of child processes that run functions within limits. Idle children are reused, and dead ones are replaced.
 
 Any thread may use `ProcessPool`. A waiting thread blocks in a read, which holds neither the interpreter nor a lock.
 """
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 60.0
 # The last idle child is kept longer, because its imports and caches are slow to rebuild.
 LAST_IDLE_SECONDS = 600.0
-# Work with more items runs in a child of its own that ends afterwards, because Python does not return its memory.
+# Work with more items runs in a separate child that then ends, because Python does not return memory to the system.
 LONG_ITEMS = 200
-# Bulk work has its own children and does not count.
+# Bulk work uses separate children and does not count towards this limit.
 MAX_CONCURRENT_TASKS = 8
 MAX_BULK_PROCESSES = 4
-# Buffer for replies that the parent has not read yet, on Linux.
+# Buffer size for replies that the parent has not read yet (Linux only).
 _PIPE_BYTES = 1 << 20
 _END_SECONDS = 5.0
 
@@ -42,7 +42,7 @@ _Item = TypeVar("_Item")
 
 
 class ChildProcess:
-    """One child process. One thread at a time may use it; any thread may kill it."""
+    """A child process. Only one thread at a time may use it, but any thread may kill it."""
 
     def __init__(self, importable_from: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
@@ -53,8 +53,8 @@ class ChildProcess:
             env=parser_environment(),
             start_new_session=sys.platform != "win32",  # Ctrl-C must reach only the parent
         )
-        self._requests, self._replies = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
-        _widen(self._replies)
+        self._requests, self._run_items = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        _enlarge_buffer(self._run_items)
         self._timed_out = False
         self._pending = 0
         self.is_fresh = True
@@ -67,19 +67,19 @@ class ChildProcess:
 
     @property
     def is_free(self) -> bool:
-        """Whether it is alive and has no pending replies."""
+        """Whether the process is alive and has no pending replies."""
         return not self._pending and not self._timed_out and self._process.poll() is None
 
     def ask(self, request: Request) -> None:
-        """Send a request; `reply` returns the replies to its items."""
+        """Send a request; call `reply` once for each of its items."""
         self._pending = len(request.items)
         payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         with suppress(OSError):  # the child has died; `reply` reports it
             write_frame(self._requests, payload)
 
     def reply(self, limits: TaskLimits) -> Reply:
-        """Return the reply to the next item; if the child has died, an error with the cause."""
-        frame = read_frame(self._replies)
+        """Return the reply to the next item, or an error with the cause if the child has died."""
+        frame = read_frame(self._run_items)
         if frame is None:
             return Reply(error=self._cause_of_death(limits))
         self._pending -= 1
@@ -88,21 +88,21 @@ class ChildProcess:
         return reply
 
     def time_out(self) -> None:
-        """Kill it because a task exceeded its time limit."""
+        """Kill the process because a task exceeded its time limit."""
         self._timed_out = True
         self.kill()
 
     def kill(self) -> None:
-        """Kill it at once."""
+        """Kill the process immediately."""
         with suppress(OSError):
             self._process.kill()
 
     def end(self) -> None:
-        """Kill it, wait for its end and close the pipes."""
+        """Kill the process, wait until it has ended, and close the pipes."""
         self.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        for pipe in (self._requests, self._replies):
+        for pipe in (self._requests, self._run_items):
             with suppress(OSError):
                 pipe.close()
 
@@ -115,7 +115,7 @@ class ChildProcess:
             return TimeLimitExceeded(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
         if sys.platform != "win32" and code == -signal.SIGVTALRM:
             return TimeLimitExceeded("parsing exceeded the CPU time limit for a file of this size")
-        # A parser in C crashes when an allocation fails; a lowered limit is the only sign of that.
+        # A C parser crashes when an allocation fails; the lowered limit is the only indication of that.
         had_own_limit = code < 0 and 0 < memory_bytes < limits.memory_bytes
         at_limit = ", probably at the memory limit for a file of this size" if had_own_limit else ""
         return ParserCrashed(f"the parser crashed ({_exit_name(code)}){at_limit}")
@@ -151,8 +151,8 @@ class ProcessPool:
         self._watcher_wakes_at = math.inf
 
     def run(self, function: Callable[..., _T], *arguments: Any, limits: TaskLimits) -> _T:
-        """Return or raise the result of `function(*arguments)` in a child; raise ParserStopped if the child had to
-        be ended.
+        """Run `function(*arguments)` in a child and return or raise its result; raise ParserStopped if the child was
+        killed.
         """
         *common, item = arguments
         (reply,) = self.run_each(function, tuple(common), [item], lambda _: limits)
@@ -168,8 +168,8 @@ class ProcessPool:
         limits: Callable[[_Item], TaskLimits],
     ) -> list[Reply]:
         """Run `function(*common, item)` for each item in turn, in one child."""
-        with self._turn():
-            return list(self._replies(function, common, [(item, limits(item)) for item in items], _Job()))
+        with self._task_slot():
+            return list(self._run_items(function, common, [(item, limits(item)) for item in items], _Job()))
 
     def stream(
         self,
@@ -185,7 +185,7 @@ class ProcessPool:
         is_long = len(items) > LONG_ITEMS
         if is_long:
             self._end_idle()
-        return self._replies(function, common, [(item, limits(item)) for item in items], _Job(), keep=not is_long)
+        return self._run_items(function, common, [(item, limits(item)) for item in items], _Job(), keep=not is_long)
 
     def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
         """Start an idle child that has imported `function`, before it is needed."""
@@ -209,7 +209,7 @@ class ProcessPool:
 
         def work(batch: Sequence[_Item]) -> list[tuple[_Item, Reply]]:
             limited = [(item, limits(item)) for item in batch]
-            return list(zip(batch, self._replies(function, common, limited, job), strict=True))
+            return list(zip(batch, self._run_items(function, common, limited, job), strict=True))
 
         count = min(MAX_BULK_PROCESSES, os.cpu_count() or 1, len(batches))
         todo = iter(batches)
@@ -227,7 +227,7 @@ class ProcessPool:
                 self._stop(job)
 
     def close(self) -> None:
-        """End all children; callers that wait for one get `Cancelled`."""
+        """End all children; calls that wait for a child raise `Cancelled`."""
         with self._change:
             self._closed = True
             for child in self._busy:  # the thread that uses the child ends it
@@ -236,8 +236,8 @@ class ProcessPool:
         self._end_idle()
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for a slot for single tasks."""
+    def _task_slot(self) -> Iterator[None]:
+        """Wait until fewer than the maximum number of single tasks are running."""
         with self._change:
             self._change.wait_for(lambda: self._tasks < MAX_CONCURRENT_TASKS)
             self._tasks += 1
@@ -248,7 +248,7 @@ class ProcessPool:
                 self._tasks -= 1
                 self._change.notify_all()
 
-    def _replies(
+    def _run_items(
         self,
         function: Callable[..., Any],
         common: tuple[Any, ...],
@@ -257,37 +257,39 @@ class ProcessPool:
         *,
         keep: bool = True,
     ) -> Generator[Reply]:
-        """Yield a reply for each item; if an item ends the child, the rest is sent to a new one."""
+        """Yield a reply for each item; if an item kills the child, send the remaining items to a new one."""
         done = 0
         while done < len(items):
             rest = tuple(items[done:])
             with self._acquire_child(job, fresh=done > 0, keep=keep) as child:
                 child.ask(Request(function, common, rest))
-                for reply in self._collect(child, rest, job):
+                for reply in self._collect_replies(child, rest, job):
                     done += 1
                     yield reply
 
-    def _collect(self, child: ChildProcess, items: Sequence[tuple[Any, TaskLimits]], job: _Job) -> Iterator[Reply]:
-        """Yield the replies of one child, up to an item that ends it.
+    def _collect_replies(
+        self, child: ChildProcess, items: Sequence[tuple[Any, TaskLimits]], job: _Job
+    ) -> Iterator[Reply]:
+        """Yield the replies of one child, up to an item that kills it.
 
-        That item has no reply if it must be tried again in a new child, because earlier items may be to blame.
+        No reply is yielded for that item if it must be retried in a new child, because earlier items may be the cause.
         """
         for _, limits in items:
             was_fresh = child.is_fresh
-            reply = self._await(child, limits)
+            reply = self._await_reply(child, limits)
             if self._closed or job.stopped.is_set():
                 raise _cancelled()
             if reply.error is not None and reply.is_about_request:
                 raise reply.error
             is_stopped = isinstance(reply.error, ParserStopped)
             if is_stopped:
-                child.kill()  # it may be alive with exhausted memory
+                child.kill()  # the child may still be alive, with its memory exhausted
             if not is_stopped or was_fresh or isinstance(reply.error, TimeLimitExceeded):
                 yield reply
             if is_stopped:
                 return
 
-    def _await(self, child: ChildProcess, limits: TaskLimits) -> Reply:
+    def _await_reply(self, child: ChildProcess, limits: TaskLimits) -> Reply:
         with self._change:
             child.deadline = time.monotonic() + limits.wall_seconds
             if child.deadline < self._watcher_wakes_at:
@@ -299,7 +301,7 @@ class ProcessPool:
 
     @contextmanager
     def _acquire_child(self, job: _Job, *, fresh: bool, keep: bool = True) -> Iterator[ChildProcess]:
-        """Provide an idle or new child for one request; keep it afterwards if it is still usable."""
+        """Provide an idle or new child for one request; return it to the pool if it is still usable."""
         child = None if fresh else self._take_idle()
         child = child or ChildProcess(self._importable_from)
         try:
@@ -316,7 +318,7 @@ class ProcessPool:
                 job.children.discard(child)
                 keep = keep and child.is_free and not self._closed
                 if keep:
-                    # The child that became idle last is reused first and ends last.
+                    # The child that became idle last is reused first and kept longest.
                     child.deadline = time.monotonic() + self._last_idle_seconds
                     for other in self._idle:
                         other.deadline = min(other.deadline, time.monotonic() + self._idle_seconds)
@@ -350,14 +352,14 @@ class ProcessPool:
                 child.kill()
 
     def _start_watcher(self) -> None:
-        """Start the thread that ends children after their deadline."""
+        """Start the thread that kills children after their deadline."""
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch, name="deltos-workers", daemon=True)
             self._watcher.start()
 
     def _watch(self) -> None:
         while True:
-            expired = self._expire()
+            expired = self._kill_overdue()
             for child in expired:
                 child.end()
             with self._change:
@@ -368,8 +370,8 @@ class ProcessPool:
                 self._watcher_wakes_at = min(child.deadline for child in children)
                 self._change.wait(min(max(0.0, self._watcher_wakes_at - time.monotonic()), threading.TIMEOUT_MAX))
 
-    def _expire(self) -> list[ChildProcess]:
-        """Kill children that exceed their time limit; return expired idle children."""
+    def _kill_overdue(self) -> list[ChildProcess]:
+        """Kill children that exceed their time limit, and return idle children that have expired."""
         now = time.monotonic()
         with self._change:
             for child in self._busy:
@@ -393,7 +395,7 @@ def _exit_name(code: int) -> str:
 
 
 def _memory_limit(pid: int) -> int:
-    """Return the address space limit of a child, also of a dead one; 0 if unknown, negative for none."""
+    """Return the address space limit of a child, even a dead one; 0 if unknown, negative if unlimited."""
     try:
         import resource
 
@@ -402,11 +404,11 @@ def _memory_limit(pid: int) -> int:
         return 0
 
 
-def _widen(pipe: BinaryIO) -> None:
-    """Enlarge the buffer of a pipe, so that a child can continue before its replies are read."""
+def _enlarge_buffer(pipe: BinaryIO) -> None:
+    """Enlarge a pipe's buffer, so that a child can continue before its replies are read."""
     try:
         import fcntl
 
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     except (ImportError, AttributeError, OSError):
-        pass  # Linux only, up to a system limit
+        pass  # supported only on Linux, up to a system limit

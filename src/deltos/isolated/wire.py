@@ -1,4 +1,4 @@
-"""Messages between parent and child process: frames that consist of a length and a pickle."""
+"""Messages between parent and child processes: frames that consist of a length and a pickle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TaskLimits(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Calls `function(*common, item)` for each item in turn, within its limits."""
+    """A request to call `function(*common, item)` for each item in turn, within the item's limits."""
 
     function: Callable[..., Any]
     common: tuple[Any, ...]
@@ -44,7 +44,7 @@ def write_frame(stream: BinaryIO, payload: bytes) -> None:
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """Read the next frame; None at the end of the stream, even in the middle of a frame."""
+    """Read the next frame; return None if the stream has ended, even within a frame."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
