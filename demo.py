@@ -1,4 +1,4 @@
-"""Index this very repository and ask it three questions through a real MCP client. Run by `make demo`."""
+"""Index this repository and ask three questions about it with a real MCP client; run by `make demo`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def bold(text: str) -> str:
-    """A heading, set off on a terminal alone."""
+    """Return the text in bold if standard output is a terminal."""
     return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() else text
 
 
 async def ask(environment: dict[str, str]) -> None:
-    """Start the server as a client would, and print its answers."""
+    """Start the server as an MCP client does, and print its answers to the questions."""
     from mcp import ClientSession
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -39,15 +39,15 @@ async def ask(environment: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Show the main job: index, ask, connect."""
+    """Index the repository, ask the questions, and print how to connect an agent."""
     with tempfile.TemporaryDirectory(prefix="deltos-demo-") as home:
         environment = {**os.environ, "DELTOS_HOME": home}
-        print(bold("▶ deltos index (about a minute)"), flush=True)
+        print(bold("▶ deltos index (takes about a minute)"), flush=True)
         subprocess.run([DELTOS, "index", REPOSITORY], env=environment, check=True)
         asyncio.run(ask(environment))
-    print(bold("\nTo use it in your agent, paste this into its MCP configuration:"))
+    print(bold("\nTo connect your agent, add this to its MCP configuration:"))
     print(json.dumps({"mcpServers": {"deltos": {"command": str(DELTOS), "args": ["mcp"]}}}, indent=2))
-    print(f"or, for Claude Code:  claude mcp add deltos -- {DELTOS} mcp")
+    print(f"Or, for Claude Code, run:  claude mcp add deltos -- {DELTOS} mcp")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzz.corpus import committed
+from fuzz.corpus import committed_inputs
 from fuzz.targets import all_targets
 from scripts.backtracking import Use
 from scripts.check_patterns import inventory
@@ -249,7 +249,7 @@ def cpu_seconds(run: Callable[[bytes], object], data: bytes) -> float:
 
 def _attack_parser_in_process(name: str, scratch: str, smallest: int, limit: float, pipe: Connection) -> None:
     target = all_targets()[name]
-    seeds = [data for data in committed(target) if data]
+    seeds = [data for data in committed_inputs(target) if data]
     seed = next(iter(seeds), b"")
     within = attacks_within(target.tokens, seeds) if target.is_json else ()
     with target.open(Path(scratch)) as opened:

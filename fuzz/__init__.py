@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of all parsers of outside text. Usage: `python -m fuzz --help`."""
+"""Coverage-guided fuzzing of all parsers of untrusted text. Usage: `python -m fuzz --help`."""

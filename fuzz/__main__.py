@@ -16,7 +16,9 @@ def main() -> int:
     """Fuzz the selected targets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="CPU minutes per target (2)")
-    parser.add_argument("--exposed-minutes", type=float, help="CPU minutes per exposed target; default: the same")
+    parser.add_argument(
+        "--exposed-minutes", type=float, help="CPU minutes per exposed target; default: the value of --minutes"
+    )
     parser.add_argument(
         "--target", action="append", default=[], metavar="GLOB", help="fuzz only this target; may be repeated"
     )

@@ -1,4 +1,4 @@
-"""Fuzz one target for a while: start children, detect hangs and deaths, confirm and save the findings."""
+"""Fuzz one target for a limited time: start child processes, detect hangs and deaths, confirm and save the findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fuzz import corpus, oracle
-from fuzz.child import WIDER
+from fuzz.child import WIDER_OPTION
 from fuzz.oracle import Finding, Kind
 from fuzz.shared_input import SharedInput
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from fuzz.target import Target
 
 FINDINGS = Path(__file__).parent / "findings"
-HANG_CPU_SECONDS = 12.0
-HANG_WALL_SECONDS = 180.0
+MAX_CPU_SECONDS_PER_INPUT = 12.0
+MAX_WALL_SECONDS_PER_INPUT = 180.0
 POLL_SECONDS = 0.2
-MINIMISE_SECONDS = 15.0
+MINIMISE_TIMEOUT_SECONDS = 15.0
 MAX_RESTARTS = 12
 
 Event = dict[str, Any]
 
 
 class Stopped(Exception):
-    """The child hung or died; `data` is its current input."""
+    """Raised when the child process hangs or has died; `data` is its current input."""
 
     def __init__(self, kind: Kind, data: bytes, cpu_seconds: float, executions: int) -> None:
         super().__init__(kind)
@@ -51,14 +51,14 @@ class ChildProcess:
     """A child process and its events; detects hangs."""
 
     def __init__(
-        self, scratch: Path, *, hang_cpu_seconds: float = HANG_CPU_SECONDS, has_more_memory: bool = False
+        self, scratch: Path, *, hang_cpu_seconds: float = MAX_CPU_SECONDS_PER_INPUT, has_more_memory: bool = False
     ) -> None:
         self._hang_cpu_seconds = hang_cpu_seconds
         self._log = scratch / "log"
         self._shared = SharedInput(scratch / "current")
         self._shared.end()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "fuzz.child", str(scratch), *([WIDER] if has_more_memory else [])],
+            [sys.executable, "-m", "fuzz.child", str(scratch), *([WIDER_OPTION] if has_more_memory else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),
@@ -67,10 +67,10 @@ class ChildProcess:
             env={**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         self._events: queue.Queue[Event | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._read_events, daemon=True).start()
 
     def ask(self, **request: Any) -> Iterator[Event]:
-        """Send a request and yield its events; raises Stopped if the child hangs or dies."""
+        """Send a request and yield its events; raise `Stopped` if the child hangs or dies."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
@@ -78,7 +78,7 @@ class ChildProcess:
             try:
                 event = self._events.get(timeout=POLL_SECONDS)
             except queue.Empty:
-                self._check()
+                self._check_for_hang()
                 continue
             if event is None:
                 self._raise_cause_of_death()
@@ -91,28 +91,28 @@ class ChildProcess:
         self._process.kill()
         self._process.wait()
 
-    def _listen(self) -> None:
+    def _read_events(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._events.put(json.loads(line))
         self._events.put(None)
 
     def _raise_cause_of_death(self) -> NoReturn:
-        """Raise the cause of the child's death: the current input or, without one, a fault of the harness."""
+        """Raise the cause of the child's death: its current input, or an error of the harness if no input was running."""
         current = self._shared.read()
         if not current.started_at:
             raise RuntimeError(f"The harness failed:\n{self._log.read_text('utf-8', 'replace')[-3_000:]}")
         raise Stopped("died", current.data, 0.0, current.number)
 
-    def _check(self) -> None:
+    def _check_for_hang(self) -> None:
         current = self._shared.read()
         if not current.started_at:
             return
         try:
             cpu = oracle.cpu_seconds(self._process.pid) - current.cpu_before
         except OSError:
-            return  # it has just died: the end of its events reports that
-        if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > HANG_WALL_SECONDS:
+            return  # the process has just died, which the end of its events reports
+        if cpu > self._hang_cpu_seconds or time.monotonic() - current.started_at > MAX_WALL_SECONDS_PER_INPUT:
             again = self._shared.read()
             if again.number == current.number and again.started_at:
                 raise Stopped("hang", current.data, cpu, current.number)
@@ -120,7 +120,7 @@ class ChildProcess:
 
 @contextmanager
 def child_process(scratch: Path, **options: Any) -> Iterator[ChildProcess]:
-    """Context manager of a child."""
+    """Start a child process, and stop it on exit."""
     scratch.mkdir(parents=True, exist_ok=True)
     child = ChildProcess(scratch, **options)
     try:
@@ -131,7 +131,7 @@ def child_process(scratch: Path, **options: Any) -> Iterator[ChildProcess]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Scratch folder, in memory if possible: databases would wait for the disk."""
+    """Create a scratch folder, in memory if possible, because databases would wait for the disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
@@ -151,10 +151,10 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unconfirmed: int = 0
     at_parser_limits: int = 0
-    """Inputs that ended the process only because of the memory limit of syntax trees."""
+    """Number of inputs that ended the process only because of the memory limit for syntax trees."""
 
     def count(self, *kinds: Kind) -> int:
-        """Number of findings of these kinds."""
+        """Return the number of findings of these kinds."""
         return sum(finding.kind in kinds for finding in self.findings)
 
 
@@ -169,8 +169,8 @@ class Campaign:
         seed: int,
         corpora: Sequence[Path] = (),
         findings: Path = FINDINGS,
-        hang_cpu_seconds: float = HANG_CPU_SECONDS,
-        minimise_seconds: float = MINIMISE_SECONDS,
+        hang_cpu_seconds: float = MAX_CPU_SECONDS_PER_INPUT,
+        minimise_seconds: float = MINIMISE_TIMEOUT_SECONDS,
     ) -> None:
         self._target = target
         self._scratch = scratch
@@ -182,22 +182,22 @@ class Campaign:
         self._queue.mkdir(parents=True)
         self._result = Result(target.name)
         self._places: set[tuple[str, str]] = set()
-        inputs = corpus.committed(target) + corpus.sample_files(target, corpora, Random(seed))
+        inputs = corpus.committed_inputs(target) + corpus.sample_files(target, corpora, Random(seed))
         for number, data in enumerate(inputs):
             (self._queue / f"begin-{number:04}").write_bytes(data)
 
     def run(self, seconds: float) -> Result:
-        """Fuzz for `seconds` of CPU; a child that hangs or dies is replaced."""
+        """Fuzz for `seconds` of CPU time; replace a child process that hangs or dies."""
         suspects: list[Finding] = []
         for attempt in range(MAX_RESTARTS):
             if self._result.cpu_seconds >= seconds:
                 break
-            self._once(seconds - self._result.cpu_seconds, self._seed + attempt, suspects)
+            self._run_child(seconds - self._result.cpu_seconds, self._seed + attempt, suspects)
         for number, suspect in enumerate(suspects):
             self._confirm(suspect, number)
         return self._result
 
-    def _once(self, seconds: float, seed: int, suspects: list[Finding]) -> None:
+    def _run_child(self, seconds: float, seed: int, suspects: list[Finding]) -> None:
         before, cpu_before = self._result.executions, self._result.cpu_seconds
         try:
             with child_process(self._scratch / f"child-{seed}", hang_cpu_seconds=self._hang_cpu_seconds) as child:
@@ -205,27 +205,27 @@ class Campaign:
                     do="fuzz", target=self._target.name, seed=seed, seconds=seconds, queue=str(self._queue)
                 ):
                     if event["event"] == "finding":
-                        self._suspect(
+                        self._add_suspect(
                             suspects, event["kind"], event["place"], event["detail"], bytes.fromhex(event["data"])
                         )
                     else:
-                        self._take(event, before, cpu_before)
+                        self._record_progress(event, before, cpu_before)
         except Stopped as stopped:
             self._result.executions = before + stopped.executions
             self._result.cpu_seconds += stopped.cpu_seconds
-            self._suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
-            for path in self._queue.iterdir():  # an input that stops one child must not stop the next one too
+            self._add_suspect(suspects, stopped.kind, stopped.kind, f"{stopped.cpu_seconds:.0f} s of CPU", stopped.data)
+            for path in self._queue.iterdir():  # an input that stopped one child must not stop the next one
                 if path.read_bytes() == stopped.data:
                     path.unlink()
 
-    def _suspect(self, suspects: list[Finding], kind: str, place: str, detail: str, data: bytes) -> None:
+    def _add_suspect(self, suspects: list[Finding], kind: str, place: str, detail: str, data: bytes) -> None:
         if kind not in ("hang", "died"):
             if (kind, place) in self._places:
                 return
             self._places.add((kind, place))
         suspects.append(Finding(self._target.name, cast("Kind", kind), place, detail, data))
 
-    def _take(self, event: Event, before: int, cpu_before: float) -> None:
+    def _record_progress(self, event: Event, before: int, cpu_before: float) -> None:
         result = self._result
         result.cpu_seconds = cpu_before + event["cpu_seconds"]
         result.executions = before + event["executions"]
@@ -235,12 +235,12 @@ class Campaign:
         result.inputs = event["inputs"]
 
     def _confirm(self, suspect: Finding, number: int) -> None:
-        """Run a suspect in a fresh child three times without tracing; minimise and save it if it fails each time."""
+        """Run a suspect input in a new child three times without tracing; minimise and save it if it fails each time."""
         folder = self._scratch / f"confirm-{number}"
         folder.mkdir()
         file = folder / "input"
         file.write_bytes(suspect.data)
-        if not self._holds(suspect, folder, file):
+        if not self._is_reproduced(suspect, folder, file):
             self._result.unconfirmed += 1
             return
         if (
@@ -258,7 +258,7 @@ class Campaign:
         self._result.findings.append(sample_files)
         save(sample_files, self._findings)
 
-    def _holds(self, suspect: Finding, folder: Path, file: Path) -> bool:
+    def _is_reproduced(self, suspect: Finding, folder: Path, file: Path) -> bool:
         try:
             with child_process(folder / "measure", hang_cpu_seconds=2 * self._hang_cpu_seconds) as child:
                 [event] = child.ask(do="measure", target=self._target.name, file=str(file))
@@ -274,7 +274,7 @@ class Campaign:
                 return bool(event["cpu_seconds"] > oracle.slow_limit_seconds(size))
 
     def _dies_without_limits(self, folder: Path, file: Path) -> bool:
-        """Whether the input fails even without limits; if it is only slow then, the memory limit ended it."""
+        """Return whether the input fails even without limits; if it is only slow without them, the memory limit ended it."""
         try:
             with child_process(
                 folder / "wider", hang_cpu_seconds=2 * self._hang_cpu_seconds, has_more_memory=True
@@ -297,7 +297,7 @@ class Campaign:
                 ):
                     pass
         except Stopped:
-            pass  # the smallest input so far is on disk
+            pass  # the smallest input found so far is on disk
 
 
 def save(finding: Finding, findings: Path = FINDINGS) -> Path:

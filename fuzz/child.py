@@ -1,4 +1,4 @@
-"""Child process that runs the inputs. Reads requests as JSON lines and writes events; any input may hang or kill it."""
+"""Child process that runs the inputs. It reads requests as JSON lines and writes events; any input may hang or kill it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from fuzz.target import Opened, Target
+    from fuzz.target import OpenedTarget, Target
 
     Emit = Callable[..., None]
 
 MAX_ADDRESS_SPACE_BYTES = 6_000_000_000
-WIDER = "--wider"  # larger memory limit, to decide whether the limit ended another child
-WIDER_FACTOR = 4  # limited too: the kernel would kill a process that takes all memory, which would count as a death
+WIDER_OPTION = "--wider"  # raises the memory limit, to decide whether the limit ended another child
+WIDER_FACTOR = 4  # still a limit: the kernel would kill a process that takes all memory, which would count as a death
 MAX_PARSE_SECONDS = 86_400.0
 MEASUREMENTS = 3
 SAMPLE_SECONDS = 0.004
@@ -62,10 +62,10 @@ class Outcome:
     detail: str = ""
 
 
-class Bench:
-    """An opened target that runs inputs."""
+class TargetRunner:
+    """Runs inputs on an opened target and measures them."""
 
-    def __init__(self, target: Target, opened: Opened, shared: SharedInput) -> None:
+    def __init__(self, target: Target, opened: OpenedTarget, shared: SharedInput) -> None:
         self.target = target
         self._opened = opened
         self._shared = shared
@@ -74,11 +74,11 @@ class Bench:
         self.executions = 0
 
     def run(self, data: bytes) -> Outcome:
-        """Run one input; the parent can see which one."""
+        """Run one input, which is recorded so that the parent process knows it."""
         self.executions += 1
         pid = self._opened.pid
-        held = self._settled_memory()
-        started = self._cpu()
+        held = self._memory_before_run()
+        started = self._measured_cpu_seconds()
         self._shared.begin(self.executions, data, time.monotonic(), time.process_time())
         place = detail = ""
         try:
@@ -88,13 +88,13 @@ class Bench:
         except (Exception, SystemExit) as error:  # noqa: BLE001 (this is what we are looking for)
             place = oracle.crash_place(error)
             detail = "".join(traceback.format_exception(error, limit=-12))
-        cpu = self._cpu() - started
+        cpu = self._measured_cpu_seconds() - started
         self._shared.end()
         peak = oracle.peak_bytes(pid)
         grown = peak - held if peak > self._peak else 0
         return Outcome(cpu, grown, place, detail)
 
-    def _settled_memory(self) -> int:
+    def _memory_before_run(self) -> int:
         pid = self._opened.pid
         held = oracle.held_bytes(pid)
         self._peak = oracle.peak_bytes(pid)  # creating the input may have raised the peak
@@ -104,25 +104,25 @@ class Bench:
         return held
 
     def cpu_seconds(self) -> float:
-        """CPU time of this process and of the target's worker process."""
+        """Return the CPU time of this process and of the target's worker process."""
         return time.process_time() + (oracle.cpu_seconds(self._opened.pid) if self._opened.pid else 0.0)
 
-    def _cpu(self) -> float:
+    def _measured_cpu_seconds(self) -> float:
         return time.process_time() if self._opened.pid is None else oracle.cpu_seconds(self._opened.pid)
 
 
 class Child:
-    """Serves requests for any target; opens each target once."""
+    """Executes requests for any target, and opens each target once."""
 
     def __init__(self, scratch: Path, emit: Emit, stack: ExitStack) -> None:
         self._scratch = scratch
         self._emit = emit
         self._stack = stack
         self._shared = SharedInput(scratch / "current")
-        self._benches: dict[str, Bench] = {}
+        self._benches: dict[str, TargetRunner] = {}
 
     def serve(self, request: dict[str, Any]) -> None:
-        """Execute a request; events report the results."""
+        """Execute a request and report its results as events."""
         bench = self._bench(request["target"])
         match request["do"]:
             case "fuzz":
@@ -134,30 +134,30 @@ class Child:
             case "minimise":
                 self._minimise(bench, request)
 
-    def _bench(self, name: str) -> Bench:
+    def _bench(self, name: str) -> TargetRunner:
         if name not in self._benches:
             target = target_named(name)
             folder = self._scratch / "work" / name
             folder.mkdir(parents=True, exist_ok=True)
             opened = self._stack.enter_context(target.open(folder))
-            self._benches[name] = Bench(target, opened, self._shared)
+            self._benches[name] = TargetRunner(target, opened, self._shared)
         return self._benches[name]
 
-    def _fuzz(self, bench: Bench, request: dict[str, Any]) -> None:
+    def _fuzz(self, bench: TargetRunner, request: dict[str, Any]) -> None:
         folder = Path(request["queue"]) if "queue" in request else None
         max_bytes = request.get("max_bytes") or bench.target.max_bytes
-        loop = Loop(bench, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
+        loop = FuzzLoop(bench, self._emit, Random(request["seed"]), folder, max_bytes=max_bytes)
         loop.fuzz_for(seconds=request.get("seconds"), executions=request.get("executions"))
 
-    def _replay(self, bench: Bench, request: dict[str, Any]) -> None:
+    def _replay(self, bench: TargetRunner, request: dict[str, Any]) -> None:
         for path in request["files"]:
             outcome = bench.run(Path(path).read_bytes())
             if outcome.place:
                 self._emit("finding", kind="crash", place=outcome.place, detail=outcome.detail, file=path)
 
-    def _measure(self, bench: Bench, data: bytes) -> None:
-        """Measure an input without tracing, after a small one has loaded modules that are imported on first use."""
-        for seed in corpus.committed(bench.target)[:5]:
+    def _measure(self, bench: TargetRunner, data: bytes) -> None:
+        """Measure an input without tracing, after a small input has loaded the modules that are imported on first use."""
+        for seed in corpus.committed_inputs(bench.target)[:5]:
             bench.run(seed[:2_000])
         oracle.reset_peak()
         outcomes = [bench.run(data) for _ in range(MEASUREMENTS)]
@@ -168,7 +168,7 @@ class Child:
             place=outcomes[0].place,
         )
 
-    def _minimise(self, bench: Bench, request: dict[str, Any]) -> None:
+    def _minimise(self, bench: TargetRunner, request: dict[str, Any]) -> None:
         kind, place = request["kind"], request["place"]
 
         def still_fails(data: bytes) -> bool:
@@ -184,10 +184,10 @@ class Child:
             file.with_suffix(".smaller").write_bytes(data)
 
 
-class Loop:
+class FuzzLoop:
     """Mutates and runs inputs, keeps those with new coverage or record time, and reports failures."""
 
-    def __init__(self, bench: Bench, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
+    def __init__(self, bench: TargetRunner, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
         self._bench = bench
         self._emit = emit
         self._rng = rng
@@ -195,24 +195,24 @@ class Loop:
         target = bench.target
         self._mutator = Mutator(rng, target.tokens, max_bytes=max_bytes, is_json=target.is_json)
         self._edges = watch_edges() if folder is not None and not _is_traced() else None
-        self._queue = sorted(corpus.committed(target)) if folder is None else _read_all(folder)
+        self._queue = sorted(corpus.committed_inputs(target)) if folder is None else _read_all(folder)
         self._first = len(self._queue)
         self._edges_seen = 0
-        self._worst_share = 0.05  # fraction of the limit; less is not worth keeping
+        self._worst_share = 0.05  # fraction of the limit below which slow inputs are not kept
         self._slowest_ms_per_kb = 0.0
         self._largest_growth = 0
         self._told: set[tuple[str, str]] = set()
         self._told_at = time.monotonic()
 
     def fuzz_for(self, *, seconds: float | None, executions: int | None) -> None:
-        """Run until the time or the number of runs is used up. CPU time, because the machine may be busy."""
+        """Run until the CPU time or the number of runs is used up; wall-clock time would depend on other load."""
         until = self._bench.cpu_seconds() + seconds if seconds else float("inf")
         latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")
         enough = self._bench.executions + executions if executions else sys.maxsize
         if self._queue and self._folder is not None:
             self._bench.run(self._queue[0])  # loads modules that are imported on first use
         for data in self._inputs():
-            self._try(data)
+            self._run_and_judge(data)
             if time.monotonic() - self._told_at > PROGRESS_SECONDS:
                 self._report_progress()
             if self._bench.cpu_seconds() > until or time.monotonic() > latest or self._bench.executions >= enough:
@@ -222,30 +222,30 @@ class Loop:
     def _inputs(self) -> Iterator[bytes]:
         yield from self._queue[: self._first]
         while True:
-            yield self._mutator.mutate(self._pick(), self._rng.choice(self._queue))
+            yield self._mutator.mutate(self._choose_input(), self._rng.choice(self._queue))
 
-    def _pick(self) -> bytes:
+    def _choose_input(self) -> bytes:
         size = len(self._queue)
         recent = size // 5
         if recent and self._rng.random() < RECENT_SHARE:
             return self._queue[self._rng.randrange(size - recent, size)]
         return self._rng.choice(self._queue)
 
-    def _try(self, data: bytes) -> None:
-        outcome = self._watched(data)
+    def _run_and_judge(self, data: bytes) -> None:
+        outcome = self._run_traced(data)
         if outcome.place:
             self._report("crash", outcome.place, outcome.detail, data)
         if self._folder is None:
-            return  # a short run in a busy test suite: time and memory mean nothing there
+            return  # a short run in a busy test suite, where time and memory are not meaningful
         if outcome.grown_bytes > oracle.memory_limit_bytes(len(data)):
             self._report("memory", "memory", f"{outcome.grown_bytes / 1e6:.0f} MB", data)
         self._largest_growth = max(self._largest_growth, outcome.grown_bytes)
         self._judge_time(data, outcome)
         if self._edges is not None and (count := self._edges.count()) > self._edges_seen:
             self._edges_seen = count
-            self._keep(data)
+            self._keep_input(data)
 
-    def _watched(self, data: bytes) -> Outcome:
+    def _run_traced(self, data: bytes) -> Outcome:
         if self._edges is None:
             return self._bench.run(data)
         self._edges.start()
@@ -255,19 +255,19 @@ class Loop:
             self._edges.stop()
 
     def _judge_time(self, data: bytes, outcome: Outcome) -> None:
-        """Measure an input again without tracing if it seems slower than all before."""
+        """Measure an input again without tracing if it seems slower than all inputs before it."""
         limit = oracle.slow_limit_seconds(len(data))
         if outcome.cpu_seconds / limit < self._worst_share and self._ms_per_kb(data, outcome) < self._slowest_ms_per_kb:
             return
         samples: Counter[str] = Counter()
-        with sampling(samples):
+        with CpuSampler(samples):
             again = self._bench.run(data)
         self._slowest_ms_per_kb = max(self._slowest_ms_per_kb, self._ms_per_kb(data, again))
         share = again.cpu_seconds / limit
         if share > self._worst_share:
             self._worst_share = min(share, 1.0)
             if again.cpu_seconds < MAX_KEPT_SECONDS:
-                self._keep(data)
+                self._keep_input(data)
         if share > 1.0:
             place = samples.most_common(1)[0][0] if samples else "unknown"
             self._report("slow", place, f"{again.cpu_seconds * 1e3:.0f} ms for {len(data):,} bytes; {samples}", data)
@@ -275,7 +275,7 @@ class Loop:
     def _ms_per_kb(self, data: bytes, outcome: Outcome) -> float:
         return outcome.cpu_seconds * 1e3 / max(1.0, len(data) / 1e3)
 
-    def _keep(self, data: bytes) -> None:
+    def _keep_input(self, data: bytes) -> None:
         if self._folder is None or len(self._queue) >= MAX_KEPT_INPUTS or len(data) > MAX_KEPT_BYTES:
             return
         self._queue.append(data)
@@ -299,8 +299,8 @@ class Loop:
         )
 
 
-class sampling:  # noqa: N801 (reads as a verb where it is used)
-    """Context manager that samples which of our functions use the CPU."""
+class CpuSampler:
+    """Context manager that samples which functions of Deltos use the CPU."""
 
     def __init__(self, samples: Counter[str]) -> None:
         self._samples = samples
@@ -321,7 +321,7 @@ class sampling:  # noqa: N801 (reads as a verb where it is used)
 
 
 def _is_traced() -> bool:
-    """Whether another tracer is active, such as the coverage of a test run."""
+    """Return whether another tracer is active, such as coverage measurement in a test run."""
     return sys.gettrace() is not None
 
 
@@ -333,7 +333,7 @@ def _limit_memory(*, is_wider: bool) -> None:
     limit_bytes = MAX_ADDRESS_SPACE_BYTES * (WIDER_FACTOR if is_wider else 1)
     resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
     if is_wider:
-        parser_limits.MIN_TREE_BYTES = limit_bytes  # the limit of a syntax tree alone
+        parser_limits.MIN_TREE_BYTES = limit_bytes  # the limit that applies to a single syntax tree
         parser_limits.MIN_PARSE_SECONDS = MAX_PARSE_SECONDS
 
 
@@ -341,7 +341,7 @@ def main() -> int:
     """Serve requests from stdin until it ends."""
     die_with_parent()
     scratch = Path(sys.argv[1])
-    _limit_memory(is_wider=WIDER in sys.argv[2:])
+    _limit_memory(is_wider=WIDER_OPTION in sys.argv[2:])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of a target must not reach our parent

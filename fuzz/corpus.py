@@ -1,4 +1,4 @@
-"""Initial inputs: committed seeds and regressions, the repository's own files, installed packages, given folders."""
+"""Initial inputs: committed seeds and regressions, files of this repository, of installed packages and of given folders."""
 
 from __future__ import annotations
 
@@ -25,42 +25,45 @@ MAX_REAL_FILES = 150
 _SKIPPED = frozenset((".git", "node_modules", "__pycache__", ".mypy_cache", ".venv", "findings"))
 
 
-def regressions(target: Target) -> list[Path]:
-    """Inputs that once failed on the target."""
+def regression_inputs(target: Target) -> list[Path]:
+    """Return the inputs that once failed on the target."""
     folder = REGRESSIONS / target.name
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def committed(target: Target) -> list[bytes]:
-    """Inputs that are the same on every machine; at least the empty one."""
+def committed_inputs(target: Target) -> list[bytes]:
+    """Return the inputs that are the same on every machine; the empty input is always among them."""
     paths: list[Path] = []
     for place in target.seeds:
         if "*" in place or "." in place:
             paths += sorted(ROOT.glob(place))
         else:
             paths += sorted((SEEDS / place).iterdir())
-    paths += regressions(target)
+    paths += regression_inputs(target)
     return [path.read_bytes()[: target.max_bytes] for path in paths if path.is_file()] or [b""]
 
 
 def sample_files(target: Target, folders: Sequence[Path], rng: Random) -> list[bytes]:
-    """Random small files with the target's suffixes, from this repository and from installed packages."""
+    """Return random small files with the target's suffixes, from this repository, installed packages and `folders`."""
     if not target.suffixes:
         return []
     paths = [
-        path for folder in (ROOT, *installed(), *folders) for path in _listed(folder) if path.endswith(target.suffixes)
+        path
+        for folder in (ROOT, *installed_folders(), *folders)
+        for path in _listed(folder)
+        if path.endswith(target.suffixes)
     ]
     rng.shuffle(paths)
-    return list(_small(paths))
+    return list(_read_small_files(paths))
 
 
-def installed() -> list[Path]:
-    """Folders of installed packages and of the standard library."""
-    return [Path(path) for path in (*site.getsitepackages(), *_linked(), sysconfig.get_path("stdlib"))]
+def installed_folders() -> list[Path]:
+    """Return the folders of installed packages and of the standard library."""
+    return [Path(path) for path in (*site.getsitepackages(), *_pth_folders(), sysconfig.get_path("stdlib"))]
 
 
-def _linked() -> Iterable[str]:
-    """Folders added by .pth files of this environment."""
+def _pth_folders() -> Iterable[str]:
+    """Return the folders that .pth files add to this environment."""
     for folder in site.getsitepackages():
         for link in sorted(Path(folder).glob("*.pth")):
             yield from (line for line in link.read_text("utf-8").splitlines() if Path(line).is_dir())
@@ -75,7 +78,7 @@ def _listed(folder: Path) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def _small(paths: Iterable[str]) -> Iterable[bytes]:
+def _read_small_files(paths: Iterable[str]) -> Iterable[bytes]:
     taken = 0
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""Coverage of edges between lines of our source. Only counts them: a higher count means new behaviour."""
+"""Coverage of edges between source lines of Deltos. Edges are only counted: a higher count means new behaviour."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fuzz.oracle import SOURCE
 
 
 class Edges(Protocol):
-    """Records executed edges between `start` and `stop`, cumulatively."""
+    """Protocol of an edge recorder, which accumulates the edges executed between `start` and `stop`."""
 
     def start(self) -> None:
         """Start recording."""
@@ -18,19 +18,19 @@ class Edges(Protocol):
         """Stop recording."""
 
     def count(self) -> int:
-        """Number of distinct edges so far."""
+        """Return the number of distinct edges so far."""
 
 
 def watch_edges() -> Edges:
-    """Return the fastest recorder that this Python has."""
+    """Return the fastest recorder that this Python version supports."""
     return MonitoredEdges() if sys.version_info >= (3, 12) else TracedEdges()
 
 
 class TracedEdges:
-    """Edges by coverage.py's C tracer, which doubles the run time."""
+    """Records edges with coverage.py's C tracer, which doubles the run time."""
 
     def __init__(self) -> None:
-        from coverage.tracer import CFileDisposition, CTracer  # a development dependency; private interface
+        from coverage.tracer import CFileDisposition, CTracer  # a development dependency; this interface is private
 
         self._edges: dict[str, set[Any]] = {}
         self._dispositions: dict[str, Any] = {}
@@ -38,7 +38,7 @@ class TracedEdges:
         self._tracer: Any = CTracer()
         self._tracer.data = self._edges
         self._tracer.trace_arcs = True
-        self._tracer.should_trace = self._decide
+        self._tracer.should_trace = self._should_trace
         self._tracer.should_trace_cache = self._dispositions
         self._tracer.should_start_context = None
         self._tracer.switch_context = None
@@ -56,15 +56,15 @@ class TracedEdges:
     def stop(self) -> None:
         """Stop recording and restore the previous tracer."""
         self._tracer.stop()
-        # Otherwise the return from here would call the tracer, which then ends all tracing.
+        # Otherwise the return from this function would call the tracer, which then ends all tracing.
         del sys._getframe().f_trace  # noqa: SLF001
         sys.settrace(self._former)
 
     def count(self) -> int:
-        """Number of distinct edges so far."""
+        """Return the number of distinct edges so far."""
         return sum(map(len, self._edges.values()))
 
-    def _decide(self, filename: str, _frame: object) -> Any:
+    def _should_trace(self, filename: str, _frame: object) -> Any:
         disposition = self._new_disposition()
         disposition.original_filename = disposition.canonical_filename = disposition.source_filename = filename
         disposition.trace = filename.startswith(SOURCE)
@@ -75,7 +75,7 @@ class TracedEdges:
 
 
 class MonitoredEdges:
-    """Lines and branches by `sys.monitoring`: each reports once and then costs nothing."""
+    """Records lines and branches with `sys.monitoring`: each is reported once and has no cost afterwards."""
 
     _TOOL = 4
 
@@ -85,8 +85,8 @@ class MonitoredEdges:
         events = self._monitoring.events
         self._events = events.LINE | events.BRANCH
         self._monitoring.use_tool_id(self._TOOL, "fuzz")
-        self._monitoring.register_callback(self._TOOL, events.LINE, self._reached)
-        self._monitoring.register_callback(self._TOOL, events.BRANCH, self._branched)
+        self._monitoring.register_callback(self._TOOL, events.LINE, self._record_line)
+        self._monitoring.register_callback(self._TOOL, events.BRANCH, self._record_branch)
         self._branches: set[tuple[Any, int, int]] = set()
 
     def start(self) -> None:
@@ -98,14 +98,14 @@ class MonitoredEdges:
         self._monitoring.set_events(self._TOOL, 0)
 
     def count(self) -> int:
-        """Number of distinct edges so far."""
+        """Return the number of distinct edges so far."""
         return self._seen + len(self._branches)
 
-    def _reached(self, code: Any, _line: int) -> Any:
+    def _record_line(self, code: Any, _line: int) -> Any:
         self._seen += code.co_filename.startswith(SOURCE)
         return self._monitoring.DISABLE
 
-    def _branched(self, code: Any, start: int, end: int) -> Any:
+    def _record_branch(self, code: Any, start: int, end: int) -> Any:
         if not code.co_filename.startswith(SOURCE):
             return self._monitoring.DISABLE
         self._branches.add((code, start, end))

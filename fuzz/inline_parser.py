@@ -1,4 +1,4 @@
-"""Parse in the current process, which the fuzzer measures; the product parses in a child process."""
+"""Parse in the current process, which the fuzzer measures; Deltos itself parses in a child process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class InlineParser:
-    """Runs every function immediately. `broke` is an unexpected exception, even if it is caught."""
+    """Runs every function immediately. `broke` is the last unexpected exception, even if it was caught."""
 
     def __init__(self) -> None:
         self.broke: Exception | None = None
@@ -38,7 +38,7 @@ class InlineParser:
         return [Reply(task.function(*task.arguments)) for task in tasks]
 
 
-def read_whole(origin: Origin, place: CrawlAddress) -> None:
+def read_and_parse(origin: Origin, place: CrawlAddress) -> None:
     """Read a file and parse its content."""
     fetched = origin.read(place, None)
     if isinstance(fetched, Unparsed):

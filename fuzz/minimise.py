@@ -1,4 +1,4 @@
-"""Minimise an input: delete pieces, halves first, then shorter ones, until the time is used up."""
+"""Minimise an input by deleting ranges, halves first, then shorter ones, until the time is used up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def smaller(data: bytes, still_fails: Callable[[bytes], bool], *, seconds: float) -> Iterator[bytes]:
-    """Yield ever smaller inputs for which `still_fails` holds."""
+    """Yield successively smaller inputs for which `still_fails` returns true."""
     until = time.monotonic() + seconds
     size = len(data) // 2
     while size and time.monotonic() < until:

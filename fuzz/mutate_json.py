@@ -1,4 +1,4 @@
-"""Mutate JSON documents so that they stay JSON: other types, missing and doubled members, depth, odd strings."""
+"""Mutate JSON documents so that they stay valid JSON: other types, missing and repeated members, depth, odd strings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MAX_REPEATED_CHARACTERS = 50_000
 _DEEP = "@@deep@@"
 _DEPTHS = (5, 50, 400, 1_500, 20_000)
-_ODD: tuple[Any, ...] = (
+_ODD_VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 1e308, 2**31, 2**63, 2**70, 10**400, "", " ", "\0", "\ud800", "a" * 5_000, "é" * 300, "..", "/", "#/", "#",
     "\u202e", "\x1b[2J", "{}", [], {}, [[]], {"": {}}, [None], {"$ref": "#"}, {"$ref": "#/"}, {"a": {"b": {"c": []}}}, ["x"] * 300, float("nan"),
     float("inf"), "2026-02-30T25:61:61Z", "https://[::1", "http://a:b@c:99999999/", "file:///etc/passwd", "🙂" * 20, "\r\n" * 50, "(" * 200,
@@ -19,7 +19,7 @@ _ODD: tuple[Any, ...] = (
 
 
 def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
-    """Mutate one to five values of `data`; None if it is not JSON."""
+    """Mutate one to five values of `data`; return None if it is not JSON."""
     if len(data) + len(other) > 2 * MAX_REPEATED_CHARACTERS:
         return None
     try:
@@ -29,7 +29,7 @@ def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
         return None
     try:
         for _ in range(rng.randint(1, 5)):
-            document = _changed(rng, document, donor)
+            document = _mutate_value(rng, document, donor)
         text = json.dumps(document, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 1)))
     except (RecursionError, ValueError):
         return None
@@ -39,11 +39,11 @@ def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _changed(rng: Random, document: Any, donor: Any) -> Any:
+def _mutate_value(rng: Random, document: Any, donor: Any) -> Any:
     """Mutate one value of the document, in place if it is in a container."""
     places = list(_places(document))
     if not places:
-        return _replacement(rng, document, donor)
+        return _replacement_value(rng, document, donor)
     holder, key = rng.choice(places)
     action = rng.randrange(8)
     if action == 0:
@@ -51,13 +51,13 @@ def _changed(rng: Random, document: Any, donor: Any) -> Any:
     elif action == 1 and isinstance(holder, dict):
         holder[_new_key(rng, key, donor)] = holder.pop(key)
     elif action == 2:
-        _add(rng, holder, _copy(holder[key]))
+        _add_member(rng, holder, _copy(holder[key]))
     else:
-        holder[key] = _replacement(rng, holder[key], donor)
+        holder[key] = _replacement_value(rng, holder[key], donor)
     return document
 
 
-def _replacement(rng: Random, value: Any, donor: Any) -> Any:
+def _replacement_value(rng: Random, value: Any, donor: Any) -> Any:
     choice = rng.random()
     if choice < 0.05:
         return _DEEP
@@ -68,15 +68,17 @@ def _replacement(rng: Random, value: Any, donor: Any) -> Any:
         return [value] if rng.random() < 0.5 else {"a": value}
     if choice < 0.55 and isinstance(value, str | list):
         times = min(rng.choice((2, 50, 1_000)), MAX_REPEATED_CHARACTERS // max(1, len(json.dumps(value))))
-        return _copy(value * times)  # a list repeats its members rather than copies: a change to one would affect all
-    return _copy(rng.choice(_ODD))
+        return _copy(
+            value * times
+        )  # list repetition does not copy the members, so that a change to one would affect all
+    return _copy(rng.choice(_ODD_VALUES))
 
 
 def _copy(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _add(rng: Random, holder: Any, piece: Any) -> None:
+def _add_member(rng: Random, holder: Any, piece: Any) -> None:
     if isinstance(holder, dict):
         holder[f"k{rng.randrange(100)}"] = piece
     else:
@@ -89,7 +91,7 @@ def _new_key(rng: Random, key: str, donor: Any) -> str:
 
 
 def _places(document: Any) -> list[tuple[Any, Any]]:
-    """Every value below the root, as its container and key."""
+    """Return the container and key of every value below the root."""
     sample_files: list[tuple[Any, Any]] = []
     pending = [document]
     while pending and len(sample_files) < 3_000:

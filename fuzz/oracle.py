@@ -1,4 +1,4 @@
-"""Rules for a finding: an unexpected exception, too much CPU or too much memory for the size of the input."""
+"""Rules for findings: an unexpected exception, or too much CPU time or memory for the size of the input."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """File name, equal for equal inputs."""
+        """Name of the finding's file, which is equal for equal inputs."""
         return f"{self.kind}-{hashlib.sha256(self.data).hexdigest()[:12]}"
 
 
 def slow_limit_seconds(size: int) -> float:
-    """CPU time that an input of `size` bytes may take."""
+    """Return the CPU time that an input of `size` bytes may take."""
     return SLOW_BASE_SECONDS + SLOW_SECONDS_PER_KB * size / 1_000
 
 
 def memory_limit_bytes(size: int) -> int:
-    """Memory that an input of `size` bytes may take while it is parsed."""
+    """Return the memory that parsing an input of `size` bytes may take."""
     return MEMORY_BASE_BYTES + MEMORY_BYTES_PER_BYTE * size
 
 
 def crash_place(error: BaseException) -> str:
-    """Type of the exception and the innermost line of our code in its traceback."""
+    """Return the type of the exception and the innermost line of Deltos in its traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(SOURCE)]
     if not frames:
         return type(error).__name__
@@ -55,8 +55,8 @@ def crash_place(error: BaseException) -> str:
 
 
 def peak_bytes(pid: int | None = None) -> int:
-    """Peak memory of a process since `reset_peak`."""
-    # Not `ru_maxrss`: it survives `exec`, so a child of a large process begins with its parent's peak.
+    """Return the peak memory of a process since `reset_peak`."""
+    # `ru_maxrss` cannot be used: it survives `exec`, so a child of a large process starts with its parent's peak.
     for line in Path(f"/proc/{pid or 'self'}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -64,17 +64,17 @@ def peak_bytes(pid: int | None = None) -> int:
 
 
 def held_bytes(pid: int | None = None) -> int:
-    """Current memory of a process."""
+    """Return the current memory of a process."""
     pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def reset_peak(pid: int | None = None) -> None:
-    """Reset `peak_bytes` to the current memory."""
+    """Reset the peak that `peak_bytes` reports to the current memory."""
     Path(f"/proc/{pid or 'self'}/clear_refs").write_text("5")
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of another process."""
+    """Return the CPU time of another process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

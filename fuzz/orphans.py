@@ -1,4 +1,4 @@
-"""End a child process together with its parent, even if the parent is killed."""
+"""Terminate a child process together with its parent, even if the parent is killed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to end this process with its parent; does nothing where that is not supported."""
+    """Make the kernel kill this process when its parent ends; do nothing where this is not supported."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -14,7 +14,7 @@ HEADING = (
 
 
 def row(result: Result) -> str:
-    """Table row of one target."""
+    """Format the table row of one target."""
     cells = (
         result.target,
         f"{result.cpu_seconds:.0f}",

@@ -1,4 +1,4 @@
-"""The current input in shared memory, so that the parent knows it when the child hangs or dies."""
+"""The current input in shared memory, from which the parent reads it when the child hangs or dies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _HEADER = struct.Struct("<QddQ")
 _CAPACITY = 4_000_000
 
 
-class Current(NamedTuple):
-    """State of the current run: its number, start time (0 if nothing runs) and the CPU time used before."""
+class CurrentRun(NamedTuple):
+    """State of the current run: its number, its start time (0 if no input is running) and the CPU time used before it."""
 
     number: int
     started_at: float
@@ -23,7 +23,7 @@ class Current(NamedTuple):
 
 
 class SharedInput:
-    """File that parent and child map into memory."""
+    """File that parent and child process map into memory."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -32,7 +32,7 @@ class SharedInput:
             self._map = mmap.mmap(file.fileno(), 0)
 
     def begin(self, number: int, data: bytes, started_at: float, cpu_before: float) -> None:
-        """Record that an input is about to run."""
+        """Record an input that is about to run."""
         self._map[_HEADER.size : _HEADER.size + len(data)] = data
         _HEADER.pack_into(self._map, 0, number, started_at, cpu_before, len(data))
 
@@ -40,7 +40,7 @@ class SharedInput:
         """Record that the run has ended."""
         struct.pack_into("<d", self._map, 8, 0.0)
 
-    def read(self) -> Current:
-        """Read the current run and its input."""
+    def read(self) -> CurrentRun:
+        """Return the current run and its input."""
         number, started_at, cpu_before, size = _HEADER.unpack_from(self._map, 0)
-        return Current(number, started_at, cpu_before, bytes(self._map[_HEADER.size : _HEADER.size + size]))
+        return CurrentRun(number, started_at, cpu_before, bytes(self._map[_HEADER.size : _HEADER.size + size]))

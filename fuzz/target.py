@@ -1,4 +1,4 @@
-"""Definition of a fuzz target: a name, a function of bytes, and sources of real inputs and tokens of the format."""
+"""Definition of a fuzz target: a name, a function that takes bytes, sources of real inputs, and tokens of the format."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_INPUT_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A target that is ready for inputs. `pid` is its worker process, if it has one."""
+class OpenedTarget:
+    """A target that is ready to run inputs; `pid` is its worker process, if it has one."""
 
     run: Run
     pid: int | None = None
@@ -25,33 +25,33 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One parser of outside text.
+    """One parser of untrusted text.
 
-    `open` gets an empty folder and returns the function that runs an input. It does the imports, so that a child
-    process loads only the modules it needs. A DeltosError and the exceptions in `contract` are normal results;
+    `open` receives an empty folder and returns the function that runs an input. It does the imports, so that a child
+    process loads only the modules that it needs. `DeltosError` and the exceptions in `contract` are expected results;
     every other exception is a crash.
     """
 
     name: str
-    open: Callable[[Path], AbstractContextManager[Opened]]
+    open: Callable[[Path], AbstractContextManager[OpenedTarget]]
     seeds: tuple[str, ...] = ()
-    """Folders below fuzz/seeds and globs below the repository; few files, all committed."""
+    """Folders below fuzz/seeds, and globs below the repository root, that select a few committed files."""
     suffixes: tuple[str, ...] = ()
-    """Suffixes of more real files, from installed packages and `--corpus` folders."""
+    """Suffixes of further real files, from installed packages and `--corpus` folders."""
     tokens: tuple[bytes, ...] = ()
     contract: tuple[type[BaseException], ...] = ()
     is_json: bool = False
     is_exposed: bool = False
     is_bounded: bool = False
-    """Whether a native parser runs under limits of memory and time that end its process; the product uses a child."""
+    """Whether a native parser runs under memory and time limits that end its process; Deltos runs it in a child process."""
     max_bytes: int = MAX_INPUT_BYTES
 
 
-def opened(make: Callable[[Path], Run]) -> Callable[[Path], AbstractContextManager[Opened]]:
-    """`Target.open` for a target that holds nothing open."""
+def opened(make: Callable[[Path], Run]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
+    """Return a `Target.open` function for a target that has nothing to close."""
 
     @contextmanager
-    def open_target(scratch: Path) -> Iterator[Opened]:
-        yield Opened(make(scratch))
+    def open_target(scratch: Path) -> Iterator[OpenedTarget]:
+        yield OpenedTarget(make(scratch))
 
     return open_target

@@ -61,14 +61,14 @@ class Use(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Texts for which the number of runs grows: `prefix`, then `pump` repeatedly, then `suffix`."""
+    """Texts for which the number of runs grows: `prefix`, then `pump` any number of times, then `suffix`."""
 
     prefix: str
     pump: str
     suffix: str
 
     def text(self, characters: int) -> str:
-        """Text of the attack with about the given length."""
+        """Return a text of this attack with about the given length."""
         return self.prefix + self.pump * max(1, characters // max(1, len(self.pump))) + self.suffix
 
     def __str__(self) -> str:
@@ -95,20 +95,20 @@ def prove(pattern: str | bytes, flags: int = 0, use: Use = Use.SCAN) -> Verdict:
 
 
 class _Unproven(Exception):
-    """A part of the pattern is not covered by the proof."""
+    """Raised for a part of the pattern that the proof does not cover."""
 
 
 class _Guard:
     """Condition on an edge that consumes nothing: true, false, or None if the adjacent characters do not decide it."""
 
-    before = False  # whether the character before matters
+    before = False  # whether the condition depends on the preceding character
 
     def holds(self, before: int, after: int) -> bool | None:
-        """Whether the edge may be taken between two characters."""
+        """Return whether the edge may be taken between two characters, or None if that is unknown."""
         raise NotImplementedError
 
     def classes(self) -> Iterator[_Class]:
-        """Character classes that the condition tests."""
+        """Yield the character classes that the condition tests."""
         return iter(())
 
 
@@ -118,17 +118,19 @@ class _Class:
 
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    members: set[int] = field(default_factory=set, compare=False)  # letters, set when they are known
+    members: set[int] = field(
+        default_factory=set, compare=False
+    )  # letters in the class, set once the alphabet is known
 
     def has(self, position: int) -> bool:
-        """Whether the set contains the character at a position of the alphabet."""
+        """Return whether the class contains the character at a position in the alphabet."""
         at = bisect_right(self.starts, position) - 1
         return at >= 0 and position < self.ends[at]
 
 
 @dataclass(slots=True)
-class _Perhaps(_Guard):
-    """Edge with an unknown condition."""
+class _UnknownGuard(_Guard):
+    """Condition on an edge whose truth is not known."""
 
     def holds(self, before: int, after: int) -> bool | None:  # noqa: ARG002
         return None
@@ -202,14 +204,14 @@ class _Look(_Guard):
 
 
 @dataclass(slots=True)
-class _Ahead(_Perhaps):
-    """Longer look-ahead: always succeeds, and starts runs of its own."""
+class _LongLookahead(_UnknownGuard):
+    """Look-ahead of more than one character, which is assumed to succeed and starts its own runs."""
 
     start: int
 
 
 @dataclass(slots=True)
-class _Stop(_Guard):
+class _PossessiveExit(_Guard):
     """Exit of a possessive loop: never before a character that the loop accepts."""
 
     taken: list[_Class]
@@ -224,7 +226,7 @@ class _Stop(_Guard):
         yield from self.taken
 
 
-_Way = tuple[int, int, bool]  # kind, state, whether all conditions passed were certain
+_Move = tuple[int, int, bool]  # kind, state, whether all conditions passed were certain
 
 
 class _Automaton:
@@ -236,17 +238,17 @@ class _Automaton:
         self.takes: list[_Class | None] = []
         self.leads: list[list[tuple[_Guard | None, int]]] = []
         self._classes: dict[_Class, _Class] = {}
-        self._cache: dict[tuple[int, int, int], tuple[_Way, ...]] = {}
-        self.heads: dict[int, tuple[_Guard | None, int]] = {}  # loop heads and their exits
+        self._cache: dict[tuple[int, int, int], tuple[_Move, ...]] = {}
+        self.heads: dict[int, tuple[_Guard | None, int]] = {}  # exits of the loops, by the state of the loop head
         self.accept = self._state()
         flags = tree.state.flags
         last = self.accept
         if use is Use.FULLMATCH:
-            last = self._through(self._edge(_c.AT_END_STRING, flags), self.accept)
+            last = self._guarded_state(self._edge(_c.AT_END_STRING, flags), self.accept)
         self.start = self._sequence(tree, flags, last)
         self._letters()
 
-    # Building: every part is built in front of the state that follows it.
+    # Building: each part is built in front of the state that follows it.
 
     def _state(self, takes: _Class | None = None, leads: list[tuple[_Guard | None, int]] | None = None) -> int:
         if len(self.takes) > MAX_STATES:
@@ -255,7 +257,7 @@ class _Automaton:
         self.leads.append(leads or [])
         return len(self.takes) - 1
 
-    def _through(self, guard: _Guard | None, then: int) -> int:
+    def _guarded_state(self, guard: _Guard | None, then: int) -> int:
         return self._state(leads=[(guard, then)])
 
     def _sequence(self, items: Any, flags: int, then: int) -> int:
@@ -272,9 +274,9 @@ class _Automaton:
         if op is _c.BRANCH:
             return self._state(leads=[(None, self._sequence(items, flags, then)) for items in av[1]])
         if op is _c.AT:
-            return self._through(self._edge(av, flags), then)
+            return self._guarded_state(self._edge(av, flags), then)
         if op in (_c.ASSERT, _c.ASSERT_NOT):
-            return self._through(self._look(op, av, flags), then)
+            return self._guarded_state(self._look(op, av, flags), then)
         if op in (_c.MAX_REPEAT, _c.MIN_REPEAT, _c.POSSESSIVE_REPEAT):
             return self._repeat(op, av, flags, then)
         if op is _c.ATOMIC_GROUP:
@@ -295,10 +297,10 @@ class _Automaton:
         alternatives = self._alternatives(list(items), flags)
         if alternatives is not None:
             return _Look(alternatives, direction < 0, op is _c.ASSERT_NOT)
-        return _Perhaps() if direction < 0 else _Ahead(self._sequence(items, flags, self._state()))
+        return _UnknownGuard() if direction < 0 else _LongLookahead(self._sequence(items, flags, self._state()))
 
     def _alternatives(self, items: list[Any], flags: int) -> list[_Class | _Edge | None] | None:
-        """Alternatives of a look-around, if each is a character, an anchor or empty."""
+        """Return the alternatives of a look-around if each is a character, an anchor or empty."""
         if not items:
             return [None]
         if len(items) > 1:
@@ -316,29 +318,29 @@ class _Automaton:
     def _repeat(self, op: Any, av: Any, flags: int, then: int) -> int:
         least, most, items = av
         unbounded = most is _c.MAXREPEAT or most > MAX_COPIES
-        stop, inner = self._possession(op, items, flags, then)
+        stop, inner = self._possessive_guards(op, items, flags, then)
         if inner:
-            then = self._through(inner, then)
+            then = self._guarded_state(inner, then)
         after = then
         if unbounded:
             exact = most is _c.MAXREPEAT and least <= MAX_COPIES
-            then = self._loop(op, items, flags, then, stop if exact else stop or _Perhaps())
+            then = self._loop(op, items, flags, then, stop if exact else stop or _UnknownGuard())
             most = least = min(least, MAX_COPIES)
         for left in range(most, 0, -1):
             then = self._sequence(items, flags, then)
             if left > least:
                 then = self._choice(op, then, (stop, after))
-        return self._through(inner, then) if inner else then
+        return self._guarded_state(inner, then) if inner else then
 
-    def _possession(self, op: Any, items: Any, flags: int, then: int) -> tuple[_Guard | None, _Guard | None]:
-        """Condition on the exits of a possessive repeat, and one around it if it repeats more than a class."""
-        if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # no later part could fail
+    def _possessive_guards(self, op: Any, items: Any, flags: int, then: int) -> tuple[_Guard | None, _Guard | None]:
+        """Return conditions on the exits of a possessive repeat, and around it if it repeats more than a class."""
+        if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # no later part can fail
             return None, None
         taken, exact = self._single(list(items), flags)
-        return _Stop(taken, exact), None if exact else _Perhaps()
+        return _PossessiveExit(taken, exact), None if exact else _UnknownGuard()
 
     def _single(self, items: list[Any], flags: int) -> tuple[list[_Class], bool]:
-        """Set of characters that the items match, and whether they match exactly one character."""
+        """Return the set of characters that the items match, and whether they match exactly one character."""
         if len(items) != 1:
             return [], False
         op, av = items[0]
@@ -366,12 +368,14 @@ class _Automaton:
     def _atomic(self, items: Any, flags: int, then: int) -> int:
         if len(items) == 1 and items[0][0] is _c.MAX_REPEAT:
             return self._repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, then)
-        return self._through(_Perhaps(), self._sequence(items, flags, self._through(_Perhaps(), then)))
+        return self._guarded_state(
+            _UnknownGuard(), self._sequence(items, flags, self._guarded_state(_UnknownGuard(), then))
+        )
 
-    # Letters: characters that no class of the pattern distinguishes are one letter.
+    # Letters: characters that no class of the pattern distinguishes form one letter.
 
     def _class(self, op: Any, av: Any, flags: int) -> _Class:
-        spans = _spans(op, repr(av), _Hidden(av), flags & ~re.MULTILINE, self._alphabet)
+        spans = _class_ranges(op, repr(av), _UncachedArgument(av), flags & ~re.MULTILINE, self._alphabet)
         found = _Class(tuple(a for a, _ in spans), tuple(b for _, b in spans))
         return self._classes.setdefault(found, found)
 
@@ -386,13 +390,13 @@ class _Automaton:
         for at in cuts:
             if at < len(self._alphabet):
                 signature = tuple(part.has(at) for part in classes)
-                examples[signature] = min(examples.get(signature, at), at, key=_readability(self._alphabet))
+                examples[signature] = min(examples.get(signature, at), at, key=_readability_key(self._alphabet))
         self.letters = [_example(self._alphabet, at) for at in examples.values()]
         for letter, signature in enumerate(examples):
             for part, member in zip(classes, signature, strict=True):
                 if member:
                     part.members.add(letter)
-        # The character before matters only for the classes that some condition tests.
+        # The preceding character matters only for the classes that a condition tests.
         seen: dict[tuple[bool, ...], int] = {}
         self.memory = [
             seen.setdefault(tuple(letter in part.members for part in asked_before), letter)
@@ -401,58 +405,67 @@ class _Automaton:
 
     # Matching
 
-    def ways(self, state: int, before: int, after: int) -> tuple[_Way, ...]:
-        """Moves of the matcher from a state between two characters, in order: steps over `after`, or acceptance."""
+    def ways(self, state: int, before: int, after: int) -> tuple[_Move, ...]:
+        """Return the moves from a state between two characters, in order: steps over `after`, or acceptance."""
         key = (state, before, after)
         if key not in self._cache:
-            found: list[_Way] = []
-            self._walk(state, before, after, True, Counter(), found, _MOVE)
+            found: list[_Move] = []
+            self._collect_moves(state, before, after, True, Counter(), found, _MOVE)
             self._cache[key] = tuple(found)
         return self._cache[key]
 
-    def _walk(
-        self, state: int, before: int, after: int, sure: bool, passed: Counter[int], found: list[_Way], kind: int
+    def _collect_moves(
+        self,
+        state: int,
+        before: int,
+        after: int,
+        is_certain: bool,
+        visited: Counter[int],
+        found: list[_Move],
+        kind: int,
     ) -> None:
         if state == self.accept:
-            found.append((_ACCEPT, state, sure))
+            found.append((_ACCEPT, state, is_certain))
             return
         takes = self.takes[state]
         if takes is not None:
             if after in takes.members:
-                found.append((kind, self.leads[state][0][1], sure))
+                found.append((kind, self.leads[state][0][1], is_certain))
             return
-        if passed[state] > (state in self.heads) or len(found) > _MAX_MOVES:
+        if visited[state] > (state in self.heads) or len(found) > _MAX_MOVES:
             if len(found) > _MAX_MOVES:
                 raise _Unproven(f"more than {_MAX_MOVES} possible moves at one character")
             return
-        # A loop whose body matched nothing is left, not entered again.
-        leads = self.leads[state] if not passed[state] else [self.heads[state]]
-        passed[state] += 1
+        # A loop whose body matched the empty string is left and not entered again.
+        leads = self.leads[state] if not visited[state] else [self.heads[state]]
+        visited[state] += 1
         for guard, target in leads:
             holds = True if guard is None else guard.holds(before, after)
-            if isinstance(guard, _Ahead):
-                self._walk(guard.start, before, after, False, Counter(), found, _SPAWN)
+            if isinstance(guard, _LongLookahead):
+                self._collect_moves(guard.start, before, after, False, Counter(), found, _SPAWN)
             if holds is not False:
-                self._walk(target, before, after, sure and holds is True, passed, found, kind)
-        passed[state] -= 1
+                self._collect_moves(target, before, after, is_certain and holds is True, visited, found, kind)
+        visited[state] -= 1
 
 
 @dataclass(frozen=True)
-class _Hidden:
-    """Argument that is excluded from a cache's key."""
+class _UncachedArgument:
+    """Argument that is excluded from the key of a cache."""
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Hidden)
+        return isinstance(other, _UncachedArgument)
 
     def __hash__(self) -> int:
         return 0
 
 
 @lru_cache(maxsize=4096)
-def _spans(op: Any, _: str, av: _Hidden, flags: int, alphabet: str | bytes) -> tuple[tuple[int, int], ...]:
-    """Positions of a class's characters in the alphabet, according to `re` itself."""
+def _class_ranges(
+    op: Any, _: str, av: _UncachedArgument, flags: int, alphabet: str | bytes
+) -> tuple[tuple[int, int], ...]:
+    """Return the positions in the alphabet of the characters that a class matches, according to `re` itself."""
     state = _parser.State()
     state.flags = flags
     one = _parser.SubPattern(state, [(op, av.value)])
@@ -461,7 +474,7 @@ def _spans(op: Any, _: str, av: _Hidden, flags: int, alphabet: str | bytes) -> t
     return tuple(match.span() for match in compiled.finditer(alphabet))
 
 
-def _readability(alphabet: str | bytes) -> Any:
+def _readability_key(alphabet: str | bytes) -> Any:
     def key(at: int) -> tuple[bool, int]:
         return not _example(alphabet, at).isprintable(), at
 
@@ -472,16 +485,16 @@ def _example(alphabet: str | bytes, at: int) -> str:
     return alphabet[at] if isinstance(alphabet, str) else chr(alphabet[at])
 
 
-_Runs = tuple[tuple[int, int], ...]  # twice the state, plus one if the run certainly takes place; number of such runs
+_Runs = tuple[tuple[int, int], ...]  # (twice the state, plus one if the run is certain; number of such runs)
 _Node = tuple[int, int | None, _Runs]  # letter before, state of the main run (None if there is none), failed runs
 
 
-class _Impossible(Exception):
-    """A run that was assumed to fail accepts."""
+class _RunAccepts(Exception):
+    """Raised when a run that was assumed to fail accepts."""
 
 
 class _Exploration:
-    """All combinations of a main run and failed runs that some text reaches."""
+    """All combinations of a main run and failed runs that some text can reach."""
 
     def __init__(self, automaton: _Automaton, use: Use) -> None:
         self._automaton = automaton
@@ -492,8 +505,8 @@ class _Exploration:
         self._most = 0
 
     def verdict(self) -> Verdict:
-        """Explore, most runs first, until all combinations are seen or a limit is exceeded."""
-        for node in self._beginnings():
+        """Explore combinations with the most runs first, until all have been seen or a limit is exceeded."""
+        for node in self._start_nodes():
             self._add(node, None, 0)
         while self._queue:
             runs, depth, _, node = heapq.heappop(self._queue)
@@ -506,7 +519,7 @@ class _Exploration:
                     self._add(following, (node, letter), depth + 1)
         return Verdict(linear=True, runs=self._most)
 
-    def _beginnings(self) -> Iterator[_Node]:
+    def _start_nodes(self) -> Iterator[_Node]:
         start = self._automaton.start
         if self._use in (Use.SEARCH, Use.SCAN):
             yield (_START, _SCAN, ())
@@ -530,26 +543,26 @@ class _Exploration:
             for run, count in runs:
                 for way in self._automaton.ways(run // 2, before, letter):
                     self._fail(way, bool(run % 2), count, memory, failed)
-        except _Impossible:
+        except _RunAccepts:
             return
-        for state, aside in self._main(main, before, letter):
+        for state, aside in self._main_run_moves(main, before, letter):
             together = failed.copy()
             together.update(aside)
             if state is not None or together:
                 yield memory, state, tuple(sorted(together.items()))
 
-    def _fail(self, way: _Way, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
+    def _fail(self, way: _Move, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
         """Follow one move of a failed run."""
-        kind, target, sure = way
-        certain = certain and sure and kind != _SPAWN
+        kind, target, is_certain = way
+        certain = certain and is_certain and kind != _SPAWN
         if kind == _ACCEPT or (kind == _MOVE and self._is_universal(memory, frozenset({target}))):
             if certain:
-                raise _Impossible
+                raise _RunAccepts
             return
         failed[2 * target + certain] += count
 
-    def _main(self, main: int | None, before: int, letter: int) -> Iterator[tuple[int | None, Counter[int]]]:
-        """Moves of the main run, each with the runs that were tried before and failed."""
+    def _main_run_moves(self, main: int | None, before: int, letter: int) -> Iterator[tuple[int | None, Counter[int]]]:
+        """Return the moves of the main run, each with the runs that were tried before it and failed."""
         aside: Counter[int] = Counter()
         if main is None:
             yield None, aside
@@ -568,7 +581,7 @@ class _Exploration:
                     return
 
     def _scan(self, before: int, letter: int, aside: Counter[int]) -> Iterator[tuple[int | None, Counter[int]]]:
-        """The main run between matches: a match begins here, or none does."""
+        """Return the moves of the main run between matches: either a match begins here, or no match does."""
         for way in self._automaton.ways(self._automaton.start, before, letter):
             if way[0] == _ACCEPT and self._use is Use.SEARCH:
                 yield None, aside.copy()
@@ -579,16 +592,16 @@ class _Exploration:
                 return
         yield _SCAN, aside
 
-    def _set_aside(self, way: _Way, letter: int, aside: Counter[int]) -> bool:
-        """Count a move among the failed ones; False if it cannot have failed."""
+    def _set_aside(self, way: _Move, letter: int, aside: Counter[int]) -> bool:
+        """Count a move among the failed runs; return False if it cannot have failed."""
         try:
             self._fail(way, True, 1, self._automaton.memory[letter], aside)
-        except _Impossible:
+        except _RunAccepts:
             return False
         return True
 
     def _is_universal(self, before: int, states: frozenset[int]) -> bool:
-        """Whether one of the states accepts every continuation, so that a run in them cannot fail."""
+        """Return whether one of the states accepts every continuation, so that a run in these states cannot fail."""
         key = (before, states)
         if key in self._universal:
             return self._universal[key]
@@ -608,7 +621,7 @@ class _Exploration:
         return True
 
     def _continuations(self, before: int, states: frozenset[int]) -> set[tuple[int, frozenset[int]]] | None:
-        """Sets of states after the next letter; None if some continuation is possibly not accepted."""
+        """Return the sets of states after the next letter, or None if some continuation may not be accepted."""
         found = set()
         for letter in (_END, *range(len(self._automaton.letters))):
             ways = [way for state in states for way in self._automaton.ways(state, before, letter) if way[2]]
@@ -621,7 +634,7 @@ class _Exploration:
         return found
 
     def _attack(self, node: _Node) -> Attack:
-        """Text that leads to a node, split into a beginning and the part that adds runs."""
+        """Return a text that leads to a node, split into a beginning and the part that adds runs."""
         nodes, letters = [node], []
         while (parent := self._parents[nodes[-1]]) is not None:
             nodes.append(parent[0])
@@ -632,7 +645,7 @@ class _Exploration:
         return Attack(text[:first], text[first:last], self._suffix(node))
 
     def _suffix(self, node: _Node) -> str:
-        """Character after which the failed runs have failed, if the end of the text is not enough."""
+        """Return a character after which all failed runs have failed, if the end of the text is not enough."""
         before, _, runs = node
         ends = [way for run, _ in runs for way in self._automaton.ways(run // 2, before, _END)]
         if not any(kind == _ACCEPT for kind, _, _ in ends):
@@ -644,7 +657,7 @@ class _Exploration:
 
 
 def _growth(nodes: list[_Node]) -> tuple[int, int]:
-    """Pairs of nodes on the path between which only the number of runs grew, shortest first."""
+    """Return the pairs of nodes on the path between which only the number of runs grew, shortest first."""
     for length in range(1, len(nodes)):
         for last in range(length, len(nodes)):
             one, other = nodes[last - length], nodes[last]

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SOURCES = ROOT / "src"
-LIST = Path(__file__).with_name("linear_patterns.toml")
-_ONCE = {"match": Use.MATCH, "fullmatch": Use.FULLMATCH, "search": Use.SEARCH}
-_USES = _ONCE | dict.fromkeys(("finditer", "findall", "sub", "subn", "split"), Use.SCAN)
-_HARMLESS = {"pattern", "flags", "groups", "groupindex"}
-_FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys((*_ONCE, "finditer", "findall"), 2)
+EXEMPTIONS_FILE = Path(__file__).with_name("linear_patterns.toml")
+_USE_BY_METHOD = {"match": Use.MATCH, "fullmatch": Use.FULLMATCH, "search": Use.SEARCH}
+_USE_BY_ANY_METHOD = _USE_BY_METHOD | dict.fromkeys(("finditer", "findall", "sub", "subn", "split"), Use.SCAN)
+_ATTRIBUTES_WITHOUT_MATCHING = {"pattern", "flags", "groups", "groupindex"}
+_FLAGS_POSITION = {"compile": 1, "split": 3, "sub": 4, "subn": 4} | dict.fromkeys(
+    (*_USE_BY_METHOD, "finditer", "findall"), 2
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class PatternUse:
     line: int
     where: str  # the constant or function that contains it
     use: Use
-    pattern: str | bytes | None  # None: unknown until the program runs
+    pattern: str | bytes | None  # None: unknown until run time
     flags: int = 0
     source: str = ""
 
@@ -53,14 +55,14 @@ class PatternUse:
         return f"{self.file}:{self.line} ({self.where})"
 
     def verdict(self) -> Verdict:
-        """Verdict of the proof; an unknown pattern is not linear."""
+        """Return the verdict of the proof; an unknown pattern counts as not linear."""
         if self.pattern is None:
             return Verdict(linear=False, reason=f"cannot be evaluated without running the program: {self.source}")
-        return _proven(self.pattern, self.flags, self.use)
+        return _prove(self.pattern, self.flags, self.use)
 
 
 @lru_cache(maxsize=4096)
-def _proven(pattern: str | bytes, flags: int, use: Use) -> Verdict:
+def _prove(pattern: str | bytes, flags: int, use: Use) -> Verdict:
     return prove(pattern, flags, use)
 
 
@@ -91,7 +93,7 @@ class _Module:
         }
 
     def _imports(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Map local names to module and name there ('' for the module itself)."""
+        """Return the module and original name for each local name ('' for the module itself)."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from ((alias.asname or alias.name.split(".")[0], (alias.name, "")) for alias in node.names)
@@ -120,13 +122,13 @@ class _Module:
         return (module, inside) if module in modules and inside in modules[module].constants else ("", "")
 
     def _use_of(self, node: ast.expr) -> Use | None:
-        """How the pattern of this expression is applied; anything unknown counts as the worst case."""
+        """Return how the pattern of this expression is applied; an unknown use counts as the worst case."""
         parent = self.parents[node]
         if not isinstance(parent, ast.Attribute) or parent.value is not node:
             return Use.SCAN
-        if parent.attr in _HARMLESS:
+        if parent.attr in _ATTRIBUTES_WITHOUT_MATCHING:
             return None
-        use = _USES.get(parent.attr, Use.SCAN)
+        use = _USE_BY_ANY_METHOD.get(parent.attr, Use.SCAN)
         call = self.parents[parent]
         from_position = isinstance(call, ast.Call) and call.func is parent and len(call.args) + len(call.keywords) > 1
         return Use.SCAN if from_position else use
@@ -134,7 +136,7 @@ class _Module:
     # Patterns
 
     def patterns(self, uses: Mapping[tuple[str, str], Iterable[Use]]) -> Iterator[PatternUse]:
-        """Patterns that this module compiles or applies."""
+        """Yield the patterns that this module compiles or applies."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and (method := self._method(node.func)):
                 found = self._read(node, method)
@@ -142,19 +144,19 @@ class _Module:
                     yield replace(found, use=use)
 
     def _method(self, function: ast.expr) -> str:
-        """Name of the called function of `re`, if it is one."""
+        """Return the name of the called `re` function, or "" if it is another function."""
         match function:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.imported.get(name) == ("re", ""):
-                return attr if attr in _FLAGS_AT else ""
+                return attr if attr in _FLAGS_POSITION else ""
             case ast.Name(id=name) if self.imported.get(name, ("", ""))[0] == "re":
                 attr = self.imported[name][1]
-                return attr if attr in _FLAGS_AT else ""
+                return attr if attr in _FLAGS_POSITION else ""
             case _:
                 return ""
 
     def _applied(self, node: ast.Call, method: str, uses: Mapping[tuple[str, str], Iterable[Use]]) -> set[Use]:
         if method != "compile":
-            return {_USES[method]}
+            return {_USE_BY_ANY_METHOD[method]}
         parent = self.parents[node]
         if isinstance(parent, ast.Attribute):
             return {self._use_of(node) or Use.SCAN}
@@ -169,7 +171,7 @@ class _Module:
     def _read(self, node: ast.Call, method: str) -> PatternUse:
         arguments: dict[str, ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         expression = node.args[0] if node.args else arguments["pattern"]
-        at = _FLAGS_AT[method]
+        at = _FLAGS_POSITION[method]
         flags = node.args[at] if len(node.args) > at else arguments.get("flags")
         source = ast.unparse(expression)
         found = PatternUse(self.file, node.lineno, self._where(node), Use.SCAN, None, source=source)
@@ -182,7 +184,7 @@ class _Module:
         return replace(found, pattern=pattern, flags=int(number))
 
     def _where(self, node: ast.AST) -> str:
-        """Name of the function or constant around a node."""
+        """Return the name of the function or constant that contains a node."""
         names = []
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -192,7 +194,7 @@ class _Module:
         return ".".join(reversed(names)) or "<module>"
 
     def _value(self, expression: ast.expr) -> Any:
-        """Evaluate an expression that uses only constants of the module; None otherwise."""
+        """Evaluate an expression that uses only constants of the module; return None for any other."""
         try:
             return ast.literal_eval(expression)
         except ValueError:
@@ -200,7 +202,7 @@ class _Module:
         names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
         if names & self._local_names(expression):
             return None
-        # Names from other modules need an import of the module, which runs only definitions.
+        # Names from other modules are evaluated by importing the module, which only runs its definitions.
         known = {"re": re} if names == {"re"} else vars(importlib.import_module(self.name))
         try:
             return eval(compile(ast.Expression(expression), self.file, "eval"), known)  # noqa: S307 - our own sources
@@ -208,7 +210,7 @@ class _Module:
             return None
 
     def _local_names(self, node: ast.AST) -> set[str]:
-        """Names bound by the functions around a node."""
+        """Return the names that are bound by the functions around a node."""
         names: set[str] = set()
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.comprehension | ast.expr):
@@ -222,15 +224,15 @@ class _Module:
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """Pattern without a proof, with a reason; or the patterns to prove in place of one that is built at run time."""
+    """Pattern that needs no proof, with the reason, or patterns to prove in place of one built at run time."""
 
     file: str
     where: str
     reason: str
-    proven_by: str = ""  # module:name of patterns, or of a function without parameters that returns them
+    proven_by: str = ""  # `module:name` of the patterns, or of a function without parameters that returns them
 
     def built(self) -> Iterator[PatternUse]:
-        """Patterns to prove instead."""
+        """Return the patterns to prove in place of this one."""
         module, _, name = self.proven_by.partition(":")
         if name:
             value = getattr(importlib.import_module(module), name)
@@ -239,7 +241,7 @@ class Exemption:
 
 
 def _patterns_in(value: object) -> Iterator[tuple[str | bytes, int]]:
-    """Patterns in a value, at any depth."""
+    """Yield the patterns in a value, at any depth."""
     if isinstance(value, re.Pattern):
         yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, Mapping):
@@ -250,7 +252,7 @@ def _patterns_in(value: object) -> Iterator[tuple[str | bytes, int]]:
             yield from _patterns_in(item)
 
 
-def exemptions(path: Path = LIST) -> list[Exemption]:
+def exemptions(path: Path = EXEMPTIONS_FILE) -> list[Exemption]:
     """Read linear_patterns.toml."""
     return [Exemption(**entry) for entry in tomllib.loads(path.read_text("utf-8")).get("pattern", [])]
 
@@ -266,14 +268,14 @@ def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[st
         if (use.file, use.where) in needed:
             needed[use.file, use.where] = True
         else:
-            found.append(_described(use, verdict))
+            found.append(_describe_problem(use, verdict))
     for entry in listed:
-        found += [_described(use, verdict) for use in entry.built() if not (verdict := use.verdict()).linear]
+        found += [_describe_problem(use, verdict) for use in entry.built() if not (verdict := use.verdict()).linear]
     unneeded = [place for place, hit in needed.items() if not hit]
-    return found + [f"{LIST.name}: unused entry for {where} of {file}" for file, where in unneeded]
+    return found + [f"{EXEMPTIONS_FILE.name}: unused entry for {where} of {file}" for file, where in unneeded]
 
 
-def _described(use: PatternUse, verdict: Verdict) -> str:
+def _describe_problem(use: PatternUse, verdict: Verdict) -> str:
     pattern = "" if use.pattern is None else f"\n    pattern  {use.pattern!r}"
     attack = "" if verdict.attack is None else f"\n    attack   {verdict.attack}"
     return f"{use.place}: {use.use.value} is not proven linear: {verdict.reason}{pattern}{attack}"

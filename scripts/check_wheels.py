@@ -1,4 +1,4 @@
-"""Resolve all dependencies for every platform and Python and list those without a wheel; reads only metadata."""
+"""Resolve all dependencies for every platform and Python, and list those without a wheel; reads only metadata."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "install.md"
+INSTALL_PAGE = ROOT / "docs" / "install.md"
 BEGIN, END = "<!-- make wheels -->", "<!-- /make wheels -->"
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PYTHON_VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 WORKERS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Environment of a machine, and the tags of wheels that it accepts, best first."""
+    """A platform: its environment markers, and the wheel tags that it accepts, best first."""
 
     title: str
     target: str
@@ -32,7 +32,7 @@ class Platform:
     wheel_platforms: tuple[str, ...]
 
     def environment(self, python: str) -> dict[str, str]:
-        """Values of the environment markers."""
+        """Return the values of the environment markers."""
         names = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}
         os_name, platform_system = names[self.system]
         return {
@@ -50,14 +50,14 @@ class Platform:
         }
 
     def tags(self, python: str) -> frozenset[Tag]:
-        """Tags of the wheels that can be installed."""
+        """Return the tags of the wheels that can be installed."""
         major, minor = (int(part) for part in python.split("."))
         own = cpython_tags((major, minor), platforms=self.wheel_platforms)
         return frozenset([*own, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
 
 
 def _glibc(machine: str) -> tuple[str, ...]:
-    """Wheels for glibc 2.28 and older; 2.28 is the version of the oldest supported distributions."""
+    """Return the platform tags for glibc 2.28 and older; 2.28 is the version of the oldest supported distributions."""
     return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
             f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
 
@@ -80,34 +80,40 @@ PLATFORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A resolved dependency: the marker of where it is needed, and the tags of its wheels."""
+    """A resolved dependency: the marker that says where it is needed, and the tags of its wheels."""
 
     name: str
     marker: Marker | None
     wheels: tuple[frozenset[Tag], ...]
 
-    def needed(self, platform: Platform, python: str) -> bool:
-        """Whether an installation on the platform needs the package."""
+    def is_needed(self, platform: Platform, python: str) -> bool:
+        """Return whether an installation on the platform needs the package."""
         return self.marker is None or self.marker.evaluate(dict(platform.environment(python)))
 
     def has_wheel(self, platform: Platform, python: str) -> bool:
-        """Whether one of the package's wheels can be installed on the platform."""
+        """Return whether one of the package's wheels can be installed on the platform."""
         tags = platform.tags(python)
         return any(not tags.isdisjoint(wheel) for wheel in self.wheels)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Packages without a wheel for one platform and Python, and packages that our markers omit there."""
+    """Packages without a wheel for one platform and Python version, and packages that our markers omit there."""
 
     missing: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 def resolve(uv: str) -> list[Package]:
-    """Resolve once for all platforms, and return the packages with the names of their wheels."""
+    """Resolve the dependencies once for all platforms, and return the packages with the tags of their wheels."""
     lock = _compile(
-        uv, str(ROOT / "pyproject.toml"), "--universal", "--python-version", PYTHONS[0], "--format", "pylock.toml"
+        uv,
+        str(ROOT / "pyproject.toml"),
+        "--universal",
+        "--python-version",
+        PYTHON_VERSIONS[0],
+        "--format",
+        "pylock.toml",
     )
     if lock.returncode:
         raise SystemExit(lock.stderr)
@@ -122,13 +128,13 @@ def resolve(uv: str) -> list[Package]:
 
 
 def older_version_has_wheel(uv: str, requirement: str, platform: Platform, python: str) -> bool:
-    """Whether a resolver limited to wheels finds an older version."""
+    """Return whether a resolver that is limited to wheels finds an older version."""
     only = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
     return _compile(uv, "-", *only, stdin=requirement).returncode == 0
 
 
 def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    # Otherwise uv would search for, and try to download, each requested Python.
+    # Otherwise uv would search for each requested Python version and try to download it.
     ours = ("--python", sys.executable, "--no-python-downloads")
     words = (uv, "pip", "compile", "--quiet", "--no-header", *ours, *words)
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
@@ -143,7 +149,7 @@ def make_cell(uv: str, packages: list[Package], platform: Platform, python: str)
     missing = [
         package.name
         for package in packages
-        if package.needed(platform, python)
+        if package.is_needed(platform, python)
         and not package.has_wheel(platform, python)
         and not older_version_has_wheel(
             uv,
@@ -158,13 +164,13 @@ def make_cell(uv: str, packages: list[Package], platform: Platform, python: str)
 
 
 def _rows(platform: Platform, cells: list[Cell]) -> list[str]:
-    """Merge Pythons with equal results into one row."""
+    """Merge Python versions with equal results into one row."""
     rows = []
     start = 0
-    for end in range(1, len(PYTHONS) + 1):
-        if end < len(PYTHONS) and cells[end] == cells[start]:
+    for end in range(1, len(PYTHON_VERSIONS) + 1):
+        if end < len(PYTHON_VERSIONS) and cells[end] == cells[start]:
             continue
-        pythons = PYTHONS[start] if end - start == 1 else f"{PYTHONS[start]}–{PYTHONS[end - 1]}"
+        pythons = PYTHON_VERSIONS[start] if end - start == 1 else f"{PYTHON_VERSIONS[start]}–{PYTHON_VERSIONS[end - 1]}"
         missing, left_out = (
             ", ".join(f"`{name}`" for name in names) for names in (cells[start].missing, cells[start].left_out)
         )
@@ -177,17 +183,17 @@ def main(uv: str) -> int:
     """Write the table; always returns 0, because missing wheels are listed in the table."""
     packages = resolve(uv)
     rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
-    with ThreadPoolExecutor(WORKERS) as pool:  # uv waits for the registry most of the time
+    with ThreadPoolExecutor(WORKERS) as pool:  # uv spends most of the time waiting for the package index
         found = {
             (platform.title, python): pool.submit(make_cell, uv, packages, platform, python)
             for platform in PLATFORMS
-            for python in PYTHONS
+            for python in PYTHON_VERSIONS
         }
         for platform in PLATFORMS:
-            rows += _rows(platform, [found[platform.title, python].result() for python in PYTHONS])
+            rows += _rows(platform, [found[platform.title, python].result() for python in PYTHON_VERSIONS])
     print("\n".join(rows), f"\n{len(packages)} packages")
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}", "utf-8")
+    before, _, rest = INSTALL_PAGE.read_text("utf-8").partition(BEGIN)
+    INSTALL_PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}", "utf-8")
     return 0
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = Path(__file__).with_name("words.toml")
-# Foreign or generated text: inputs of fuzzing, questions of benchmarks, samples of other languages.
+# Third-party or generated text: fuzzing inputs, benchmark questions, samples of other languages.
 EXCLUDED = (
     "fuzz/seeds/",
     "fuzz/regressions/",
@@ -84,14 +84,14 @@ class Rules:
         )
 
     def check_prose(self, prose: Prose) -> Iterator[Problem]:
-        """Report the idioms of a text; code spans and quotations do not count."""
+        """Yield the idioms in a text, except in code spans and quotations."""
         text = _QUOTED.sub("", _CODE_SPAN.sub("", prose.text))
         for match in self.idioms.finditer(text):
             use = next(use for pattern, use in self.advice if pattern.fullmatch(match[0]))
             yield Problem(prose.path, prose.line, f'"{match[0]}": {use}')
 
     def check_name(self, path: str, line: int, name: str) -> Iterator[Problem]:
-        """Report parts of an identifier that need translation."""
+        """Yield the parts of an identifier that are not plain English."""
         parts = [part.lower() for part in _WORD_PART.findall(name)]
         bad = [part for part in parts if part in self.name_parts]
         if name.isupper() and parts and parts[0].upper() in self.constant_prefixes:
@@ -100,7 +100,7 @@ class Rules:
             yield Problem(path, line, f"name `{name}`: {', '.join(bad)}")
 
     def allows(self, problem: Problem, line: str) -> bool:
-        """Whether an exception covers a problem."""
+        """Return whether an exception covers a problem."""
         return any(problem.path.startswith(where) and text in line for where, text in self.exceptions)
 
 
@@ -115,7 +115,7 @@ class PythonFile:
         self.is_test = path.startswith("tests/")
 
     def docstrings(self) -> Iterator[Prose]:
-        """All docstrings."""
+        """Yield all docstrings."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
@@ -123,13 +123,13 @@ class PythonFile:
                     yield Prose(self.path, node.body[0].lineno, text)
 
     def comments(self) -> Iterator[Prose]:
-        """All comments but directives."""
+        """Yield all comments except tool directives."""
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type == tokenize.COMMENT and not _DIRECTIVE.match(token.string):
                 yield Prose(self.path, token.start[0], token.string.lstrip("# "))
 
     def messages(self) -> Iterator[Prose]:
-        """String literals of the product that read like sentences."""
+        """Yield the string literals of the package that read like sentences."""
         if not self.is_source:
             return
         docstrings = {id(node.body[0].value) for node in ast.walk(self.tree) if _has_docstring(node)}  # type: ignore[attr-defined]
@@ -141,7 +141,7 @@ class PythonFile:
                     yield Prose(self.path, node.lineno, node.value)
 
     def names(self) -> Iterator[tuple[int, str]]:
-        """Names that the file defines, with their lines."""
+        """Yield the names that the file defines, with their line numbers."""
         for node in ast.walk(self.tree):
             match node:
                 case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -153,13 +153,13 @@ class PythonFile:
                     yield node.lineno, node.id
 
     def test_names(self) -> Iterator[Prose]:
-        """Names of tests, which are sentences."""
+        """Yield the names of tests, which are written as sentences."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 yield Prose(self.path, node.lineno, node.name.removeprefix("test_").replace("_", " "))
 
     def undocumented(self, protocol_methods: frozenset[str]) -> Iterator[Problem]:
-        """Public modules, classes and functions of the product without a docstring.
+        """Yield the public modules, classes and functions of the package that have no docstring.
 
         A method may leave its docstring to the protocol that declares it.
         """
@@ -181,7 +181,7 @@ class PythonFile:
                 yield from self._undocumented_in(node, protocol_methods, protocol_methods)
 
     def protocol_methods(self) -> Iterator[str]:
-        """Names of the documented methods of protocols and abstract classes."""
+        """Return the names of the documented methods of protocols and abstract classes."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases):
                 for method in node.body:
@@ -189,7 +189,7 @@ class PythonFile:
                         yield method.name
 
     def public_classes(self) -> Iterator[tuple[str, int]]:
-        """Names of all classes of the product at module level."""
+        """Yield the names of all module-level classes of the package."""
         if self.is_source:
             for node in self.tree.body:
                 if isinstance(node, ast.ClassDef):
@@ -197,7 +197,7 @@ class PythonFile:
 
 
 def read_markdown(path: str, text: str) -> Iterator[Prose]:
-    """Lines of a Markdown page outside code blocks."""
+    """Yield the lines of a Markdown page outside of code blocks."""
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith(("```", "~~~")):
@@ -207,7 +207,7 @@ def read_markdown(path: str, text: str) -> Iterator[Prose]:
 
 
 def list_files(selection: Sequence[str]) -> list[str]:
-    """Paths of the Python and Markdown files to check."""
+    """Return the paths of the Python and Markdown files to check."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "--", *(selection or ["*.py", "*.md"])]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     kept = [path for path in listed if path.endswith((".py", ".md")) and not path.startswith(EXCLUDED)]

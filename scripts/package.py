@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def build_plugin(project: Project, out: Path) -> Path:
-    """Build the Claude Code plugin: the server and the hooks of memory. It needs `deltos` on the PATH."""
+    """Build the Claude Code plugin with the server and the memory hooks; it needs `deltos` on the PATH."""
     folder = out / "claude-code-plugin"
     shutil.rmtree(folder, ignore_errors=True)
     client, launch = client_named("claude-code"), Launch("deltos")
@@ -135,7 +135,7 @@ def build_bundle(project: Project, out: Path) -> Path:
     path = out / f"{project.name}-{__version__}.mcpb"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, content in _bundled(project):
-            # A fixed date makes equal sources give equal bundles.
+            # A fixed date, so that equal sources give equal bundles.
             bundle.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return path
 

@@ -36,7 +36,7 @@ RECORDINGS = {
         "deltos graph impact move_aside --limit 8",
     ),
 }
-# Commands that the examples depend on and that README.md does not show.
+# Commands that the examples depend on but README.md does not show.
 PREPARATION = (
     "deltos docs add docs --name deltos-docs --wait",
     "deltos api add docs/examples/orders.openapi.yaml",
@@ -98,7 +98,7 @@ class Checkout:
         try:
             while piece := os.read(ours, 65_536):
                 printed += piece
-        except OSError:  # Linux raises EIO when the other side is closed
+        except OSError:  # Linux raises EIO when the other end of the terminal is closed
             pass
         os.close(ours)
         if process.wait():
@@ -107,7 +107,7 @@ class Checkout:
 
 
 def record(checkout: Checkout, commands: Sequence[str]) -> str:
-    """Return an SVG picture of a terminal that ran the commands; it needs no font from elsewhere."""
+    """Return an SVG picture of a terminal that ran the commands; it refers to no external font."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     for command in commands:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))

@@ -60,7 +60,7 @@ def tools_page(tools: Iterable[Tool]) -> str:
 
 
 def _folder_section(folder: Path) -> Iterator[str]:
-    """Heading, purpose and table of one folder."""
+    """Return the heading, purpose and table of one folder."""
     name = folder.relative_to(SOURCE.parent).as_posix()
     yield f"## `{name}/`"
     yield ""
@@ -76,7 +76,7 @@ def _folder_section(folder: Path) -> Iterator[str]:
 
 
 def _docstring(path: Path, *, paragraph: bool = False) -> str:
-    """First sentence, or first paragraph, of a module's docstring, on one line."""
+    """Return the first sentence, or the first paragraph, of a module's docstring on one line."""
     text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
     if paragraph:
@@ -86,7 +86,7 @@ def _docstring(path: Path, *, paragraph: bool = False) -> str:
 
 
 def _tool_section(tool: Tool) -> list[str]:
-    """Heading, description and parameters of one tool."""
+    """Return the heading, description and parameters of one tool."""
     description = tool.description.rstrip()
     lines = [f"### `{tool.name}`", "", description, ""]
     if tool.parameters:

@@ -1,4 +1,4 @@
-"""Install Deltos into real clients from npm, let each connect, and write their output into docs/clients.md."""
+"""Add Deltos to real clients from npm, let each client connect, and write the results to docs/clients.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "clients.md"
+CLIENTS_PAGE = ROOT / "docs" / "clients.md"
 BEGIN, END = "<!-- make clients -->", "<!-- /make clients -->"
 PACKAGES = (
     "@anthropic-ai/claude-code",
@@ -30,23 +30,23 @@ PACKAGES = (
     "cline",
 )
 CONNECTED, LISTED = "connected", "reads the entry"
-COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some print colours despite NO_COLOR
-ABSENT = "not tried: npm has no program of it for this machine"
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some clients print colours despite NO_COLOR
+NOT_TRIED = "not tried: npm has no build of it for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
-SECONDS = 240
+TIMEOUT_SECONDS = 240
 NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn't couldn’t".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Temporary home folder and project in which clients run, and the folder of their programs."""
+    """Temporary home folder and project in which clients run, and the folder with their programs."""
 
     programs: Path
     home: Path
     project: Path
 
     def environment(self) -> dict[str, str]:
-        """Environment variables without those of the current user, and without colours."""
+        """Return environment variables without those of the current user, and with colours disabled."""
         own = {"HOME": str(self.home), "DELTOS_HOME": str(self.home / "deltos"), "NO_COLOR": "1"}
         quiet = {
             "DISABLE_AUTOUPDATER": "1",
@@ -55,31 +55,36 @@ class Sandbox:
         }
         return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **own, **quiet}
 
-    def starts(self, program: str) -> bool:
-        """Whether a program runs at all: some packages only contain a downloader for certain machines."""
+    def can_start(self, program: str) -> bool:
+        """Return whether a program runs at all; some packages only contain a downloader for certain platforms."""
         words = (self.programs / program, "--version")
         try:
             done = subprocess.run(
-                words, cwd=self.project, env=self.environment(), capture_output=True, timeout=SECONDS, check=False
+                words,
+                cwd=self.project,
+                env=self.environment(),
+                capture_output=True,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return False
         return done.returncode == 0
 
     def run(self, *words: str, stdin: str | None = None) -> str:
-        """Run a client and return its output and errors, because clients differ in which stream they use."""
+        """Run a client and return its output and errors; clients differ in which stream they use."""
         with subprocess.Popen(
             words, cwd=self.project, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             try:
-                return process.communicate(stdin or "", timeout=SECONDS)[0]
+                return process.communicate(stdin or "", timeout=TIMEOUT_SECONDS)[0]
             except subprocess.TimeoutExpired:  # keep the output until the timeout: OpenCode may wait for its packages
                 process.kill()
                 return process.communicate()[0]
 
     def version(self, package: str) -> str:
-        """Version of an installed package."""
+        """Return the version of an installed package."""
         return str(json.loads((self.programs.parent / package / "package.json").read_text("utf-8"))["version"])
 
 
@@ -91,7 +96,7 @@ def connection_status(sandbox: Sandbox, *words: str) -> str:
 
 
 def is_connected(report: str) -> bool:
-    """Whether a client's report on a server says that it is connected, without any negation."""
+    """Return whether a client's report on a server says that it is connected, without any negation."""
     words = re.findall(r"[\w'’]+", report.lower())
     places = [place for place, word in enumerate(words) if word == "connected"]
     negated = any(NEGATIONS.intersection(words[max(0, place - 2) : place]) for place in places)
@@ -99,13 +104,13 @@ def is_connected(report: str) -> bool:
 
 
 def listing_status(sandbox: Sandbox, *words: str) -> str:
-    """Return whether our entry is in the list of servers of a client that does not start them."""
+    """Return whether Deltos is in the server list of a client that does not start its servers."""
     lines = [line for line in sandbox.run(*words).splitlines() if "deltos" in line]
     return LISTED if lines else "does not list it"
 
 
 def codex(sandbox: Sandbox) -> str:
-    """Ask Codex's app server, which needs standard input to stay open until it has answered."""
+    """Ask Codex's app server for the server status; it needs standard input to stay open until it has answered."""
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deltos", "version": "1"}}},
         {"method": "initialized"},
@@ -137,7 +142,7 @@ def inspector(sandbox: Sandbox) -> str:
     return f"{CONNECTED}, {len(tools)} tools"
 
 
-TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] = (
+CLIENT_TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] = (
     (
         "Claude Code",
         PACKAGES[0],
@@ -181,7 +186,7 @@ TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] = (
 
 
 def install_clients(folder: Path) -> None:
-    """Install the newest version of each client; a client that is unavailable does not affect the others."""
+    """Install the newest version of each client; clients that are unavailable do not affect the others."""
     folder.mkdir(parents=True, exist_ok=True)
     npm = Path(sys.executable).with_name("npm")
     for package in PACKAGES:
@@ -191,7 +196,7 @@ def install_clients(folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    """Try all clients; return 1 if one that starts neither connects nor lists our entry."""
+    """Try all clients; return 1 if a client that starts neither connects nor lists Deltos."""
     install_clients(folder)
     programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
@@ -200,19 +205,19 @@ def main(folder: Path) -> int:
         sandbox.home.mkdir()
         sandbox.project.mkdir()
         (sandbox.project / "shop.py").write_text("def total(): ...\n")
-        for title, package, name, asked, ask in TRIALS:
+        for title, package, name, asked, ask in CLIENT_TRIALS:
             if name:
                 sandbox.run(str(DELTOS), "install", name)
             try:
-                result = ask(sandbox) if not name or sandbox.starts(asked.strip("`").split()[0]) else ABSENT
+                result = ask(sandbox) if not name or sandbox.can_start(asked.strip("`").split()[0]) else NOT_TRIED
             except (OSError, ValueError, KeyError) as exc:
                 result = f"not tried: {type(exc).__name__}"
-            failed |= not result.startswith((CONNECTED, LISTED, ABSENT))
+            failed |= not result.startswith((CONNECTED, LISTED, NOT_TRIED))
             rows.append(f"| {title} | {sandbox.version(package)} | {asked} | {result} |")
             print(rows[-1], flush=True)
     table = "\n".join(["| client | version | command | result |", "|---|---|---|---|", *rows])
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", "utf-8")
+    before, _, rest = CLIENTS_PAGE.read_text("utf-8").partition(BEGIN)
+    CLIENTS_PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", "utf-8")
     return int(failed)
 
 

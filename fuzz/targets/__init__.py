@@ -1,4 +1,4 @@
-"""Every target by name."""
+"""Fuzz targets by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def all_targets() -> dict[str, Target]:
-    """All targets, in the order in which they are shown."""
+    """Return all targets, in the order in which the table shows them."""
     from fuzz.targets import apis, clients, graph, languages, markup, memory, packages, projects, queries, server, web
 
     parts = (markup, web, apis, languages, graph, packages, projects, memory, queries, clients, server)
@@ -19,7 +19,7 @@ def all_targets() -> dict[str, Target]:
 
 
 def target_named(name: str) -> Target:
-    """The target called `name`; the harness's own tests name one that misbehaves."""
+    """Return the target called `name`, which may be one of the faulty targets in toys.py."""
     if name.startswith("toy-"):
         from fuzz.targets.toys import toys
 

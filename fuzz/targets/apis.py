@@ -1,18 +1,18 @@
-"""API descriptions of every kind: read, cut into units, stored, and shown again with their schemas expanded."""
+"""API descriptions of every format: parse them, split them into units, store them, and show them with expanded schemas."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fuzz.target import Opened, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _URL = "https://api.example.org/description"
-# A file with many descriptions in it answers ever slower: begin again now and then.
+# A library with many descriptions becomes slower, so it is replaced after this many runs.
 _RUNS_PER_LIBRARY = 500
 
 _TREE = (
@@ -71,26 +71,26 @@ _INTROSPECTION = (
 
 
 def targets() -> Iterator[Target]:
-    """The trees alone, then each kind of description."""
-    yield Target("json-tree", opened(_tree), ("openapi-json", "postman"), (".json",), _TREE, is_json=True)
-    yield Target("yaml-tree", opened(_tree), ("openapi-yaml", "asyncapi"), (".yaml", ".yml"), (*_YAML, *_TREE))
-    yield _description(
+    """Return one target for syntax trees alone, then one for each format of descriptions."""
+    yield Target("json-tree", opened(_parse_tree), ("openapi-json", "postman"), (".json",), _TREE, is_json=True)
+    yield Target("yaml-tree", opened(_parse_tree), ("openapi-yaml", "asyncapi"), (".yaml", ".yml"), (*_YAML, *_TREE))
+    yield _description_target(
         "openapi", ("openapi-json", "openapi-yaml"), (*_TREE, *_YAML), ("openapi.json", "openapi.yaml"), True
     )
-    yield _description(
+    yield _description_target(
         "swagger",
         ("swagger",),
         (*_TREE, b"definitions", b"swagger", b"2.0", b"formData", b"collectionFormat"),
         ("swagger.json",),
     )
-    yield _description("asyncapi", ("asyncapi",), (*_ASYNC, *_YAML))
-    yield _description("postman", ("postman",), _POSTMAN)
-    yield _description("graphql", ("graphql",), _SDL, (".graphql", ".gql", ".graphqls"))
-    yield _description("graphql-introspection", ("introspection",), _INTROSPECTION)
-    yield _description("proto", ("proto",), _PROTO, (".proto",))
+    yield _description_target("asyncapi", ("asyncapi",), (*_ASYNC, *_YAML))
+    yield _description_target("postman", ("postman",), _POSTMAN)
+    yield _description_target("graphql", ("graphql",), _SDL, (".graphql", ".gql", ".graphqls"))
+    yield _description_target("graphql-introspection", ("introspection",), _INTROSPECTION)
+    yield _description_target("proto", ("proto",), _PROTO, (".proto",))
 
 
-def _description(
+def _description_target(
     name: str,
     seeds: tuple[str, ...],
     tokens: tuple[bytes, ...],
@@ -101,7 +101,7 @@ def _description(
     return Target(name, _open_library, seeds, suffixes, tokens, is_json=is_json, is_exposed=is_exposed)
 
 
-def _tree(_scratch: Path) -> Run:
+def _parse_tree(_scratch: Path) -> Run:
     from deltos.domains.apis.json_yaml import load_tree
     from deltos.domains.apis.refs import find_references
 
@@ -113,7 +113,7 @@ def _tree(_scratch: Path) -> Run:
 
 
 @contextmanager
-def _open_library(scratch: Path) -> Iterator[Opened]:
+def _open_library(scratch: Path) -> Iterator[OpenedTarget]:
     from deltos.domains.apis.domain import open_apis
     from deltos.domains.apis.tools import api_tools
     from deltos.store.sqlite.library import SqliteLibrary
@@ -144,6 +144,6 @@ def _open_library(scratch: Path) -> Iterator[Opened]:
             client.call("get_api_endpoints", api_name=api.name, method="GET", path="/")
         client.call("list_apis")
 
-    yield Opened(run)
+    yield OpenedTarget(run)
     if database is not None:
         database.close()

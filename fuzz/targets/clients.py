@@ -55,7 +55,7 @@ _TOML = (
 
 
 def targets() -> Iterator[Target]:
-    """One per format."""
+    """Return one target per configuration format."""
     yield Target("client-json", opened(_edit("JSON")), ("client-json",), ("settings.json",), _JSON, is_json=True)
     yield Target("client-toml", opened(_edit("TOML")), ("client-toml",), (".toml",), _TOML)
 

@@ -1,4 +1,4 @@
-"""The code graph: extract a file's facts, encode them as the store does, and resolve them with a few fixed files."""
+"""The code graph: extract the facts of a file, encode them as the store does, and resolve them with a few fixed files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _SCRIPT = (
     b"namespace A {", b"interface A extends B {", b"type A = ", b" as const", b"?.", b"...", b"<div>", b"</div>", b"<A.B x={", b"@dec\n", b"get x() {", b"/re/",
     b"enum E {", b"satisfies ", b"abstract class ", b"// @ts-", b"/// <reference path='", b"new ", b"function* ", b"static {", b"#x",
 )  # fmt: skip
-_SECOND = (
+_DECLARED_TOKENS = (
     b"package a\n", b"import ", b"using A;\n", b"#include <a.h>\n", b"#define A(x) \\\n", b"#if 0\n", b"#endif\n", b"impl A for B {", b"use a::{b, c};\n", b"trait ",
     b"extends ", b"implements ", b"func (a *A) ", b"fun ", b"companion object {", b"namespace A;\n", b"template<typename T>", b"module A\n", b"require_relative '", b"<?php ",
     b"$this->", b"self::", b"&mut ", b"'a", b"where T: ", b"@Override\n", b"[Attribute]\n", b"operator<<", b"go.mod", b"mod a;\n",
 )  # fmt: skip
-_NEIGHBOURS = {
+_FIXED_FILES = {
     "python": ("lib.py", b"class Base:\n    def go(self) -> 'Base':\n        return self\n\ndef helper(x: int) -> Base:\n    return Base()\n"),
     "typescript": ("src/lib.ts", b"export interface Base { go(): Base }\nexport function helper(x: number): Base { return null! }\nexport default class A {}\n"),
     "go": ("src/lib.go", b"package a\n\ntype Base struct{}\n\nfunc (b *Base) Go() *Base { return b }\n"),
@@ -38,16 +38,16 @@ _NEIGHBOURS = {
 
 
 def targets() -> Iterator[Target]:
-    """One per language that the graph resolves."""
+    """Return one target for each language that the graph resolves."""
     from deltos.domains.graph.languages import FAMILIES
 
     exposed = {"python", "typescript", "javascript"}
     by_name = {language.name: language for language in LANGUAGES}
-    for family, tokens in zip(FAMILIES, (_PYTHON, _SCRIPT, _SECOND), strict=True):
+    for family, tokens in zip(FAMILIES, (_PYTHON, _SCRIPT, _DECLARED_TOKENS), strict=True):
         for name in sorted(family.languages - {"json"}):
             yield Target(
                 f"graph-{name}",
-                opened(_resolved(by_name[name])),
+                opened(_resolve_target(by_name[name])),
                 seeds=(f"tests/languages/samples/{name}.sample", *_seed_folders(name)),
                 suffixes=by_name[name].extensions,
                 tokens=(*tokens, *COMMON),
@@ -55,10 +55,10 @@ def targets() -> Iterator[Target]:
                 is_bounded=True,
             )
     yield Target(
-        "tsconfig", opened(_manifest("src/tsconfig.json")), ("tsconfig",), ("tsconfig.json",), (b'"paths"', b'"@/*"', b'"baseUrl"', b'"extends"', b"//", b"/*", b"*/", b",}", b'"references"'), is_json=True
+        "tsconfig", opened(_manifest_target("src/tsconfig.json")), ("tsconfig",), ("tsconfig.json",), (b'"paths"', b'"@/*"', b'"baseUrl"', b'"extends"', b"//", b"/*", b"*/", b",}", b'"references"'), is_json=True
     )  # fmt: skip
     yield Target(
-        "package-json-graph", opened(_manifest("package.json")), ("package-json",), ("package.json",), (b'"exports"', b'"./*"', b'"imports"', b'"#a"', b'"types"', b'"default"', b'"import"', b"..", b"./"), is_json=True
+        "package-json-graph", opened(_manifest_target("package.json")), ("package-json",), ("package.json",), (b'"exports"', b'"./*"', b'"imports"', b'"#a"', b'"types"', b'"default"', b'"import"', b"..", b"./"), is_json=True
     )  # fmt: skip
     yield Target(
         "go-mod", opened(_go_mod), ("go-mod",), ("go.mod",), (b"module ", b"require (", b")", b"//", b'"', b"replace ")
@@ -69,7 +69,7 @@ def _seed_folders(name: str) -> tuple[str, ...]:
     return (f"graph-{name}",) if name in ("python", "typescript", "javascript") else ()
 
 
-class Files:
+class InMemoryFacts:
     """Implements `ProjectFacts` in memory, with facts encoded and decoded as in the store."""
 
     def __init__(self) -> None:
@@ -91,24 +91,24 @@ class Files:
         self._languages[path] = language
 
     def paths(self) -> Collection[str]:
-        """Every file."""
+        """Return the paths of all files."""
         return self._facts.keys()
 
     def facts(self, path: str) -> FileFacts | None:
-        """The facts of one file."""
+        """Return the facts of one file."""
         return self._facts.get(path)
 
     def interface(self, path: str) -> Any | None:
-        """The interface of one file."""
+        """Return the interface of one file."""
         sample_files = self._facts.get(path)
         return sample_files.interface if sample_files else None
 
     def language(self, path: str) -> str:
-        """The language of one file."""
+        """Return the language of one file."""
         return self._languages.get(path, "")
 
     def named(self, name: str) -> Collection[NamedSymbol]:
-        """Every symbol of a name."""
+        """Return all symbols with a name."""
         from deltos.domains.graph.kernel.resolver import NamedSymbol
 
         return [
@@ -119,18 +119,18 @@ class Files:
         ]
 
 
-def _resolved(language: Language) -> Callable[[Path], Run]:
+def _resolve_target(language: Language) -> Callable[[Path], Run]:
     def make(_scratch: Path) -> Run:
         from deltos.domains.graph.languages import resolver_of
         from deltos.languages.table import detect
 
         resolver = resolver_of(language.name)
         assert resolver is not None
-        around = [(path, detect(path), data) for path, data in _NEIGHBOURS.values()]
+        around = [(path, detect(path), data) for path, data in _FIXED_FILES.values()]
         path = f"src/main{language.extensions[0]}"
 
         def run(data: bytes) -> None:
-            files = Files()
+            files = InMemoryFacts()
             for name, known, text in around:
                 if known is not None and known.name in resolver.languages:
                     files.add(name, known.name, resolver.extract(parsed(known, text, name)))
@@ -143,7 +143,7 @@ def _resolved(language: Language) -> Callable[[Path], Run]:
     return make
 
 
-def _manifest(path: str) -> Callable[[Path], Run]:
+def _manifest_target(path: str) -> Callable[[Path], Run]:
     source = b"import a from '@app/a'; import b from '#b'; import c from 'pkg/sub'; import d from './lib'; import e from '@/x/y';\n"
 
     def make(_scratch: Path) -> Run:
@@ -157,10 +157,10 @@ def _manifest(path: str) -> Callable[[Path], Run]:
         assert script is not None
 
         def run(data: bytes) -> None:
-            files = Files()
+            files = InMemoryFacts()
             for name, text in (
                 ("src/main.ts", source),
-                _NEIGHBOURS["typescript"],
+                _FIXED_FILES["typescript"],
                 ("src/x/y.ts", b"export default 1\n"),
             ):
                 files.add(name, "typescript", resolver.extract(parsed(script, text, name)))
@@ -177,6 +177,6 @@ def _go_mod(_scratch: Path) -> Run:
     from deltos.domains.graph.declared.manifest import MANIFEST_LANGUAGE, manifest_facts
 
     def run(data: bytes) -> None:
-        Files().add("go.mod", MANIFEST_LANGUAGE, manifest_facts(data))
+        InMemoryFacts().add("go.mod", MANIFEST_LANGUAGE, manifest_facts(data))
 
     return run

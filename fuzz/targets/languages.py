@@ -1,4 +1,4 @@
-"""Every grammar, and text formats with headings: find the definitions and split the file into chunks."""
+"""Every grammar, and text formats with headings: find definitions and split the file into chunks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SAMPLES = "tests/languages/samples"
 
 
 def targets() -> Iterator[Target]:
-    """One target for each language with definitions, and one for code in texts."""
+    """Return one target for each language with definitions, and one for code blocks in texts."""
     exposed = {"python", "typescript", "javascript"}
     yield Target(
         "code-text",
@@ -70,7 +70,7 @@ def targets() -> Iterator[Target]:
 
 
 def parsed(language: Language, data: bytes, path: str = "") -> ParsedFile:
-    """Parse a file as indexers do."""
+    """Parse a file as the indexers do."""
     from deltos.languages.grammar import parse
     from deltos.workspace.admission import to_utf8
     from deltos.workspace.indexer import ParsedFile
@@ -100,7 +100,7 @@ def _outline(language: Language) -> Callable[[Path], Run]:
 
         def run(data: bytes) -> None:
             facts = indexer.extract(parsed(language, data))
-            pickle.dumps(facts)  # facts travel between processes
+            pickle.dumps(facts)  # facts are sent between processes
             for chunk in facts.chunks:
                 "\n".join((chunk.symbol, chunk.signature)).encode()  # the store accepts only UTF-8
 

@@ -70,7 +70,7 @@ def _includes(_scratch: Path) -> Run:
 
 
 def targets() -> Iterator[Target]:
-    """One per format."""
+    """Return one target per format."""
     yield _page("html", _HTML, (".html", ".htm"), is_exposed=True)
     yield _page("markdown", _MARKDOWN, (".md", ".mdx"), is_exposed=True)
     yield _page("rst", _RST, (".rst",), is_exposed=True)

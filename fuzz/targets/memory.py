@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fuzz.target import Opened, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ _FOREIGN = (
 
 
 def targets() -> Iterator[Target]:
-    """One per agent, then the parts."""
+    """Return one target per agent, then one for each part of memory."""
     for agent in ("claude", "codex", "gemini", "cursor", "windsurf", "copilot", "opencode"):
         yield Target(
             f"hook-{agent}", _with_memory(_hook), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
@@ -82,9 +82,9 @@ def targets() -> Iterator[Target]:
     )
 
 
-def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], AbstractContextManager[Opened]]:
+def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
     @contextmanager
-    def open_target(scratch: Path) -> Iterator[Opened]:
+    def open_target(scratch: Path) -> Iterator[OpenedTarget]:
         from deltos.domains.memory.core.memory import Memory
         from deltos.store.sqlite.memory.reader import SqliteObservations
 
@@ -106,7 +106,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
             runs += 1
             inner(data)
 
-        yield Opened(run)
+        yield OpenedTarget(run)
         if store is not None:
             store.close()
 
@@ -117,7 +117,7 @@ def _hook(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.capture.hooks import capture
 
     def run(data: bytes) -> None:
-        """The first line may name the event, as on the command line; the rest is the agent's payload."""
+        """Run a hook; the first line may name the event, as on the command line, and the remaining lines are the payload."""
         name, sample_files, payload = data.partition(b"\n")
         if not sample_files or name[:1] == b"{":
             name, payload = b"", data
@@ -164,7 +164,7 @@ def _foreign(memory: Memory, root: Path) -> Run:
     from deltos.open_stores import open_foreign_tables
 
     def run(data: bytes) -> None:
-        """Import the data as a file, and as a note in a folder."""
+        """Import the data as a file, and as a note in a folder of notes."""
         folder = root / "notes"
         folder.mkdir(exist_ok=True)
         (folder / "note.md").write_bytes(data)

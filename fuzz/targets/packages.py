@@ -65,14 +65,18 @@ _DECLARATIONS = (
 
 
 def targets() -> Iterator[Target]:
-    """One target for each kind of file that lists installed or required packages."""
+    """Return one target for each kind of file that lists installed or required packages."""
     yield Target("record", opened(_distribution("RECORD")), ("record",), ("RECORD",), _RECORD)
     yield Target("metadata", opened(_distribution("METADATA")), ("metadata",), ("METADATA",), _METADATA)
     yield Target("package-json", opened(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True)
     yield Target(
-        "requirements", opened(_wanted("requirements.txt")), ("requirements",), ("requirements.txt",), _REQUIREMENTS
+        "requirements",
+        opened(_requirements_target("requirements.txt")),
+        ("requirements",),
+        ("requirements.txt",),
+        _REQUIREMENTS,
     )
-    yield Target("pyproject", opened(_wanted("pyproject.toml")), ("pyproject",), (".toml",), _PYPROJECT)
+    yield Target("pyproject", opened(_requirements_target("pyproject.toml")), ("pyproject",), (".toml",), _PYPROJECT)
     yield Target(
         "python-api",
         opened(_python_api),
@@ -88,7 +92,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.python_package import PythonPackage, find_definition
         from deltos.store.documents import CrawlAddress, SourceRow
-        from fuzz.inline_parser import InlineParser, read_whole
+        from fuzz.inline_parser import InlineParser, read_and_parse
 
         site = scratch / ".venv" / "lib" / "python3.11" / "site-packages"
         info = site / "a-1.dist-info"
@@ -105,7 +109,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
             (info / changed).write_bytes(data)
             package = PythonPackage(source, (), InlineParser())
             for url in [url for url in package.begin() if isinstance(url, str)][:5]:
-                read_whole(package, CrawlAddress(url, 0))
+                read_and_parse(package, CrawlAddress(url, 0))
             find_definition("a.f", scratch, parser=InlineParser())
 
         return run
@@ -116,7 +120,7 @@ def _distribution(changed: str) -> Callable[[Path], Run]:
 def _node_package(scratch: Path) -> Run:
     from deltos.domains.docs.node_package import NpmPackage
     from deltos.store.documents import CrawlAddress, SourceRow
-    from fuzz.inline_parser import InlineParser, read_whole
+    from fuzz.inline_parser import InlineParser, read_and_parse
 
     folder = scratch / "node_modules" / "a"
     folder.mkdir(parents=True, exist_ok=True)
@@ -132,12 +136,12 @@ def _node_package(scratch: Path) -> Run:
         direct_dependencies(scratch, InlineParser())
         package = NpmPackage(source, InlineParser())
         for url in [each for each in package.begin() if isinstance(each, str)][:5]:
-            read_whole(package, CrawlAddress(url, 0))
+            read_and_parse(package, CrawlAddress(url, 0))
 
     return run
 
 
-def _wanted(name: str) -> Callable[[Path], Run]:
+def _requirements_target(name: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.dependencies import direct_dependencies
         from fuzz.inline_parser import InlineParser

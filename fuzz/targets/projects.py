@@ -1,4 +1,4 @@
-"""A project on disk: ignore files, git's own files, git's output, names and beginnings of files."""
+"""A project on disk: ignore files, files in the .git folder, git's output, file names and the first bytes of files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _TREE = (
 
 
 def targets() -> Iterator[Target]:
-    """One per kind of file."""
+    """Return one target per kind of file."""
     yield Target("gitignore", opened(_walk(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target("deltosignore", opened(_walk("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
     yield Target("git-config", opened(_identity), ("git-config",), (), _CONFIG)
@@ -172,7 +172,7 @@ def _identity(scratch: Path) -> Run:
 
 
 def _git_file(*names: str) -> Callable[[Path], Run]:
-    """Files in the .git folder, as the walk of a project and the git queries read them."""
+    """Files in the .git folder, as project listing and git queries read them."""
 
     def make(scratch: Path) -> Run:
         from deltos.workspace.git import reading

@@ -1,4 +1,4 @@
-"""Queries of every search, and the arguments of every tool."""
+"""Queries for every search, and arguments for every tool."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fuzz.target import Opened, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fuzz.targets.tool_client import ToolClient
 
-# These start work that continues after the call, or use the network.
+# These tools start work that continues after the call, or use the network.
 _NOT_CALLED = frozenset(("add_source", "recrawl_source"))
 _QUERY = (
     b"how does ", b"where is ", b"class ", b"def ", b'"', b"'", b"`", b"/", b"\\", b"(", b")", b"[", b"]", b"{", b"}", b"*", b"+", b"?", b"|", b"^", b"$", b".*", b"(?i)", b"(?=a)",
@@ -29,8 +29,8 @@ _DATES = (
 
 
 def targets() -> Iterator[Target]:
-    """One per search, and one for all arguments."""
-    for name, ask in _ASKS.items():
+    """Return one target per search, and one for the arguments of all tools."""
+    for name, ask in _SEARCHES.items():
         yield Target(f"query-{name}", _with_tools(ask), ("queries",), (), _QUERY, max_bytes=20_000)
     yield Target("dates", opened(_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
     yield Target(
@@ -50,30 +50,30 @@ def _ask_code(client: ToolClient, text: str) -> None:
 
 def _ask_graph(client: ToolClient, text: str) -> None:
     for tool in ("find_symbol", "find_references", "get_impact", "get_context"):
-        _tolerant(client, tool, symbol=text)
-    _tolerant(client, "find_symbol", symbol="rounded", path=text, kind=text[:40])
+        _call_ignoring_errors(client, tool, symbol=text)
+    _call_ignoring_errors(client, "find_symbol", symbol="rounded", path=text, kind=text[:40])
 
 
 def _ask_docs(client: ToolClient, text: str) -> None:
     client.call("search_docs", query=text)
-    _tolerant(client, "search_docs", query="entry", source=text, version=text)
+    _call_ignoring_errors(client, "search_docs", query="entry", source=text, version=text)
 
 
 def _ask_apis(client: ToolClient, text: str) -> None:
-    _tolerant(client, "search_docs", query=text, api_name="billing")
-    _tolerant(client, "get_api_endpoints", api_name="billing", path=text, tag=text)
-    _tolerant(client, "get_api_endpoints", api_name=text)
+    _call_ignoring_errors(client, "search_docs", query=text, api_name="billing")
+    _call_ignoring_errors(client, "get_api_endpoints", api_name="billing", path=text, tag=text)
+    _call_ignoring_errors(client, "get_api_endpoints", api_name=text)
 
 
 def _ask_memory(client: ToolClient, text: str) -> None:
-    _tolerant(client, "search", query=text, scope="memory")
-    _tolerant(client, "timeline", around=text)
-    _tolerant(client, "search", query="round", since=text, until=text, tag=text)
+    _call_ignoring_errors(client, "search", query=text, scope="memory")
+    _call_ignoring_errors(client, "timeline", around=text)
+    _call_ignoring_errors(client, "search", query="round", since=text, until=text, tag=text)
 
 
 def _ask_all(client: ToolClient, text: str) -> None:
-    _tolerant(client, "search", query=text)
-    _tolerant(client, "fetch", id=text)
+    _call_ignoring_errors(client, "search", query=text)
+    _call_ignoring_errors(client, "fetch", id=text)
 
 
 def _call(client: ToolClient, text: str) -> None:
@@ -86,23 +86,23 @@ def _call(client: ToolClient, text: str) -> None:
         client.call(name, **{str(key): value for key, value in arguments.items()})
 
 
-_ASKS: dict[str, Callable[[ToolClient, str], None]] = {
+_SEARCHES: dict[str, Callable[[ToolClient, str], None]] = {
     "code": _ask_code, "graph": _ask_graph, "docs": _ask_docs, "apis": _ask_apis, "memory": _ask_memory, "all": _ask_all,
 }  # fmt: skip
 
 
-def _tolerant(client: ToolClient, name: str, **arguments: Any) -> None:
+def _call_ignoring_errors(client: ToolClient, name: str, **arguments: Any) -> None:
     from deltos.errors import DeltosError
 
     with suppress(DeltosError):  # continue with the next call
         client.call(name, **arguments)
 
 
-def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], AbstractContextManager[Opened]]:
-    """All tools on a small project, without access to other folders: no argument may make us index the disk."""
+def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], AbstractContextManager[OpenedTarget]]:
+    """Open all tools on a small project without access to other folders, so that no argument can cause the disk to be indexed."""
 
     @contextmanager
-    def open_target(scratch: Path) -> Iterator[Opened]:
+    def open_target(scratch: Path) -> Iterator[OpenedTarget]:
         from deltos.app import App
         from deltos.config import Config
         from deltos.confinement import Confinement, confined
@@ -121,7 +121,7 @@ def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], Abst
             with confined(Confinement((root.resolve(),))):
                 ask(client, data.decode("utf-8", "replace"))
 
-        yield Opened(run)
+        yield OpenedTarget(run)
         app.close()
 
     return open_target

@@ -1,4 +1,4 @@
-"""JSON-RPC: the message parsers, and a real server over stdio and HTTP that must survive every message."""
+"""JSON-RPC messages: the parsers, and a real server over stdio and HTTP that must survive every message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fuzz.orphans import die_with_parent
-from fuzz.target import Opened, Run, Target, opened
+from fuzz.target import OpenedTarget, Run, Target, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PATIENCE_SECONDS = 60
+ANSWER_TIMEOUT_SECONDS = 60
 _RPC = (
     b'"jsonrpc":"2.0"', b'"id"', b'"method"', b'"params"', b'"result"', b'"error"', b'"tools/call"', b'"tools/list"', b'"initialize"', b'"ping"', b'"_meta"', b'"progressToken"',
     b'"arguments"', b'"name"', b'"search_code"', b'"notifications/cancelled"', b'"requestId"', b'"resources/read"', b'"uri"', b'"prompts/get"', b'"completion/complete"', b'"cursor"',
@@ -33,21 +33,21 @@ _HTTP = (
 )  # fmt: skip
 
 _JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-_HELLO: dict[str, Any] = {
+_INITIALIZE_REQUEST: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": "hello",
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}},
 }
-_READY = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+_INITIALIZED_NOTIFICATION = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
-class Misbehaved(Exception):
-    """The server returned an internal error, did not answer, or ended."""
+class ServerFailed(Exception):
+    """Raised when the server returns an internal error, does not answer, or ends."""
 
 
 def targets() -> Iterator[Target]:
-    """The parser alone, then both transports."""
+    """Return one target for the parsers alone, then one for each transport."""
     yield Target("jsonrpc", opened(_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
     yield Target("server-stdio", _stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
     yield Target("server-http", _http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
@@ -78,30 +78,30 @@ def _reader(_scratch: Path) -> Run:
 
 
 @contextmanager
-def _stdio(scratch: Path) -> Iterator[Opened]:
+def _stdio(scratch: Path) -> Iterator[OpenedTarget]:
     client = StdioClient(scratch)
-    yield Opened(client.run, client.process.pid)
+    yield OpenedTarget(client.run, client.process.pid)
     client.process.kill()
     client.process.wait()
 
 
 @contextmanager
-def _http(scratch: Path) -> Iterator[Opened]:
+def _http(scratch: Path) -> Iterator[OpenedTarget]:
     client = HttpClient(scratch)
-    yield Opened(client.post, client.process.pid)
+    yield OpenedTarget(client.post, client.process.pid)
     client.process.kill()
     client.process.wait()
 
 
 @contextmanager
-def _http_raw(scratch: Path) -> Iterator[Opened]:
+def _http_raw(scratch: Path) -> Iterator[OpenedTarget]:
     client = HttpClient(scratch)
-    yield Opened(client.send_raw, client.process.pid)
+    yield OpenedTarget(client.send_raw, client.process.pid)
     client.process.kill()
     client.process.wait()
 
 
-def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def _start_server(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
     from fuzz.targets.small_project import write_project
 
     root = write_project(scratch / "project")
@@ -120,10 +120,10 @@ def _start(scratch: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 class StdioClient:
-    """Sends a line and a ping, and reads until the ping is answered."""
+    """Sends a line and a ping, and reads output until the ping is answered."""
 
     def __init__(self, scratch: Path) -> None:
-        self.process = _start(scratch)
+        self.process = _start_server(scratch)
         self._scratch = scratch
         self._pings = 0
         assert self.process.stdin is not None
@@ -131,9 +131,9 @@ class StdioClient:
         self._stdin: IO[bytes] = self.process.stdin
         self._lines: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
-        self._send(json.dumps(_HELLO).encode())
-        self._until("hello")
-        self._send(_READY)
+        self._send(json.dumps(_INITIALIZE_REQUEST).encode())
+        self._read_until("hello")
+        self._send(_INITIALIZED_NOTIFICATION)
 
     def run(self, data: bytes) -> None:
         """Run one input as one line."""
@@ -142,7 +142,7 @@ class StdioClient:
         label = f"ping-{self._pings}"
         self._send(line)
         self._send(json.dumps({"jsonrpc": "2.0", "id": label, "method": "ping"}).encode())
-        self._until(label)
+        self._read_until(label)
 
     def _listen(self, stdout: IO[bytes]) -> None:
         for line in stdout:
@@ -154,31 +154,31 @@ class StdioClient:
             self._stdin.write(line + b"\n")
             self._stdin.flush()
         except OSError as exc:
-            raise Misbehaved("the server is gone") from exc
+            raise ServerFailed("the server is gone") from exc
 
-    def _until(self, label: str) -> None:
+    def _read_until(self, label: str) -> None:
         while True:
             try:
-                line = self._lines.get(timeout=PATIENCE_SECONDS)
+                line = self._lines.get(timeout=ANSWER_TIMEOUT_SECONDS)
             except queue.Empty:
-                raise Misbehaved("a ping was not answered") from None
+                raise ServerFailed("a ping was not answered") from None
             if not line:
-                raise Misbehaved("the server closed the connection")
+                raise ServerFailed("the server closed the connection")
             check_answer(line)
             if json.loads(line).get("id") == label:
                 return
 
 
 class HttpClient:
-    """Posts messages, or sends raw bytes; afterwards the server must report that it is healthy."""
+    """Posts messages or sends raw bytes, and then checks that the server is healthy."""
 
     def __init__(self, scratch: Path) -> None:
-        self.process = _start(scratch, "--http", "127.0.0.1:0")
+        self.process = _start_server(scratch, "--http", "127.0.0.1:0")
         assert self.process.stdout is not None
         announcement = self.process.stdout.readline().decode()
         sample_files = re.search(r"(https?://\S+)", announcement)
         if sample_files is None:
-            raise Misbehaved((scratch / "log").read_text("utf-8", "replace"))
+            raise ServerFailed((scratch / "log").read_text("utf-8", "replace"))
         self._address = urlsplit(sample_files[1])
         self._connection = self._connect()
         self._session = self._open_session()
@@ -192,15 +192,15 @@ class HttpClient:
         if status == 404:
             self._session = self._open_session()
         if status >= 500:
-            raise Misbehaved(f"status {status}: {body[:300]!r}")
+            raise ServerFailed(f"status {status}: {body[:300]!r}")
         self._check_health()
 
     def send_raw(self, data: bytes) -> None:
-        """Send one input as all bytes of a connection."""
+        """Send one input as the complete contents of a connection."""
         import socket
 
         with socket.create_connection(
-            (self._address.hostname or "", self._address.port or 0), timeout=PATIENCE_SECONDS
+            (self._address.hostname or "", self._address.port or 0), timeout=ANSWER_TIMEOUT_SECONDS
         ) as wire:
             try:
                 wire.sendall(data)
@@ -209,26 +209,26 @@ class HttpClient:
                 while piece := wire.recv(65_536):
                     answer += piece
             except OSError:
-                answer = b""  # refused in the middle of a request
+                answer = b""  # the server refused the request before it was complete
         check_answer(answer)
         if re.match(rb"HTTP/1\.[01] 5", answer) and answer[9:12] not in (b"501", b"503", b"505"):
-            raise Misbehaved(repr(answer[:300]))
+            raise ServerFailed(repr(answer[:300]))
         self._check_health()
 
     def _check_health(self) -> None:
         status, _, body = self._request("GET", "/healthz", None, {})
         if status != 200:
-            raise Misbehaved(f"unhealthy: {status} {body[:300]!r}")
+            raise ServerFailed(f"unhealthy: {status} {body[:300]!r}")
 
     def _open_session(self) -> str:
-        status, session, body = self._request("POST", "/mcp", json.dumps(_HELLO).encode(), _JSON_HEADERS)
+        status, session, body = self._request("POST", "/mcp", json.dumps(_INITIALIZE_REQUEST).encode(), _JSON_HEADERS)
         if status != 200:
-            raise Misbehaved(f"no session: {status} {body[:300]!r}")
-        self._request("POST", "/mcp", _READY, {**_JSON_HEADERS, "Mcp-Session-Id": session})
+            raise ServerFailed(f"no session: {status} {body[:300]!r}")
+        self._request("POST", "/mcp", _INITIALIZED_NOTIFICATION, {**_JSON_HEADERS, "Mcp-Session-Id": session})
         return session
 
     def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, bytes]:
-        """Return status, session and body; retried once, because the kept connection may be too old."""
+        """Send a request and return status, session and body; retry once, because the server may have closed the connection."""
         for is_last in (False, True):
             try:
                 self._connection.request(method, path, body, headers)
@@ -238,16 +238,16 @@ class HttpClient:
                 self._connection.close()
                 self._connection = self._connect()
                 if is_last:
-                    raise Misbehaved(f"no answer: {exc!r}") from exc
-        raise AssertionError  # one of the two attempts returned or raised
+                    raise ServerFailed(f"no answer: {exc!r}") from exc
+        raise AssertionError  # unreachable: one of the two attempts returns or raises
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(
-            self._address.hostname or "", self._address.port or 0, timeout=PATIENCE_SECONDS
+            self._address.hostname or "", self._address.port or 0, timeout=ANSWER_TIMEOUT_SECONDS
         )
 
 
 def check_answer(answer: bytes) -> None:
-    """Raise an error if the answer is an internal error."""
+    """Raise `ServerFailed` if the answer is an internal error."""
     if b"-32603" in answer or b"internal error" in answer.lower() or b"Traceback" in answer:
-        raise Misbehaved(repr(answer[:500]))
+        raise ServerFailed(repr(answer[:500]))

@@ -1,4 +1,4 @@
-"""A small project, indexed quickly, with something to find for every tool."""
+"""A small project that is indexed quickly and has results for every tool."""
 
 from __future__ import annotations
 

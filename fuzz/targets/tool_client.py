@@ -1,4 +1,4 @@
-"""Calls tools without a server."""
+"""Tool calls without a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ToolClient:
-    """One session with some tools."""
+    """Calls some tools within one session."""
 
     def __init__(self, tools: Iterable[Tool], root: Path) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -24,24 +24,24 @@ class ToolClient:
         self.excerpts = ShownExcerpts()
 
     def project_root(self) -> Path:
-        """The session's project."""
+        """Return the root of the session's project."""
         return self._root
 
     def set_project_root(self, root: Path) -> None:
-        """The session's project stays."""
+        """Do nothing: the project of the session is fixed."""
 
     def project_roots(self) -> tuple[Path, ...]:
-        """The project alone."""
+        """Return the root of the project as the only one."""
         return (self._root,)
 
     def set_project_roots(self, roots: Sequence[Path]) -> None:
-        """As for one."""
+        """Do nothing: the project of the session is fixed."""
 
     def granted_roots(self) -> tuple[Path, ...]:
-        """The project alone."""
+        """Return the root of the project as the only granted folder."""
         return (self._root,)
 
     def call(self, name: str, /, **arguments: Any) -> Answer:
-        """What a tool answers; the answer must be text that can be sent."""
+        """Call a tool and return its answer."""
         tool = self.tools[name]
         return tool.run(Call(check_arguments(tool.parameters, arguments), self, Silent(), repeat=True))

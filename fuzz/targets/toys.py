@@ -11,7 +11,7 @@ from fuzz.target import Run, Target, opened
 
 
 def toys() -> dict[str, Target]:
-    """Faulty targets by name."""
+    """Return the faulty targets by name."""
     faults = {
         "toy-crash": _crash,
         "toy-slow": _slow,
@@ -36,7 +36,7 @@ def _crash(data: bytes) -> None:
 
 
 def _slow(data: bytes) -> None:
-    size = min(len(data), 4_000)  # slow for its size, and never so slow that it counts as a hang
+    size = min(len(data), 4_000)  # slow for its size, but not slow enough to count as a hang
     until = time.process_time() + 1.5 * slow_limit_seconds(size)
     while b"BUG" in data and time.process_time() < until:
         pass

@@ -1,4 +1,4 @@
-"""Files of a crawl other than pages: sitemaps, robots.txt, llms.txt, addresses."""
+"""Input of a crawl other than pages: sitemaps, robots.txt, llms.txt, API pages and URLs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _API_PAGES = (
 
 
 def targets() -> Iterator[Target]:
-    """One target for each kind of file."""
+    """Return one target for each kind of input."""
     yield Target("sitemap", opened(_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
     yield Target("robots", opened(_robots), ("robots",), ("robots.txt",), _ROBOTS)
     yield Target(
@@ -93,7 +93,7 @@ def _url(_scratch: Path) -> Run:
             try:
                 clean = normalise(address)
             except ValueError:
-                continue  # the error that every caller expects for an invalid address
+                continue  # the error that every caller expects for an invalid URL
             assert normalise(clean) == clean, f"{clean!r} has another form"
             looks_endless(clean)
             scope.admits(clean)

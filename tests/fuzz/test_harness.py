@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fuzz.campaign import Campaign, Result
-from fuzz.corpus import committed
+from fuzz.corpus import committed_inputs
 from fuzz.edges import watch_edges
 from fuzz.minimise import smaller
 from fuzz.mutate import Mutator
@@ -158,7 +158,7 @@ def test_the_table_has_as_many_cells_as_its_heading() -> None:
 
 
 def test_every_target_has_seed_inputs() -> None:
-    bare = [name for name, target in all_targets().items() if committed(target) == [b""]]
+    bare = [name for name, target in all_targets().items() if committed_inputs(target) == [b""]]
     assert bare == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fuzz.corpus import REGRESSIONS, regressions
+from fuzz.corpus import REGRESSIONS, regression_inputs
 from fuzz.targets import all_targets
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in REGRESSIONS.iterdir()))
 def test_inputs_that_once_broke_a_target_no_longer_break_it(runner: Runner, name: str) -> None:
-    files = [str(path) for path in regressions(all_targets()[name])]
+    files = [str(path) for path in regression_inputs(all_targets()[name])]
     assert files
     broken = runner.findings(do="replay", target=name, files=files)
     assert not broken, "\n\n".join(broken)
