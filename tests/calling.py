@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ToolClient:
-    """Calls tools in one session, which stores its project and, unless `repeat` is set, the results already shown."""
+    """Client with a session that stores its project and, unless `repeat` is set, the results already shown."""
 
     def __init__(self, tools: Iterable[Tool], root: Path, *, repeat: bool = True) -> None:
         self.tools = {tool.name: tool for tool in tools}

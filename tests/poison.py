@@ -41,7 +41,7 @@ def misbehave(mark: bytes, path_of_log: str, *_: object) -> None:
 
 
 class PoisonedParser(IsolatedParser):
-    """Passes marked content to `misbehave`, other content to the real parser. `log` has a line for each attempt."""
+    """Parser that passes marked content to `misbehave` and other content to the real parser; `log` lists the attempts."""
 
     log: Path
 

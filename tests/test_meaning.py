@@ -21,7 +21,7 @@ TABLE = Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT
 
 
 class LetterCounter:
-    """Counts the letters a, b and c."""
+    """Embedding model that counts the letters a, b and c."""
 
     def __init__(self, identity: str = "letters") -> None:
         self.identity = identity

@@ -26,7 +26,7 @@ components: {schemas: {Pet: {type: object}}}
 
 
 class Shell:
-    """Runs commands with one data folder; `notes` is the stderr of the last one."""
+    """Shell that runs commands with a shared data folder; `notes` is the stderr of the last command."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys

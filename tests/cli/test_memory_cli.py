@@ -38,7 +38,7 @@ HEAVY_MODULES = (
 
 
 class Shell:
-    """Runs `deltos memory` in this process, in a single working folder."""
+    """Shell that runs `deltos memory` in this process, in a single working folder."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         self._capsys = capsys

@@ -16,7 +16,7 @@ INSPECTOR_TIMEOUT_SECONDS = 120
 
 
 class Inspector:
-    """Runs the inspector against a server, with a scratch folder for its files."""
+    """The inspector, connected to a server, with a scratch folder for its files."""
 
     def __init__(self, target: list[str], scratch: Path) -> None:
         self._target = target

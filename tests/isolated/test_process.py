@@ -108,14 +108,14 @@ def test_a_task_that_takes_too_much_wall_clock_time_is_stopped(
     assert workers.run(tasks.double, 1, limits=DEFAULT_LIMITS) == 2
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited only on Linux")
 def test_a_task_that_uses_too_much_memory_is_stopped(workers: ProcessPool) -> None:
     with pytest.raises(MemoryLimitExceeded, match="more than 512 MB"):
         workers.run(tasks.devour, None, limits=TaskLimits(memory_bytes=512 << 20))
     assert workers.run(tasks.double, 1, limits=DEFAULT_LIMITS) == 2
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited only on Linux")
 def test_address_space_reserved_by_earlier_tasks_does_not_count(workers: ProcessPool) -> None:
     workers.run(tasks.reserve, None, limits=DEFAULT_LIMITS)
     before = child_pid(workers)
@@ -131,7 +131,7 @@ def test_a_result_that_is_too_large_is_refused_before_it_is_sent(workers: Proces
         workers.run(tasks.inflate, None, limits=DEFAULT_LIMITS)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 def test_the_error_for_a_killed_child_names_the_signal(workers: ProcessPool) -> None:
     with pytest.raises(ParserCrashed, match="SIGKILL"):
         workers.run(tasks.die, None, limits=DEFAULT_LIMITS)
@@ -248,7 +248,7 @@ def test_leaving_bulk_work_ends_its_children(workers: ProcessPool) -> None:
     assert not workers._busy
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 @pytest.mark.parametrize("task", ["sleep", "loop", "loop_in_c"])
 def test_a_busy_child_ends_with_its_parent(task: str) -> None:
     code = f"""
@@ -269,7 +269,7 @@ workers.run(tasks.{task}, None, limits=TaskLimits(cpu_seconds=3600, wall_seconds
     wait_for_exit(child)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 def test_a_child_ignores_signals_for_its_parent(workers: ProcessPool) -> None:
     child = child_pid(workers)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -83,7 +83,7 @@ def test_accepted_yaml_never_crashes_the_parser(attacked: Attacked) -> None:
             attacked.survives(parse, yaml, source)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited only on Linux")
 def test_an_ambiguous_line_uses_little_memory_and_ends_only_its_child_process(workers: ProcessPool) -> None:
     ambiguous = b"with " + b"*/" * 1_500  # the syntax tree takes more than a gigabyte
     with pytest.raises(ParserCrashed, match=r"the parser crashed \(SIG\w+\), probably at the memory limit"):

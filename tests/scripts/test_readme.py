@@ -48,7 +48,7 @@ def _example(name: str) -> list[str]:
 
 
 class Shell:
-    """Runs `deltos` in a project with a separate data folder."""
+    """Shell that runs `deltos` in a project with a separate data folder."""
 
     def __init__(self, folder: Path) -> None:
         self.root = make_repository(folder / "my-project", PROJECT)

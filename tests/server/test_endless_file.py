@@ -56,7 +56,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits only the wall-clock time of a child process")
 def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_reported(
     client: RawClient, tmp_path: Path
 ) -> None:
@@ -82,7 +82,7 @@ def test_others_are_answered_while_a_file_never_finishes_parsing_and_it_is_repor
     assert [error.partition(":")[0] for error in errors] == ["bad.py"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited only on Linux")
 @pytest.mark.parametrize("name", OVERLOADING_FILES)
 def test_a_file_that_crashes_a_native_parser_is_reported_and_found_by_its_words(
     client: RawClient, tmp_path: Path, name: str
@@ -99,7 +99,7 @@ def test_a_file_that_crashes_a_native_parser_is_reported_and_found_by_its_words(
     assert "good.py" in client.text("search_code", query="good_function")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there only the clock stops a child")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits only the wall-clock time of a child process")
 def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_parsing(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "root", FILES)
     server = Served([sys.executable, "-c", SERVER, str(root), "--http", "127.0.0.1:0"], tmp_path / "home")
@@ -120,7 +120,7 @@ def test_an_http_server_answers_searches_and_pings_while_a_file_never_finishes_p
     server.dismiss()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc")
 def test_a_signal_ends_the_server_and_its_child_processes_at_once(client: RawClient, tmp_path: Path) -> None:
     client.text("search_code", query="good_function")
     write_files(tmp_path / "root", BAD_FILES)

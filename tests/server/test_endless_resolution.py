@@ -18,7 +18,7 @@ from tests.server.raw import RawClient
 from tests.server.test_endless_file import children_of
 from tests.server.test_hostile_pages import cpu_ticks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the test reads /proc")
 COMMAND = [sys.executable, "-P", "-m", "deltos", "mcp"]
 GOOD_FILES: dict[str, str | bytes] = {"good.ts": "export function good_function() { return 1 }\n"}
 OTHER_FILES: dict[str, str | bytes] = {"other.py": "def other_function():\n    return 3\n"}

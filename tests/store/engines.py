@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """Opens stores. Opening a store twice gives two connections to the same data, as in two processes."""
+    """Storage engine. A store that is opened twice has two connections to the same data, as in two processes."""
 
     def library(self) -> LibraryStore: ...
     def observations(self) -> Observations: ...

@@ -27,7 +27,7 @@ NOW = 1_000.0
 
 
 class Views:
-    """Implements the view provider of the toolbox; the view "slow" waits until the test releases it."""
+    """View provider whose view "slow" waits until the test releases it."""
 
     def __init__(self) -> None:
         self.released = threading.Event()

@@ -226,7 +226,7 @@ def test_reports_added_removed_and_changed_operations(apis: Apis, add: Add, shop
     }
 
 
-def test_change_of_a_nested_schema_changes_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
+def test_change_to_a_nested_schema_changes_its_users(apis: Apis, add: Add, shop: dict[str, Any]) -> None:
     new = json.loads(json.dumps(shop))
     del new["components"]["schemas"]["Customer"]["properties"]["born"]
     found = changes_after_edit(apis, add, shop, new)
@@ -234,84 +234,127 @@ def test_change_of_a_nested_schema_changes_its_users(apis: Apis, add: Add, shop:
     assert "response 200 field 'customer.born' removed" in found["GET /orders"][1]
 
 
-def _operation(**fields: Any) -> dict[str, Any]:
+def _description_with_operation(**fields: Any) -> dict[str, Any]:
     return {"openapi": "3.0.0", "info": {"title": "C", "version": "1"}, "paths": {"/a": {"post": fields}}}
 
 
-def _body(schema: Any, *, required: bool = True, media: str = "application/json") -> dict[str, Any]:
+def _with_request_body(schema: Any, *, required: bool = True, media: str = "application/json") -> dict[str, Any]:
     return {"requestBody": {"required": required, "content": {media: {"schema": schema}}}}
 
 
-def _query(**fields: Any) -> dict[str, Any]:
+def _with_query_parameter(**fields: Any) -> dict[str, Any]:
     return {"parameters": [{"name": "q", "in": "query", **fields}]}
 
 
-def _answer(schema: Any, status: str = "200", media: str = "application/json") -> dict[str, Any]:
+def _with_response(schema: Any, status: str = "200", media: str = "application/json") -> dict[str, Any]:
     return {"responses": {status: {"description": "", "content": {media: {"schema": schema}}}}}
 
 
 _STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+def _object_schema(required: list[str], **properties: Any) -> dict[str, Any]:
     return {"type": "object", "required": required, "properties": properties}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ({}, _query(required=True), "query parameter 'q' is now required"),
-        (_query(), _query(required=True), "query parameter 'q' is now required"),
-        (_query(), {}, "query parameter 'q' removed"),
-        (_query(schema=_STRING), _query(schema=_INTEGER), "query parameter 'q' changed from string to integer"),
+        ({}, _with_query_parameter(required=True), "query parameter 'q' is now required"),
+        (_with_query_parameter(), _with_query_parameter(required=True), "query parameter 'q' is now required"),
+        (_with_query_parameter(), {}, "query parameter 'q' removed"),
         (
-            _query(schema={"enum": ["a", "b"]}),
-            _query(schema={"enum": ["a"]}),
+            _with_query_parameter(schema=_STRING),
+            _with_query_parameter(schema=_INTEGER),
+            "query parameter 'q' changed from string to integer",
+        ),
+        (
+            _with_query_parameter(schema={"enum": ["a", "b"]}),
+            _with_query_parameter(schema={"enum": ["a"]}),
             "query parameter 'q' no longer accepts b",
         ),
-        ({}, _body(_STRING), "a request body is now required"),
-        (_body(_STRING), _body(_STRING, media="text/plain"), "no longer accepts application/json"),
-        (_body(_object([])), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
-        (_body(_object([], a=_STRING)), _body(_object(["a"], a=_STRING)), "request field 'a' is now required"),
-        (_body(_object([])), _body(_object(["a"])), "request field 'a' is now required"),
-        (_body(_object([])), _body({"required": ["a"]}), "request field 'a' is now required"),
+        ({}, _with_request_body(_STRING), "a request body is now required"),
         (
-            _body(_object([], a=_STRING)),
-            _body(_object([], a=_INTEGER)),
+            _with_request_body(_STRING),
+            _with_request_body(_STRING, media="text/plain"),
+            "no longer accepts application/json",
+        ),
+        (
+            _with_request_body(_object_schema([])),
+            _with_request_body(_object_schema(["a"], a=_STRING)),
+            "request field 'a' is now required",
+        ),
+        (
+            _with_request_body(_object_schema([], a=_STRING)),
+            _with_request_body(_object_schema(["a"], a=_STRING)),
+            "request field 'a' is now required",
+        ),
+        (
+            _with_request_body(_object_schema([])),
+            _with_request_body(_object_schema(["a"])),
+            "request field 'a' is now required",
+        ),
+        (
+            _with_request_body(_object_schema([])),
+            _with_request_body({"required": ["a"]}),
+            "request field 'a' is now required",
+        ),
+        (
+            _with_request_body(_object_schema([], a=_STRING)),
+            _with_request_body(_object_schema([], a=_INTEGER)),
             "request field 'a' changed from string to integer",
         ),
-        (_body(_object([], a=_STRING)), _body(_object([])), "request field 'a' removed"),
-        (_answer(_object([], a=_STRING)), _answer(_object([])), "response 200 field 'a' removed"),
         (
-            _answer(_object([], a=_STRING)),
-            _answer(_object([], a=_INTEGER)),
+            _with_request_body(_object_schema([], a=_STRING)),
+            _with_request_body(_object_schema([])),
+            "request field 'a' removed",
+        ),
+        (
+            _with_response(_object_schema([], a=_STRING)),
+            _with_response(_object_schema([])),
+            "response 200 field 'a' removed",
+        ),
+        (
+            _with_response(_object_schema([], a=_STRING)),
+            _with_response(_object_schema([], a=_INTEGER)),
             "response 200 field 'a' changed from string to integer",
         ),
-        (_answer(_STRING), _answer(_STRING, "201"), "response 200 removed"),
-        (_answer(_STRING), _answer(_STRING, media="text/csv"), "response 200 no longer comes as application/json"),
+        (_with_response(_STRING), _with_response(_STRING, "201"), "response 200 removed"),
+        (
+            _with_response(_STRING),
+            _with_response(_STRING, media="text/csv"),
+            "response 200 no longer comes as application/json",
+        ),
         ({}, {"security": [{"key": []}]}, "now needs authentication"),
     ],
 )
 def test_marks_breaking_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any], reason: str) -> None:
-    assert changes_after_edit(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", (reason,))}
+    assert changes_after_edit(apis, add, _description_with_operation(**old), _description_with_operation(**new)) == {
+        "POST /a": ("changed", (reason,))
+    }
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ({}, _query()),
-        (_query(required=True), _query()),
-        (_query(schema={"enum": ["a"]}), _query(schema={"enum": ["a", "b"]})),
-        (_body(_object([], a=_STRING)), _body(_object([], a=_STRING, b=_STRING))),
-        (_answer(_object([], a=_STRING)), _answer(_object([], a=_STRING, b=_STRING))),
-        (_body(_object(["a"], a=_STRING)), _body(_object(["a"]))),
-        (_answer(_object(["a"])), _answer(_object(["a"], a=_STRING))),
-        (_answer(_STRING, "404"), {}),
+        ({}, _with_query_parameter()),
+        (_with_query_parameter(required=True), _with_query_parameter()),
+        (_with_query_parameter(schema={"enum": ["a"]}), _with_query_parameter(schema={"enum": ["a", "b"]})),
+        (
+            _with_request_body(_object_schema([], a=_STRING)),
+            _with_request_body(_object_schema([], a=_STRING, b=_STRING)),
+        ),
+        (_with_response(_object_schema([], a=_STRING)), _with_response(_object_schema([], a=_STRING, b=_STRING))),
+        (_with_request_body(_object_schema(["a"], a=_STRING)), _with_request_body(_object_schema(["a"]))),
+        (_with_response(_object_schema(["a"])), _with_response(_object_schema(["a"], a=_STRING))),
+        (_with_response(_STRING, "404"), {}),
         ({}, {"security": [{"key": []}, {}]}),
     ],
 )
 def test_does_not_mark_compatible_changes(apis: Apis, add: Add, old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert changes_after_edit(apis, add, _operation(**old), _operation(**new)) == {"POST /a": ("changed", ())}
+    assert changes_after_edit(apis, add, _description_with_operation(**old), _description_with_operation(**new)) == {
+        "POST /a": ("changed", ())
+    }
 
 
 def test_failed_refresh_keeps_the_old_index(apis: Apis, add: Add, shop: dict[str, Any]) -> None:

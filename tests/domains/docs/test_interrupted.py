@@ -78,7 +78,7 @@ def signal_while_reading(gate: Gate, home: Path, number: signal.Signals, *words:
     return code
 
 
-def gated_site(site: Site, gate: Gate) -> None:
+def site_with_gated_page(site: Site, gate: Gate) -> None:
     """Create a start page, three quick pages and one that waits at the gate."""
     site.html("/", html_page("Start", "Welcome.", "a.html", "slow.html", "b.html"))
     site.html("/a.html", html_page("A", "Alpha text."))
@@ -89,7 +89,7 @@ def gated_site(site: Site, gate: Gate) -> None:
 
 def test_a_killed_crawl_continues_where_it_stopped(site: Site, home: Path, library: Library) -> None:
     gate = Gate()
-    gated_site(site, gate)
+    site_with_gated_page(site, gate)
     assert (
         signal_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait") == -signal.SIGKILL
     )
@@ -119,7 +119,7 @@ def test_a_crawl_ended_by_a_termination_signal_is_resumed(
     site: Site, home: Path, library: Library, number: signal.Signals
 ) -> None:
     gate = Gate()
-    gated_site(site, gate)
+    site_with_gated_page(site, gate)
     signal_while_reading(gate, home, number, "add", site.url, "--name", "site", "--wait")
     status = library.status("site")
     assert status.state == "WAITING"
@@ -139,7 +139,7 @@ def test_a_crawl_can_be_stopped_while_it_waits_for_robots_txt(site: Site, home: 
 
 def test_a_server_continues_a_killed_crawl(site: Site, home: Path) -> None:
     gate = Gate()
-    gated_site(site, gate)
+    site_with_gated_page(site, gate)
     signal_while_reading(gate, home, signal.SIGKILL, "add", site.url, "--name", "site", "--wait")
     client = RawClient(SERVER_COMMAND, home=home, DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1", DELTOS_EMBED="off")
     client.initialize()

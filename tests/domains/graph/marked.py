@@ -26,7 +26,7 @@ _MARK = re.compile(r"(?:#|//) (!->|\?->|->) ")
 
 
 class Sources:
-    """Implements `ProjectFacts` for sources in memory."""
+    """Implementation of `ProjectFacts` for sources in memory."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files: dict[str, tuple[str, FileFacts]] = {}

@@ -121,7 +121,7 @@ def test_too_large_commit_stops_indexing_but_newer_commits_are_kept(root: Path, 
     assert "Only 1 commit could be read: a commit has more than 32 MB" in store.meta(HISTORY_SUMMARY)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake git is a shell script")
 def test_endless_log_is_stopped_and_its_output_kept(
     root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +137,7 @@ def test_endless_log_is_stopped_and_its_output_kept(
     assert "were read" not in store.meta(HISTORY_SUMMARY)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake git is a shell script")
 def test_new_commits_are_read_later_after_a_timeout(
     root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +156,7 @@ def test_new_commits_are_read_later_after_a_timeout(
     assert "took longer" not in store.meta(HISTORY_SUMMARY)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake git is a shell script")
 def test_omitted_commits_are_reported_even_if_counting_times_out(
     root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +190,7 @@ def test_slow_parser_process_is_stopped_and_the_reason_reported(
     assert not indexer.is_behind(project, store, at_once=True)  # a second attempt would fail again
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake git is a shell script")
 def test_commit_text_falls_back_to_the_index_if_git_hangs(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: ProcessPool
 ) -> None:
@@ -218,7 +218,7 @@ def test_large_diff_and_message_are_truncated(root: Path, tmp_path: Path) -> Non
     assert "… (message truncated)" in commit_text.text_of(longest, root)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake git is a shell script")
 def test_line_history_uses_output_before_a_timeout(
     root: Path, store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

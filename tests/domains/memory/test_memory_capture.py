@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """Sends hook events from a project folder."""
+    """Agent that sends hook events from a project folder."""
 
     def __init__(self, memory: Memory, root: Path) -> None:
         self.memory = memory

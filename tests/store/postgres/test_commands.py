@@ -24,7 +24,7 @@ QUESTIONS = (
 
 
 class CommandLine:
-    """Runs commands in a folder and collects their output."""
+    """Command line that runs in a folder and collects the output."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
