@@ -59,10 +59,10 @@ def _robots(_scratch: Path) -> Run:
 
 
 def _api_page(_scratch: Path) -> Run:
-    from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
+    from deltos.domains.docs.api_page import description_url_candidates, graphql_endpoint, schema_url_candidates
 
     def run(data: bytes) -> None:
-        for find in (description_addresses, schema_addresses, graphql_endpoint):
+        for find in (description_url_candidates, schema_url_candidates, graphql_endpoint):
             find(data, "https://docs.example.org/docs")
 
     return run

@@ -280,7 +280,7 @@ def test_graphiql_page_leads_to_the_schema_or_an_error(site: Site, tmp_path: Pat
     added = library.add(NewSource(f"{site.url}/file/graphiql", "file", tmp_path, (tmp_path,)))
     assert (added.sources, "file" in added.api_line) == ((), True)
     site.html("/closed/graphiql", page % "closed")
-    with pytest.raises(SourceError, match="/closed/graphql of this page provides no schema file and no introsp"):
+    with pytest.raises(SourceError, match="/closed/graphql of this page provides neither a schema file nor introsp"):
         library.add(NewSource(f"{site.url}/closed/graphiql", "closed", tmp_path, (tmp_path,)))
     app.close()
 

@@ -118,7 +118,7 @@ def test_a_source_that_is_added_is_crawled_by_a_worker(
     answer = client.call("add_source", url=f"{site.url}/", name="guide").text
     (job,) = queue[1].all()
     assert job.kind == CRAWL
-    assert f"Queued for a worker: {job.describe()}. None runs: start `deltos worker`." in answer
+    assert f"Queued for a worker: {job.describe()}. No worker is running. Start one with `deltos worker`." in answer
     assert not site.asked
     assert worker("--once", DELTOS_ALLOW_PRIVATE_HOSTS="127.0.0.1").end() == 0
     assert "approved by the manager" in client.call("search_docs", query="refunds approved").text

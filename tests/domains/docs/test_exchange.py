@@ -114,8 +114,8 @@ def test_valid_file_is_read() -> None:
         (gzip.compress(b"{}"), "Not an exported source"),
         (gzip.compress(b"[" * 100_000), "Not an exported source"),
         (export_pages(PAGE, digest="0" * 64), "digest"),
-        (export_pages(PAGE, format="other"), "not known"),
-        (export_pages(PAGE, format_version=2), "not known"),
+        (export_pages(PAGE, format="other"), "unknown format"),
+        (export_pages(PAGE, format_version=2), "unknown format"),
         (export_pages(PAGE, name=""), "Not an exported source"),
         (export_pages(PAGE, name="x" * 201), "Not an exported source"),
         (export_pages(PAGE, secret="x"), "Not an exported source"),
@@ -134,7 +134,7 @@ def test_hostile_file_is_refused_with_a_reason(data: bytes, reason: str) -> None
 
 def test_file_that_decompresses_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "MAX_CONTENT_BYTES", 1_000)
-    with pytest.raises(SourceError, match="more than 1,000 bytes when decompressed"):
+    with pytest.raises(SourceError, match="decompressed file is larger than 1,000 bytes"):
         read_export(export_pages(PAGE | {"chunks": [["A", [], False, "x" * 100_000, 0]]}))
 
 

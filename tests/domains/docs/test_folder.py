@@ -50,15 +50,15 @@ def test_a_folder_has_no_page_limit_unless_one_is_given(docs_client: DocsClient)
     assert (status.state, status.pages, status.reason) == ("READY", 520, "")
     docs_client.docs.library.remove("all")
     few = docs_client.add("many", name="few", max_pages=500)
-    assert (few.pages, "the limit of 500 pages left out 20 addresses" in few.reason) == (500, True)
+    assert (few.pages, "the limit of 500 pages excluded 20 addresses" in few.reason) == (500, True)
     assert (
-        "left out 20 addresses"
+        "excluded 20 addresses"
         in render_sources(
             docs_client.docs.library.statuses(), [], project_root=docs_client.root, token_budget=1_000
         ).text
     )
     nothing = render_nothing("wombat", DocsTotals(1, 500, 500), docs_client.docs.library.statuses())
-    assert "Incomplete: few (the limit of 500 pages left out 20 addresses" in nothing
+    assert "Incomplete: few (the limit of 500 pages excluded 20 addresses" in nothing
 
 
 def test_one_file_can_be_a_source(docs_client: DocsClient) -> None:
@@ -127,7 +127,7 @@ def test_the_index_of_a_folder_that_was_moved_is_kept(docs_client: DocsClient) -
     (docs_client.root / "docs").rename(docs_client.root / "elsewhere")
     status = docs_client.recrawl()
     assert status.state == "READY (last crawl failed)"
-    assert "Check if it was moved" in status.reason
+    assert "check whether it was moved" in status.reason
     assert len(docs_client.cited("alpha")) == 1
 
 
@@ -154,7 +154,7 @@ def test_missing_paths_and_empty_addresses_are_refused(docs_client: DocsClient) 
 def test_a_second_source_of_the_same_name_or_address_is_refused(docs_client: DocsClient) -> None:
     write_folder(docs_client.root, a_md="# A\n\nalpha", b_md="# B\n\nbeta")
     docs_client.add("a.md", name="guide")
-    with pytest.raises(BadArgument, match=r"The name 'guide' is taken by a\.md"):
+    with pytest.raises(BadArgument, match=r"The name 'guide' is already used by a\.md"):
         docs_client.add("b.md", name="Guide")
     with pytest.raises(BadArgument, match="already a source"):
         docs_client.add("a.md", name="other")

@@ -72,16 +72,16 @@ def test_a_missing_folder_is_reported_in_a_note(docs_client: DocsClient) -> None
     docs_client.add(str(folder), "guide")
     (folder / "a.md").unlink()
     assert "30 seconds" in search_texts(docs_client)
-    assert "guide has no readable files any more; results are from its old index" in search_note(docs_client)
+    assert "guide no longer has readable files; results are from its old index" in search_note(docs_client)
     folder.rmdir()
-    assert "guide has no readable files any more" in search_note(docs_client)
+    assert "guide no longer has readable files" in search_note(docs_client)
 
 
 def test_a_comparison_that_takes_too_long_is_reported_in_a_note(
     docs_client: DocsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs_client.add(str(guide(docs_client, a="# Waiting\n\nThe frobnicator waits 30 seconds.\n")), "guide")
-    monkeypatch.setattr(library, "_COMPARE_SECONDS", -1.0)
+    monkeypatch.setattr(library, "_COMPARE_TIMEOUT_SECONDS", -1.0)
     assert "guide is too large to check for changes; recrawl_source updates it" in search_note(docs_client)
 
 

@@ -62,7 +62,7 @@ def test_a_page_behind_a_login_is_read_and_its_secret_is_stored_nowhere(
         with confined(Confinement(roots, {})):  # a token with access to some projects only
             assert bool(wiki_client.docs.library.sources()) == is_seen
             with pytest.raises(
-                Forbidden, match="Tokens for selected projects"
+                Forbidden, match="token for selected projects"
             ):  # the page is not requested with stored credentials again
                 wiki_client.add(f"{wiki.url}/again", auth="DELTOS_AUTH_WIKI")
     kept = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())

@@ -327,7 +327,7 @@ def test_an_unknown_package_is_an_error_with_searched_folders_and_similar_names(
 
 
 def test_a_project_without_dependencies_is_an_error_that_lists_the_files_read(docs_client: DocsClient) -> None:
-    with pytest.raises(NotFound, match="names no dependencies"):
+    with pytest.raises(NotFound, match="has no dependencies"):
         docs_client.docs.library.add(NewSource("deps:", "", docs_client.root, (docs_client.root,)))
 
 
@@ -602,7 +602,7 @@ def test_export_patterns_beyond_the_limit_are_reported(docs_client: DocsClient) 
     files = {"d0/a.d.ts": "export declare function first(): void;", "README.md": "# Kit\n\nText."}
     install_npm_package(docs_client.root, "wild", {"version": "1.0.0", "exports": exports}, files)
     status = docs_client.add("npm:wild", name="wild")
-    assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns are read"]
+    assert [place.reason for place in status.failures] == ["only the first 200 of its 205 export patterns were read"]
     assert names_with_definition(docs_client, "first") == ["first"]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.docs.python_names import Reexport, reexports
-from deltos.domains.docs.python_source import names_of, statements
+from deltos.domains.docs.python_source import defined_names, statements
 from tests.domains.docs.test_packages import install_distribution
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_module_names_are_the_names_defined_at_run_time(source: str, names: list[str]) -> None:
-    assert [name for node in statements(ast.parse(source)) for name in names_of(node)] == names
+    assert [name for node in statements(ast.parse(source)) for name in defined_names(node)] == names
 
 
 def test_type_checking_imports_are_re_exported_only_if_listed_in_all() -> None:

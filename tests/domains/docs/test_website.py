@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
+from deltos.domains.docs.api_page import description_url_candidates, graphql_endpoint, schema_url_candidates
 from deltos.errors import AddressRefused, FetchFailed
 from tests.loopback import Page
 
@@ -245,10 +245,10 @@ def test_page_and_depth_limits_are_respected_and_reported(docs_client: DocsClien
     for number in range(12):
         site.html(f"/{number}.html", html_page(f"Page {number}", "Text.", f"{number + 1}.html"))
     limited = docs_client.add(f"{site.url}/0.html", name="few", max_pages=5)
-    assert (limited.pages, "the limit of 5 pages left out 1 address;" in limited.reason) == (5, True)
+    assert (limited.pages, "the limit of 5 pages excluded 1 address;" in limited.reason) == (5, True)
     docs_client.docs.library.remove("few")
     shallow = docs_client.add(f"{site.url}/0.html", name="shallow", max_depth=2)
-    assert (shallow.pages, "max_depth 2 left out 1 address;" in shallow.reason) == (3, True)
+    assert (shallow.pages, "max_depth=2 excluded 1 address;" in shallow.reason) == (3, True)
     docs_client.docs.library.remove("shallow")
     whole = docs_client.add(f"{site.url}/0.html", name="whole")
     assert (whole.pages, whole.reason) == (12, "")
@@ -291,7 +291,7 @@ def test_an_api_description_is_found_through_a_page_that_displays_it(
     status = docs_client.add(f"{site.url}/ui/")
     assert list(docs_client.descriptions.added) == ["spec"]
     assert (status.state, status.reason) == ("READY", "no pages; it contains the APIs spec")
-    assert {each.reason for each in status.skipped} >= {"it shows an API description, which is read instead"}
+    assert {each.reason for each in status.skipped} >= {"it shows an API description, which is indexed instead"}
 
 
 def test_hostile_pages_are_counted_and_the_others_are_indexed(docs_client: DocsClient, site: Site) -> None:
@@ -357,6 +357,6 @@ def test_malformed_urls_in_an_api_page_are_skipped() -> None:
     html_page = b"""<div id='swagger-ui'></div><script>graphiql({url: 'http://[x', fetch: 'http://[graphql'});
     SwaggerUIBundle({url: '/v1/openapi.json'}, 'http://[x/schema.json', '/v1/schema.graphql')</script>"""
     url = "https://example.org/docs"
-    assert description_addresses(html_page, url) == ["https://example.org/v1/openapi.json"]
-    assert schema_addresses(html_page, url) == ["https://example.org/v1/schema.graphql"]
+    assert description_url_candidates(html_page, url) == ["https://example.org/v1/openapi.json"]
+    assert schema_url_candidates(html_page, url) == ["https://example.org/v1/schema.graphql"]
     assert graphql_endpoint(html_page, url) == "https://example.org/graphql"

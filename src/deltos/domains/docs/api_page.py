@@ -15,50 +15,52 @@ if TYPE_CHECKING:
 MAX_CANDIDATES = 5
 MAX_MATCHES = 20_000
 _VIEWER_MARKERS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
-_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
+_URL_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
 _INIT_CALL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
 _GRAPHQL_MARKERS = (
     b"graphiql", b"graphqlplayground", b"graphql-playground", b"embeddedsandbox", b"graphql-voyager", b"altair",
 )  # fmt: skip
-_ENDPOINT = re.compile(
+_ENDPOINT_SETTING = re.compile(
     rb"""(?:url|endpoint|endpointURL|initialEndpoint|fetch)["']? ?[:=(] ?["']([^"'\s<>]{1,500})["']"""
 )
-_QUOTED = re.compile(rb"""["']([^"'\s<>]{1,500})["']""")
-_SCHEMA_FILES = (".graphql", ".graphqls", ".gql", "schema.json", "introspection.json")
-_SCRIPT = b"swagger-initializer.js"
+_QUOTED_STRING = re.compile(rb"""["']([^"'\s<>]{1,500})["']""")
+_SCHEMA_FILE_SUFFIXES = (".graphql", ".graphqls", ".gql", "schema.json", "introspection.json")
+_INITIALIZER_SCRIPT = b"swagger-initializer.js"
 _DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|schema)$")
 
 
 def graphql_endpoint(page: bytes, url: str) -> str:
-    """Return the endpoint on the same host that a GraphiQL-like page queries, or an empty text for other pages."""
+    """Return the endpoint URL on the same host that a GraphiQL-like page queries, or "" for other pages."""
     if not any(mark in page.lower() for mark in _GRAPHQL_MARKERS):
         return ""
-    named = (target for target in _on_same_host(_ENDPOINT, page, url) if "graphql" in urlsplit(target).path.lower())
+    named = (
+        target for target in _urls_on_host(_ENDPOINT_SETTING, page, url) if "graphql" in urlsplit(target).path.lower()
+    )
     return next(named, urljoin(url, "/graphql")).partition("?")[0]
 
 
-def schema_addresses(page: bytes, url: str) -> list[str]:
-    """Return the files on the same host that such a page names and that may be the schema."""
-    targets = _on_same_host(_QUOTED, page, url, ending=_SCHEMA_FILES)
+def schema_url_candidates(page: bytes, url: str) -> list[str]:
+    """Return URLs in a GraphiQL-like page that may refer to its schema file and are on the same host."""
+    targets = _urls_on_host(_QUOTED_STRING, page, url, ending=_SCHEMA_FILE_SUFFIXES)
     return list(islice(dict.fromkeys(targets), MAX_CANDIDATES))
 
 
-def description_addresses(page: bytes, url: str) -> list[str]:
-    """Return the addresses on the same host from which a page loads its API description, or a script that names it.
+def description_url_candidates(page: bytes, url: str) -> list[str]:
+    """Return URLs on the same host from which a viewer page may load its API description or the script that names it.
 
-    The most probable addresses come first.
+    The most probable URLs come first.
     """
     if not any(mark in page for mark in _VIEWER_MARKERS):
         return []
-    found = (target for pattern in (_INIT_CALL, _SETTING) for target in _on_same_host(pattern, page, url))
+    found = (target for pattern in (_INIT_CALL, _URL_SETTING) for target in _urls_on_host(pattern, page, url))
     named = dict.fromkeys(target for target in found if _DESCRIPTION_PATH.search(urlsplit(target).path))
-    if not named and _SCRIPT in page:
-        return [urljoin(url, _SCRIPT.decode())]
+    if not named and _INITIALIZER_SCRIPT in page:
+        return [urljoin(url, _INITIALIZER_SCRIPT.decode())]
     return list(islice(named, MAX_CANDIDATES))
 
 
-def _on_same_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
-    """Yield the addresses that match `pattern` and are on the page's own host."""
+def _urls_on_host(pattern: re.Pattern[bytes], page: bytes, url: str, ending: tuple[str, ...] = ("",)) -> Iterator[str]:
+    """Yield the URLs in a page that match `pattern` and are on the page's own host."""
     for found in islice(pattern.finditer(page), MAX_MATCHES):
         written = found[1].decode("utf-8", "replace")
         target = join_url(url, written) if written.lower().endswith(ending) else ""

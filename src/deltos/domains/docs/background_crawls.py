@@ -1,4 +1,4 @@
-"""Background crawls. Their state is in the store, and a claim on each source prevents that two processes crawl it."""
+"""Run crawls in the background; a lock on each source prevents two processes from crawling it at the same time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 _MAX_ATTEMPTS = 20
-_RETRY_SECONDS = 0.05
-_STOP_SECONDS = 3.0
-_QUEUE_POLL_SECONDS = 0.1
+_RETRY_INTERVAL_SECONDS = 0.05
+_STOP_TIMEOUT_SECONDS = 3.0
+_QUEUE_POLL_INTERVAL_SECONDS = 0.1
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class BackgroundCrawls:
-    """Starts, resumes and stops the crawls of this process, and detects crawls of other processes.
+    """Starts, resumes and stops crawls in this process, and detects crawls in other processes.
 
-    With `jobs`, crawls are queued for workers and none runs in this process.
+    If `jobs` is set, crawls are queued for workers instead of running in this process.
     """
 
     store: Sources
@@ -47,7 +47,9 @@ class BackgroundCrawls:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self, source_id: str) -> str:
-        """Start a background crawl unless this process already runs one; return a note for the user, or ""."""
+        """Start a background crawl unless this process already runs one; return a note for the user, which may be
+        empty.
+        """
         if self.jobs is not None:
             return self._queue(self.jobs, source_id)
         with self._guard:
@@ -55,7 +57,10 @@ class BackgroundCrawls:
             if running is not None and running.is_alive():
                 return ""
             thread = threading.Thread(
-                target=with_confinement(self._run_quietly), args=(source_id,), name=f"crawl-{source_id}", daemon=True
+                target=with_confinement(self._run_and_log_errors),
+                args=(source_id,),
+                name=f"crawl-{source_id}",
+                daemon=True,
             )
             self._threads[source_id] = thread
             thread.start()
@@ -71,11 +76,11 @@ class BackgroundCrawls:
                 f"Note: {job.describe()} was set aside ({job.reason}). Run `deltos jobs retry {job.id}` to try again."
             )
         return f"Queued for a worker: {job.describe()}." + (
-            "" if jobs.has_worker() else " None runs: start `deltos worker`."
+            "" if jobs.has_worker() else " No worker is running. Start one with `deltos worker`."
         )
 
     def resume(self) -> list[str]:
-        """Continue every unfinished crawl and return the source ids."""
+        """Continue every unfinished crawl and return the ids of its sources."""
         if self.jobs is not None:
             for source_id in (unfinished := self.store.open_crawls()):
                 self.jobs.add(JobRequest(CRAWL, source_id))
@@ -94,19 +99,20 @@ class BackgroundCrawls:
         self.opener.clones.sweep({source.id for source in self.store.sources()}, self.is_running)
 
     def run(self, source_id: str, report: Callable[[], None] = lambda: None) -> bool:
-        """Crawl in this thread until done; return False if another process crawls the source."""
+        """Crawl a source in this thread until it is complete; return False if another process is crawling it."""
         with self.store.try_lock(source_id) as is_held:
             if not is_held:
                 return False
             while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and not self._stop.is_set():
-                if not self._run_one(crawl, report):
+                if not self._run_crawl(crawl, report):
                     break
             self.embed_new()
             return True
 
-    def _run_one(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
+    def _run_crawl(self, crawl: CrawlRow, report: Callable[[], None]) -> bool:
         """Run one crawl until it ends or is stopped; return False if its source was removed or the process is shutting
-        down."""
+        down.
+        """
         source = self.store.source(crawl.source_id)
         if source is None:
             return False
@@ -128,7 +134,7 @@ class BackgroundCrawls:
                 self.opener.clones.remove(source.id)
 
     def is_running(self, source_id: str) -> bool:
-        """Whether any process crawls the source now, including a crawl that is about to start in this process."""
+        """Whether any process is crawling the source, or this process is about to start."""
         with self._guard:
             own = self._threads.get(source_id)
         if own is not None and own.is_alive():
@@ -137,7 +143,7 @@ class BackgroundCrawls:
             return not is_held
 
     def wait(self, source_id: str, seconds: float | None = None) -> None:
-        """Wait for a crawl of the source in this process or by a worker, at most `seconds`."""
+        """Wait at most `seconds` for a crawl of the source by this process or a worker."""
         if self.jobs is not None:
             self._wait_for_worker(self.jobs, source_id, seconds)
         with self._guard:
@@ -150,7 +156,7 @@ class BackgroundCrawls:
         self._stop.set()
         with self._guard:
             threads = list(self._threads.values())
-        deadline = time.monotonic() + _STOP_SECONDS
+        deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -160,23 +166,24 @@ class BackgroundCrawls:
             job = jobs.find(JobRequest(CRAWL, source_id))
             if job is None or job.state == SET_ASIDE or not jobs.has_worker():
                 return
-            self.clock.sleep(_QUEUE_POLL_SECONDS)
+            self.clock.sleep(_QUEUE_POLL_INTERVAL_SECONDS)
 
     def embed_new(self) -> None:
-        """Embed all passages that have no vector of the present model."""
+        """Embed all passages that have no vector from the current model."""
         try:
             if semantic_index := self.semantic_index():
                 semantic_index.embed_new(self._stop.is_set)
-        except DeltosError as exc:  # model unreachable or store busy: the next crawl or start continues
-            _log.warning("Embedding of documentation is incomplete: %s", exc)
+        except DeltosError as exc:  # model unreachable or store busy: the next crawl or start retries
+            _log.warning("Some documentation could not be embedded: %s", exc)
 
-    def _run_quietly(self, source_id: str) -> None:
+    def _run_and_log_errors(self, source_id: str) -> None:
         try:
             for _ in range(_MAX_ATTEMPTS):
-                # A status request may hold the claim for a moment.
-                if self.run(source_id) or self._stop.wait(_RETRY_SECONDS):
+                # A status request may hold the lock for a moment.
+                if self.run(source_id) or self._stop.wait(_RETRY_INTERVAL_SECONDS):
                     break
-        except DeltosError as exc:  # the store is full or gone: the crawl stays open and is resumed later
+        # The disk is full or the store was removed: the crawl stays open and is resumed later.
+        except DeltosError as exc:
             _log.warning("The crawl of %s stopped: %s", source_id, exc)
         except Exception as exc:  # noqa: BLE001 - otherwise the error of this thread would go unnoticed
             _log.exception("The crawl of %s failed", source_id)

@@ -1,4 +1,4 @@
-"""Render pages of a website in a browser, and decide which requests such a page may make."""
+"""Render website pages in a browser, and decide which requests their scripts may make."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class CrawledSite:
 
 @dataclass(slots=True)
 class BrowserRendering:
-    """Renders pages. Requests to their own site follow the rules of the crawl.
+    """Renders pages in a browser; requests to the page's own site follow the crawl rules.
 
-    Other public hosts are contacted without login; if the site has a login, they are not contacted at all, because a
-    script could send them the contents of a page. Responses are cached, because pages mostly share their scripts.
+    Requests to other public hosts carry no login. If the site itself needs a login, they are refused, because a script
+    could send page contents to them. Responses are cached, because the pages of a site usually share scripts.
     """
 
     renderer: Renderer
@@ -49,11 +49,11 @@ class BrowserRendering:
     _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def html(self, response: HttpResponse, site: CrawledSite) -> bytes:
-        """Return the HTML of a fetched page after its scripts ran."""
+        """Return the HTML of a fetched page after running its scripts."""
         return self.renderer.render(response.url, response, partial(self._answer_request, response.url, site))
 
     def close(self) -> None:
-        """Kill the browser and close connections."""
+        """Terminate the browser and close connections."""
         self.renderer.close()
         if self.others:
             self.others.close()
@@ -74,7 +74,7 @@ class BrowserRendering:
         """Request a URL of the site within its rate limit; retry while it is overloaded."""
         host = urlsplit(url).netloc
         for attempt in range(1, _MAX_ATTEMPTS + 1):
-            self._wait_for_turn(site, url, host)
+            self._wait_for_rate_limit(site, url, host)
             try:
                 response = site.client.get(url, accept="*/*")
             except FetchFailed as exc:
@@ -88,7 +88,7 @@ class BrowserRendering:
                 return response
         raise FetchFailed("Too many attempts", retryable=True)  # unreachable: the last attempt raises
 
-    def _wait_for_turn(self, site: CrawledSite, url: str, host: str) -> None:
+    def _wait_for_rate_limit(self, site: CrawledSite, url: str, host: str) -> None:
         while pause := site.rate_limiter.take_turn(host, site.robots.rules(url).delay_seconds()):
             self.renderer.extend_deadline(pause)
             self.sleep(pause)

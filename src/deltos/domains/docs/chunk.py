@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     _SplitLines = Callable[[Iterable[str], int], Iterator[str]]
 
-MAX_TOKENS = 400  # of prose; about ten passages fit the default budget
-SMALL_TOKENS = 40  # a smaller part of a section is merged with the next one
-TINY_TOKENS = 12  # the same for reference entries
-_MAX_CODE_TOKENS = 3_000  # larger code blocks are split; smaller ones stay whole because half an example is useless
+MAX_TOKENS = 400  # per prose chunk; about ten passages fit the default budget
+SMALL_TOKENS = 40  # a smaller section part is merged with the next one
+TINY_TOKENS = 12  # a smaller reference entry is merged with the next one
+_MAX_CODE_TOKENS = 3_000  # larger code blocks are split; smaller ones are not, because half an example is useless
 _MAX_HEADER_SHARE = 4  # a table header is repeated only if it takes at most 1/4 of a chunk
-_MAX_FENCE_CHARACTERS = 500  # the two fence lines are repeated in every part of a split block
-JOINED_HEADING = "### "  # before the heading of an entry that shares a chunk with the one before
-_EMPTY_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
-_NAME = re.compile(r"[\w.:#/-]*")
+_MAX_FENCE_CHARACTERS = 500  # longer fence lines are not repeated in every part of a split code block
+MERGED_HEADING_PREFIX = "### "  # precedes the heading of an entry that is merged into the previous chunk
+_EMPTY_OR_FENCE_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
+_IDENTIFIER = re.compile(r"[\w.:#/-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class DocsChunk:
-    """A chunk of a page, shown as one search result. The first of its `anchors` is used for the citation."""
+    """Part of a page, shown as one search result; its first anchor is used for the citation."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]
@@ -43,7 +43,7 @@ class DocsChunk:
 
     @property
     def tokens(self) -> int:
-        """Estimated number of tokens of its text."""
+        """Estimated number of tokens in the text."""
         return estimate_tokens(self.text)
 
 
@@ -51,25 +51,25 @@ def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
     """Return the non-empty chunks of a page in reading order; every anchor of the page is in at least one of them."""
-    pieces = [piece for section in document.sections for piece in _split(document.title, section, max_tokens)]
-    return _drop_empty(_merge(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
+    pieces = [piece for section in document.sections for piece in _split_section(document.title, section, max_tokens)]
+    return _drop_empty(_merge_small_chunks(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
 
 def has_text(text: str) -> bool:
-    """Whether a passage contains any text except fences."""
-    return any(_EMPTY_LINE.fullmatch(line.strip()) is None for line in text.split("\n"))
+    """Whether a passage contains any text besides code fences."""
+    return any(_EMPTY_OR_FENCE_LINE.fullmatch(line.strip()) is None for line in text.split("\n"))
 
 
 def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
-    """Drop empty chunks and move their anchors to the next chunk, or to the last one at the end of a page."""
+    """Drop empty chunks; their anchors move to the next chunk, or to the previous one at the end of a page."""
     kept: list[DocsChunk] = []
     waiting: list[str] = []
     for chunk in chunks:
         if has_text(chunk.text):
             kept.append(_with_anchors(chunk, waiting))
             waiting = []
-        elif chunk.is_definition and chunk.path and not _NAME.fullmatch(chunk.path[-1]):
-            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # the signature is its text
+        elif chunk.is_definition and chunk.path and not _IDENTIFIER.fullmatch(chunk.path[-1]):
+            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # use its signature as text
             waiting = []
         else:
             waiting += chunk.anchors
@@ -82,12 +82,12 @@ def _with_anchors(chunk: DocsChunk, more: Iterable[str]) -> DocsChunk:
     return replace(chunk, anchors=tuple(dict.fromkeys((*chunk.anchors, *more))))
 
 
-def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:
+def _split_section(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]:
     """Split a section into chunks of at most `max_tokens`."""
     path = section.path if not title or section.path[:1] == (title,) else (title, *section.path)
     anchors = section.anchors
     named: tuple[str, ...] = ()
-    for group in _groups(section.blocks, max_tokens):
+    for group in _group_blocks(section.blocks, max_tokens):
         inner = [name for block in group for name in block.anchors]
         named = tuple(filter(is_named_anchor, group[0].anchors)) or named
         inside = tuple(dict.fromkeys((*named, *anchors, *inner)))
@@ -99,12 +99,12 @@ def _split(title: str, section: Section, max_tokens: int) -> Iterator[DocsChunk]
 
 
 def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
-    """Return the anchor of the last block that has a named anchor."""
+    """Return the first named anchor of the last block that has one, as a tuple; empty if no block has one."""
     named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
     return next(filter(None, reversed(list(named_anchors))), ())
 
 
-def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
+def _group_blocks(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
     """Group consecutive blocks up to `max_tokens`; an introductory sentence stays with its code or list."""
     group: list[Block] = []
     size = 0
@@ -126,12 +126,12 @@ def _groups(blocks: Iterable[Block], max_tokens: int) -> Iterator[list[Block]]:
 
 
 def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) -> list[Block]:
-    """Return the blocks that the next group starts with before `block`: its introduction, or the header of its table.
+    """Return the blocks to place before `block` in the next group: its introductory sentence or its table header.
 
-    An introduction is removed from the group that ends.
+    An introductory sentence is removed from the end of `group`.
     """
     if block.kind != "row":
-        return [group.pop()] if _introduces(group) else []
+        return [group.pop()] if _ends_with_introduction(group) else []
     if (
         block.kind != "row"
         or group[-1].kind != "row"
@@ -145,9 +145,9 @@ def _opening_blocks(group: list[Block], header_rows: list[Block], block: Block) 
 
 
 def _table_header(header_rows: list[Block], block: Block, following: Block | None, max_tokens: int) -> list[Block]:
-    """Return the header rows of the table that contains `block`: its first row and the line below it.
+    """Return the header rows of the table that contains `block`: its first row and the separator row.
 
-    Tables may follow each other directly.
+    A table may directly follow another one.
     """
     if block.kind != "row":
         return []
@@ -166,21 +166,21 @@ def _is_table_header(row: Block, following: Block | None, *, is_first: bool) -> 
         return False
     if _is_complete_header([row]) or following is None or following.kind != "row":
         return _is_complete_header([row])
-    # Inside a table, a row of single dashes means empty cells.
+    # Inside a table, single dashes mark empty cells.
     return _is_separator(following.text) and (is_first or "---" in following.text)
 
 
 def _is_complete_header(header_rows: list[Block]) -> bool:
-    """Whether the header of a table includes the separator line."""
+    """Whether table header rows include the separator line."""
     return bool(header_rows) and _is_separator(header_rows[-1].text.rpartition("\n")[2])
 
 
 def _is_separator(line: str) -> bool:
-    """Whether a line separates the header of a table from its rows: `| --- | :-: |`."""
+    """Whether a line separates a table header from its rows: `| --- | :-: |`."""
     return "-" in line and not line.strip("|:- \t")
 
 
-def _introduces(group: list[Block]) -> bool:
+def _ends_with_introduction(group: list[Block]) -> bool:
     """Whether the last block of a group is a short sentence ending in a colon."""
     last = group[-1]
     return (
@@ -192,7 +192,7 @@ def _introduces(group: list[Block]) -> bool:
 
 
 def _split_block(block: Block, max_tokens: int) -> Iterator[Block]:
-    """Yield the block itself, or its parts if it is long prose or a very large code block."""
+    """Yield the block unchanged, or its parts if it is long prose or a very large code block."""
     if estimate_tokens(block.text) <= max_tokens:
         yield block
     elif block.kind != "code":
@@ -202,15 +202,15 @@ def _split_block(block: Block, max_tokens: int) -> Iterator[Block]:
     elif estimate_tokens(block.text) <= _MAX_CODE_TOKENS:
         yield block
     else:
-        yield from _split_code(block, _MAX_CODE_TOKENS, _lines)
+        yield from _split_code(block, _MAX_CODE_TOKENS, _whole_lines)
 
 
-def _lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
+def _whole_lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
     return (f"{line}\n" for line in lines)
 
 
 def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Yield paragraphs, and the single lines of blank runs and of paragraphs longer than `max_characters`."""
+    """Yield paragraphs; blank lines and the lines of paragraphs longer than `max_characters` are yielded one by one."""
     for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [f"{line}\n" for line in group]
         if is_blank or sum(map(len, paragraph)) > max_characters:
@@ -220,7 +220,7 @@ def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
 
 
 def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block]:
-    """Split a long fenced block into parts with the same fence; drop the fence if its own lines are long."""
+    """Split a long code block into parts with the same fence; drop the fence if the fence lines are too long."""
     opening, *lines = block.text.split("\n")
     closing = lines.pop() if lines else ""
     if len(opening) + len(closing) > _MAX_FENCE_CHARACTERS:
@@ -228,23 +228,23 @@ def _split_code(block: Block, limit: int, pieces: _SplitLines) -> Iterator[Block
         return
     anchors = block.anchors
     max_characters = limit * CHARACTERS_PER_TOKEN
-    for part in _fill(pieces(lines, max_characters), max_characters):
+    for part in _join_up_to(pieces(lines, max_characters), max_characters):
         if text := part.strip("\n"):
             yield Block("\n".join((opening, text, closing)), "code", anchors)
             anchors = ()
 
 
 def _split_prose(block: Block, limit: int) -> Iterator[Block]:
-    """Split long prose between sentences or lines."""
+    """Split long prose at sentence or line ends."""
     anchors = block.anchors
-    for part in _fill(_sentences(block.text), limit * CHARACTERS_PER_TOKEN):
+    for part in _join_up_to(_sentences(block.text), limit * CHARACTERS_PER_TOKEN):
         if part.strip():
             yield Block(part.strip("\n").rstrip(), block.kind, anchors)
             anchors = ()
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield sentences and lines, with the white space after each."""
+    """Yield sentences and lines, each with its trailing white space."""
     start = 0
     for end in _SENTENCE_END.finditer(text):
         yield text[start : end.end()]
@@ -252,8 +252,8 @@ def _sentences(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _fill(parts: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Join consecutive parts up to `max_characters`; a longer part is split."""
+def _join_up_to(parts: Iterable[str], max_characters: int) -> Iterator[str]:
+    """Join consecutive parts into strings of at most `max_characters`; longer parts are split."""
     current = ""
     for part in parts:
         if current and len(current) + len(part) > max_characters:
@@ -269,14 +269,14 @@ def _fill(parts: Iterable[str], max_characters: int) -> Iterator[str]:
         yield current
 
 
-def _merge(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
+def _merge_small_chunks(pieces: list[DocsChunk], *, max_tokens: int, small_tokens: int) -> Iterator[DocsChunk]:
     """Merge adjacent small chunks that belong to the same section or reference."""
     current: DocsChunk | None = None
     anchors: deque[tuple[str, ...]] = deque()  # joined at the end, because thousands of empty sections may be merged
     for piece in pieces:
         if current is not None and _should_merge(current, piece, max_tokens, small_tokens):
             (anchors.append if current.text else anchors.appendleft)(piece.anchors)
-            current = _merge_two(current, piece)
+            current = _merge_pair(current, piece)
         else:
             if current is not None:
                 yield replace(current, anchors=tuple(dict.fromkeys(chain.from_iterable(anchors))))
@@ -299,9 +299,9 @@ def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_t
     return siblings and min(current.tokens, piece.tokens) < small_tokens
 
 
-def _merge_two(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
-    """Merge two chunks; headings that are missing in the path of the first one are added to the text."""
-    heading = "" if piece.path == current.path else f"{JOINED_HEADING}{piece.path[-1]}\n\n"
+def _merge_pair(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
+    """Merge two chunks; the heading of the second one is added to the text if the paths differ."""
+    heading = "" if piece.path == current.path else f"{MERGED_HEADING_PREFIX}{piece.path[-1]}\n\n"
     text = f"{current.text}\n\n{heading}{piece.text}" if current.text else piece.text
     path = current.path if current.text else piece.path
     traits = current.traits & piece.traits if current.text else piece.traits

@@ -1,4 +1,4 @@
-"""Crawl the addresses of one source until none is left, then publish the new generation."""
+"""Crawl all addresses of one source, then publish the new generation of its index."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
-MAX_STOPPED_PAGES = 20  # pages that exceed their parsing limits; with more, the source is hostile or broken
-# Pages are written in batches, because one transaction per page costs more than parsing. Unwritten pages are read again
-# after an interruption.
+MAX_STOPPED_PAGES = 20  # pages that exceed the parsing limits; a crawl with more of them fails
+# Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
+# unwritten pages are read again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
-_MAX_COUNTED = 100_000
-_NO_TEXT = "the page has no text"
-_MAX_APIS_NAMED = 5
-_MAX_SLEEP_SECONDS = 0.5  # maximum delay until a stop request is noticed
+_MAX_COUNTED_ADDRESSES = 100_000
+_NO_TEXT_REASON = "the page has no text"
+_MAX_NAMED_APIS = 5
+_MAX_SLEEP_SECONDS = 0.5  # limits the delay until a stop request takes effect
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time functions of a crawl, replaceable in tests."""
+    """Time functions used by crawls, replaceable in tests."""
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -49,28 +49,29 @@ class Clock:
 
 @dataclass(slots=True)
 class ExcludedAddresses:
-    """Addresses that a limit excluded, up to a maximum count."""
+    """Addresses excluded by a crawl limit, up to a maximum count."""
 
     urls: set[str] = field(default_factory=set)
 
     def add(self, url: str) -> None:
         """Add an address."""
-        if len(self.urls) < _MAX_COUNTED:
+        if len(self.urls) < _MAX_COUNTED_ADDRESSES:
             self.urls.add(url)
 
     def describe(self, seen: set[str]) -> str:
-        """Return how many addresses were left out, or an empty text if all of them were reached another way."""
+        """Return how many addresses were excluded; empty if all of them were reached in another way."""
         count = len(self.urls - seen)
         if not count:
             return ""
-        return f"{'more than ' if len(self.urls) == _MAX_COUNTED else ''}{count} address{'es' if count > 1 else ''}"
+        prefix = "more than " if len(self.urls) == _MAX_COUNTED_ADDRESSES else ""
+        return f"{prefix}{count} address{'es' if count > 1 else ''}"
 
 
 @dataclass(slots=True)
 class Frontier:
-    """The queue of addresses, and the set of all addresses seen so far.
+    """Queue of addresses to crawl, and the set of all addresses seen so far.
 
-    Addresses are ready or postponed. Addresses beyond the limits are counted.
+    Queued addresses are ready or postponed. Addresses that exceed a limit are only counted.
     """
 
     max_addresses: int
@@ -86,7 +87,7 @@ class Frontier:
         self._ready.append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
-        """Queue addresses that were not seen before, within the limits; return the new ones."""
+        """Queue the addresses that are new and within the limits, and return them."""
         found = []
         for url in urls:
             if url in self.seen:
@@ -102,17 +103,17 @@ class Frontier:
         return found
 
     def postpone(self, address: CrawlAddress, until: float) -> None:
-        """Queue an address again, not before `until`."""
+        """Queue an address again, to be read at `until` or later."""
         heapq.heappush(self._later, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
-        """Return the next address that can be read now, or None."""
+        """Return the next address that can be read now, or None if there is none."""
         if self._later and self._later[0][0] <= now:
             return heapq.heappop(self._later)[2]
         return self._ready.popleft() if self._ready else None
 
     def seconds_to_wait(self, now: float) -> float:
-        """Return how long to wait until an address can be read."""
+        """Return the time in seconds until the next address can be read."""
         return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
 
     def empty(self) -> bool:
@@ -157,12 +158,12 @@ class Crawl:
         self._saved_at = clock.monotonic()
 
     def run(self) -> bool:
-        """Crawl until the end or a stop request, and record the source as failed if it cannot be read at all.
+        """Crawl until complete or stopped; if the source cannot be read at all, record the crawl as failed.
 
-        Returns False if the process is shutting down, so that no other crawl can run.
+        Returns False if the process is shutting down and no other crawl should start.
         """
         try:
-            finished = self._prepare() and self._work()
+            finished = self._prepare() and self._read_addresses()
         except (SourceError, BadRequest) as exc:
             self._index.discard(self._source.id)
             self._store.end_crawl(self._source.id, "failed", str(exc), self._clock.now())
@@ -172,7 +173,7 @@ class Crawl:
         return not self._is_cancelled
 
     def _prepare(self) -> bool:
-        """Load the queue, after seeding it if the crawl is new; return False on a stop request."""
+        """Load the queue, adding the start addresses if the crawl is new; return False if asked to stop."""
         if not self._crawl.is_seeded and not self._seed():
             return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
@@ -182,7 +183,9 @@ class Crawl:
         return True
 
     def _seed(self) -> bool:
-        """Queue the start addresses of the source, in another thread because a slow server must not delay a stop."""
+        """Queue the start addresses of the source; they are read in another thread, so that a slow server cannot delay
+        a stop.
+        """
         should_stop = self._should_stop  # a fetch may take minutes
         begun = run_in_thread(lambda: list(self._origin.begin()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
@@ -192,16 +195,16 @@ class Crawl:
         addresses += frontier.discover((url for url in begun if isinstance(url, str)), 0)
         self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
         if self._origin.keeps_unlinked_pages and not self._crawl.is_full:
-            # Known pages are requested again even if no page links to them any more.
+            # Indexed pages are requested again even if no page links to them any more.
             addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
         self._store.seed(self._source.id, addresses)
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
-        """Return the addresses without a page in the last crawl that this crawl need not request again.
+        """Return the addresses that gave no page in the last crawl and are not requested again unless a page links to
+        them.
 
-        A page that is gone is requested again if something links to it. If the page limit is reached, only failed
-        addresses are requested again.
+        If the page limit was reached, only failed addresses are requested again.
         """
         unindexed = [address for address in self._store.queued(self._source.id) if address.reason not in ("", "failed")]
         if not self._origin.keeps_unlinked_pages:
@@ -223,12 +226,12 @@ class Crawl:
         crawl = self._store.crawl(self._source.id)
         return crawl is None or (crawl.generation, crawl.state) != (self._crawl.generation, "open")
 
-    def _work(self) -> bool:
-        """Read addresses in parallel; return False on a stop request."""
+    def _read_addresses(self) -> bool:
+        """Read addresses in parallel until none is left; return False if asked to stop."""
         readers = Readers(self._origin, self._parser)
         try:
             while readers.busy or not self._frontier.empty():
-                if self._is_cancelled or self._stopping() or not self._save_if_due():
+                if self._is_cancelled or self._stopping() or not self._save_if_batch_is_due():
                     return False
                 self._start_readers(readers)
                 if readers.busy and (read := readers.next_outcome(_MAX_SLEEP_SECONDS)):
@@ -255,11 +258,11 @@ class Crawl:
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
                 if pages:
-                    self._settle(address, "done", "", outcome.leads_to)
+                    self._record_outcome(address, "done", "", outcome.leads_to)
                 else:
                     self._handle_skipped(address, _skip_without_text(outcome))
             case Unchanged():
-                self._settle(address, "unchanged", "")
+                self._record_outcome(address, "unchanged", "")
             case Skipped():
                 self._handle_skipped(address, outcome)
             case Cancelled():
@@ -279,7 +282,7 @@ class Crawl:
     def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
         state: AddressState = "missing" if skipped.is_missing else "skipped"
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
-        self._settle(address, state, skipped.reason, skipped.leads_to, has_validators=True)
+        self._record_outcome(address, state, skipped.reason, skipped.leads_to, has_validators=True)
 
     def _handle_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
         address = replace(address, attempts=address.attempts + 1)
@@ -288,9 +291,9 @@ class Crawl:
             self._frontier.postpone(address, self._clock.monotonic() + max(pause, exc.retry_after_seconds))
         else:
             is_missing = isinstance(exc, FetchFailed) and exc.status in GONE_STATUSES
-            self._settle(address, "missing" if is_missing else "failed", str(exc))
+            self._record_outcome(address, "missing" if is_missing else "failed", str(exc))
 
-    def _settle(
+    def _record_outcome(
         self,
         address: CrawlAddress,
         state: AddressState,
@@ -304,25 +307,25 @@ class Crawl:
         self._settled.append(replace(address, state=state, reason=reason))
         self._discovered.extend(self._frontier.discover(leads_to, address.depth + 1))
 
-    def _save_if_due(self) -> bool:
+    def _save_if_batch_is_due(self) -> bool:
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
             return True
         return self._save()
 
     def _save(self) -> bool:
-        """Write the collected results; return False if the crawl was cancelled or its source removed."""
+        """Write the collected results; return False if the crawl was cancelled or the source was removed."""
         batch = Batch(tuple(self._pages), tuple(self._settled), tuple(self._discovered))
         self._pages, self._settled, self._discovered = [], [], []
         self._saved_at = self._clock.monotonic()
         return self._index.write(self._source.id, self._crawl.generation, batch)
 
     def _finish(self) -> None:
-        """Index the words and publish the new generation, or record why the source has no pages."""
+        """Index the crawled pages and publish the new generation, or record why the source has no pages."""
         counts = self._store.address_counts(self._source.id)
         if not counts.get("done") and not counts.get("unchanged"):
             if not self._known and not {"failed", "missing"} & counts.keys() and (apis := self._found_apis()):
-                summary = f"no pages; it contains the APIs {', '.join(apis[:_MAX_APIS_NAMED])}"
-                more = f" and {len(apis) - _MAX_APIS_NAMED} more" if len(apis) > _MAX_APIS_NAMED else ""
+                summary = f"no pages; it contains the APIs {', '.join(apis[:_MAX_NAMED_APIS])}"
+                more = f" and {len(apis) - _MAX_NAMED_APIS} more" if len(apis) > _MAX_NAMED_APIS else ""
                 self._index.publish(self._source.id, self._crawl.generation, summary + more, now=self._clock.now())
                 return
             reason = self._store.first_skip_reason(self._source.id) or "no readable page was found"
@@ -333,20 +336,20 @@ class Crawl:
         dropped = self._index.drop_unseen_pages(self._source.id, generation)
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
-            return  # the crawl stays open and the next process continues it
-        # In one transaction, so that readers see either the old or the new generation.
-        self._index.publish(self._source.id, generation, self._describe_left_out(), now=self._clock.now())
+            return  # the crawl stays open, and the next process continues it
+        # Publish in one transaction, so that readers see either the old or the new generation.
+        self._index.publish(self._source.id, generation, self._describe_exclusions(), now=self._clock.now())
 
-    def _describe_left_out(self) -> str:
-        """Return which limits left out addresses and how to include them; empty if nothing was left out."""
+    def _describe_exclusions(self) -> str:
+        """Return which limits excluded addresses and how to include them; empty if none was excluded."""
         frontier, source = self._frontier, self._source
         exclusions = []
         if count := frontier.beyond_page_limit.describe(frontier.seen):
-            exclusions.append(f"the limit of {counted(source.max_pages, 'page')} left out {count}")
+            exclusions.append(f"the limit of {counted(source.max_pages, 'page')} excluded {count}")
         if count := frontier.beyond_depth_limit.describe(frontier.seen):
-            exclusions.append(f"max_depth {source.max_depth} left out {count}")
+            exclusions.append(f"max_depth={source.max_depth} excluded {count}")
         cut = (
-            f"{' and '.join(exclusions)}; remove the source and add it with a larger limit for more"
+            f"{' and '.join(exclusions)}; to include them, remove the source and add it with a larger limit"
             if exclusions
             else ""
         )
@@ -358,6 +361,6 @@ class Crawl:
 
 
 def _skip_without_text(reading: ParsedPages) -> Skipped:
-    """Return the outcome `Skipped` for a page without text."""
+    """Return a `Skipped` outcome for a page without text."""
     validators = [(page.etag, page.last_modified) for page in reading.pages] or [("", "")]
-    return Skipped(_NO_TEXT, reading.leads_to, *validators[0])
+    return Skipped(_NO_TEXT_REASON, reading.leads_to, *validators[0])

@@ -1,6 +1,6 @@
 """Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
 
-Included files are read only inside the project or its workspace.
+Files that these include are read only inside the project or its workspace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed_packages import boundaries, normalised_name, read_json
+from deltos.domains.docs.installed_packages import normalised_name, project_folders, read_json
 from deltos.errors import FileRefused, SourceError
 from deltos.files import MISSING, FileTree
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from deltos.isolated_parser import Parser
 
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
+_REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"
-_INCLUDES = ("-r ", "-r\t", "--requirement ", "--requirement=")
+_INCLUDE_OPTIONS = ("-r ", "-r\t", "--requirement ", "--requirement=")
 _MAX_FILES = 20
-MAX_DEPENDENCIES = 2_000  # each one is searched on disk; large projects have a few hundred
+MAX_DEPENDENCIES = 2_000  # each dependency is searched on disk; large projects have a few hundred
 _MAX_KEY_PARTS = 64
 _MAX_FILE_BYTES = 5_000_000
 _MAX_SHOWN_CHARACTERS = 100
@@ -32,7 +32,7 @@ _MAX_SHOWN_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Required packages as addresses `pypi:NAME` and `npm:NAME`, and the skipped files with the reasons."""
+    """Required packages, as `pypi:NAME` or `npm:NAME`, and skipped files with reasons."""
 
     addresses: tuple[str, ...]
     skipped: tuple[str, ...] = ()
@@ -40,15 +40,15 @@ class Dependencies:
 
 def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
     """Return the direct dependencies of the project."""
-    *_, boundary = boundaries(project_root)
+    *_, boundary = project_folders(project_root)
     root = project_root.resolve()
     with FileTree(root) as tree:
-        python = _pyproject(tree, parser)
+        python = _pyproject_packages(tree, parser)
         try:
             names = [entry.name for entry in tree.entries()]
         except FileRefused:
             names = []
-        node = _package_json(tree)
+        node = _package_json_packages(tree)
     requirements = _Requirements(boundary)
     prefix = "".join(f"{step}/" for step in root.relative_to(boundary).parts)
     for name in names:
@@ -66,7 +66,7 @@ def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
 
 @dataclass(slots=True)
 class _Requirements:
-    """Reads requirements files and the files that they include, each file once and all below one folder."""
+    """Reader of requirements files and the files they include; reads each file once, and none outside one folder."""
 
     boundary: Path
     names: list[str] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _Requirements:
     _seen: set[str] = field(default_factory=set)
 
     def read(self, path: str) -> None:
-        """Add the package names in a file and in the files that it includes."""
+        """Add the package names in a requirements file and in the files that it includes."""
         if path in self._seen:
             return
         self._seen.add(path)
@@ -91,17 +91,17 @@ class _Requirements:
             self._add_line(line.split(" #")[0].strip(), posixpath.dirname(path))
 
     def _add_line(self, line: str, folder: str) -> None:
-        if included := next((line[len(mark) :].strip() for mark in _INCLUDES if line.startswith(mark)), ""):
+        if included := next((line[len(mark) :].strip() for mark in _INCLUDE_OPTIONS if line.startswith(mark)), ""):
             self.read(posixpath.normpath(posixpath.join(folder, included)))
         elif not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0]:
-            found = _REQUIREMENT.match(line)
+            found = _REQUIREMENT_NAME.match(line)
             self.names += [found.group(1)] if found else []
 
     def _add_skipped(self, path: str, reason: str) -> None:
         self.skipped.append(f"{path[-_MAX_SHOWN_CHARACTERS:]}: {reason}")
 
 
-def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
+def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
     try:
         data = tree.read(_PYPROJECT, _MAX_FILE_BYTES)
     except FileRefused as refused:
@@ -112,35 +112,35 @@ def _pyproject(tree: FileTree, parser: Parser) -> list[str]:
 
 
 def _has_long_key(data: bytes) -> bool:
-    """Whether a line contains a key with too many dots for tomllib, which needs quadratic time."""
+    """Whether a TOML key has too many dotted parts, for which tomllib needs quadratic time."""
     return any(line.partition(b"=")[0].count(b".") >= _MAX_KEY_PARTS for line in data.splitlines())
 
 
 def names_in_pyproject(data: bytes) -> list[str]:
-    """Return the names of the packages that a pyproject.toml requires."""
+    """Return the names of the packages that a pyproject.toml file requires."""
     if _has_long_key(data):
-        raise SourceError(f"Cannot read {_PYPROJECT}: it has a key of more than {_MAX_KEY_PARTS} parts")
+        raise SourceError(f"Cannot read {_PYPROJECT}: it contains a key with more than {_MAX_KEY_PARTS} parts")
     try:
         tables = tomllib.loads(data.decode("utf-8"))
     except ValueError as exc:
         raise SourceError(f"Cannot read {_PYPROJECT} ({exc})") from None
     except RecursionError:
         raise SourceError(f"Cannot read {_PYPROJECT}: it is nested too deeply") from None
-    project = _table(tables.get("project"))
-    groups = [project.get("dependencies"), *_table(project.get("optional-dependencies")).values()]
-    groups += _table(tables.get("dependency-groups")).values()
+    project = _as_table(tables.get("project"))
+    groups = [project.get("dependencies"), *_as_table(project.get("optional-dependencies")).values()]
+    groups += _as_table(tables.get("dependency-groups")).values()
     named = [line for group in groups if isinstance(group, list) for line in group if isinstance(line, str)]
-    poetry = _table(_table(_table(tables.get("tool")).get("poetry")).get("dependencies"))
-    return [found.group(1) for line in named if (found := _REQUIREMENT.match(line))] + [
+    poetry = _as_table(_as_table(_as_table(tables.get("tool")).get("poetry")).get("dependencies"))
+    return [found.group(1) for line in named if (found := _REQUIREMENT_NAME.match(line))] + [
         n for n in poetry if n != "python"
     ]
 
 
-def _table(value: object) -> dict[str, object]:
+def _as_table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _package_json(tree: FileTree) -> list[str]:
+def _package_json_packages(tree: FileTree) -> list[str]:
     try:
         data = read_json(tree, "package.json")
     except FileRefused as refused:

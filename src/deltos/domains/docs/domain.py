@@ -1,4 +1,4 @@
-"""Build the objects of the documentation domain from a library store and the user's settings."""
+"""Construct the documentation domain from a library store and the user's settings."""
 
 from __future__ import annotations
 
@@ -34,28 +34,30 @@ MAX_PARSING_CRAWLS = 2
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """The documentation domain as the tools and the command line use it."""
+    """The documentation domain, as used by the tools and the command line."""
 
     library: Library
     search: DocsSearch
     apis: ApiCatalog
 
     def names_elsewhere(self, roots: Sequence[Path]) -> list[str]:
-        """Return the names of the sources and APIs that the projects at `roots` do not see."""
+        """Return the names of sources and APIs that only projects other than those at `roots` see."""
         visible = self.apis.names(roots)
         apis = [name for name in self.apis.versions() if name not in visible]
         return [*(source.name for source in self.library.elsewhere(roots)), *apis]
 
     def api_named(self, name: str) -> str:
-        """Return the API with that name, unless a documentation source has the same name; empty if there is none."""
+        """Return the name of an API that matches `name`, unless a documentation source has that name; empty if none
+        does.
+        """
         if self.library.knows(name):
             return ""
         return next((api for api in self.apis.names() if api.lower() == name.strip().lower()), "")
 
 
 @dataclass(frozen=True, slots=True)
-class _ParserTurn:
-    """Limits parsing to one child process per crawl and a few in total, so that some stay free for waiting calls."""
+class _ParserLimit:
+    """Limits parsing to one child process per crawl and a few in total; the others stay free for tool calls."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)
@@ -86,7 +88,7 @@ def open_docs(
 ) -> Docs:
     """Open the documentation domain over one library store.
 
-    With `jobs`, workers run the crawls. `changes_seconds` is how long a search waits for changed local folders.
+    If `jobs` is given, workers run the crawls. A search waits at most `changes_seconds` for changed local folders.
     """
     clock = clock or Clock()
 
@@ -100,7 +102,7 @@ def open_docs(
     opener = SourceOpener(
         client,
         apis,
-        lambda: guarded.taking_turns(_ParserTurn(parsing)),
+        lambda: guarded.taking_turns(_ParserLimit(parsing)),
         Clones(clones, private_hosts, client),
         environments,
         logins,

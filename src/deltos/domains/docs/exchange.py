@@ -1,7 +1,7 @@
-"""Export an indexed source as one file, and import such a file: a team crawls once, and everybody embeds locally.
+"""Export an indexed source to one file, and import such a file, so that a team crawls a source only once.
 
-The file is compressed JSON, a header and a line for each page. The header has the provenance and a digest of the pages.
-Vectors are not part of it, because they belong to one encoder.
+The file is gzip-compressed JSON Lines: a header, then one line for each page. The header contains the provenance and a
+digest of the pages. Vectors are not exported, because they depend on the encoder; each user embeds the pages locally.
 """
 
 from __future__ import annotations
@@ -34,45 +34,49 @@ MAX_FILE_BYTES = 100_000_000
 MAX_CONTENT_BYTES = 400_000_000
 _MAX_PAGES = 100_000
 _PAGES_PER_WRITE = 25
-_ADDRESS = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)")  # an address of the web, or a relative path
+_URL_OR_RELATIVE_PATH = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)")  # no other scheme and no absolute Windows path
 
-_Short = Annotated[str, Meta(max_length=2_000)]
-_Text = Annotated[str, Meta(max_length=1_000_000)]
+_ShortText = Annotated[str, Meta(max_length=2_000)]
+_LongText = Annotated[str, Meta(max_length=1_000_000)]
 
 
 class ExportHeader(Struct, frozen=True, forbid_unknown_fields=True):
-    """Provenance of an exported source, and the SHA-256 digest of the lines of its pages."""
+    """Provenance of an exported source, and the SHA-256 digest of its page lines."""
 
     format: str
     format_version: int
     name: Annotated[str, Meta(min_length=1, max_length=200)]
-    url: _Short
-    version: _Short
+    url: _ShortText
+    version: _ShortText
     crawled_at: float
-    digest: _Short
+    digest: _ShortText
 
 
 class _ExportedChunk(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    section: _Short
-    anchors: Annotated[list[_Short], Meta(max_length=10_000)]
+    section: _ShortText
+    anchors: Annotated[list[_ShortText], Meta(max_length=10_000)]
     is_definition: bool
-    text: _Text
+    text: _LongText
     traits: Annotated[int, Meta(ge=0, lt=2**16)]
 
 
 class _ExportedPage(Struct, frozen=True, forbid_unknown_fields=True):
-    url: _Short
-    title: _Short
+    url: _ShortText
+    title: _ShortText
     chunks: Annotated[list[_ExportedChunk], Meta(max_length=100_000)]
-    links: Annotated[list[tuple[_Short, _Short]], Meta(max_length=100_000)] = []
+    links: Annotated[list[tuple[_ShortText, _ShortText]], Meta(max_length=100_000)] = []
 
 
 def export_source(source: SourceRow, index: Pages, passages: Passages) -> bytes:
-    """Return the content of a file with all visible pages of a source."""
+    """Return the content of an export file with all visible pages of a source."""
     if source.auth:
-        raise BadArgument(f"{source.name} was read with a login", hint="Export sources that everybody may read.")
+        raise BadArgument(
+            f"{source.name} was crawled with a login", hint="Only sources without a login can be exported."
+        )
     if not source.generation:
-        raise BadArgument(f"{source.name} has no pages yet", hint="Wait for its crawl: deltos docs status.")
+        raise BadArgument(
+            f"{source.name} has no pages yet", hint="Wait until its crawl is complete (see `deltos docs status`)."
+        )
     pages = list(_exported_pages(source, index, passages))
     encoder = msgspec.json.Encoder()
     lines = b"\n".join(map(encoder.encode, pages))
@@ -80,7 +84,7 @@ def export_source(source: SourceRow, index: Pages, passages: Passages) -> bytes:
         FORMAT,
         FORMAT_VERSION,
         source.name,
-        _shared_address(source, source.url),
+        _portable_url(source, source.url),
         source.version,
         source.crawled_at,
         hashlib.sha256(lines).hexdigest(),
@@ -91,7 +95,7 @@ def export_source(source: SourceRow, index: Pages, passages: Passages) -> bytes:
 def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iterator[_ExportedPage]:
     links: dict[int, list[tuple[str, str]]] = {}
     for page_id, target, text in index.next_links(source.id):
-        links.setdefault(page_id, []).append((_shared_address(source, target), text))
+        links.setdefault(page_id, []).append((_portable_url(source, target), text))
     for page in index.next_pages(source.id):
         stored = index.chunks_of(page.id)
         found = passages.candidates_with([each.id for each in stored], [source.id])
@@ -104,11 +108,11 @@ def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iter
             if each.id in facts
         ]
         if chunks:
-            yield _ExportedPage(_shared_address(source, page.url), page.title, chunks, links.get(page.id, []))
+            yield _ExportedPage(_portable_url(source, page.url), page.title, chunks, links.get(page.id, []))
 
 
-def _shared_address(source: SourceRow, url: str) -> str:
-    """Return an address without the folders of this machine."""
+def _portable_url(source: SourceRow, url: str) -> str:
+    """Return a URL unchanged, or a local path without the folders above the source."""
     if "://" in url or url.startswith(PACKAGE_ADDRESSES):
         return url
     top = PurePosixPath(source.url)
@@ -116,25 +120,25 @@ def _shared_address(source: SourceRow, url: str) -> str:
 
 
 def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
-    """Return header and pages of an exported file; raise SourceError for anything else. Runs in a child process."""
+    """Return the header and pages of an exported file; raise SourceError if it is not one. Runs in a child process."""
     unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         content = unpack.decompress(data, MAX_CONTENT_BYTES + 1)
         if len(content) > MAX_CONTENT_BYTES:
-            raise SourceError(f"The file has more than {MAX_CONTENT_BYTES:,} bytes when decompressed")
+            raise SourceError(f"The decompressed file is larger than {MAX_CONTENT_BYTES:,} bytes")
         first, _, lines = content.partition(b"\n")
         header = msgspec.json.decode(first, type=ExportHeader)
         if (header.format, header.format_version) != (FORMAT, FORMAT_VERSION):
-            raise SourceError(f"The file has the format {header.format} {header.format_version}, which is not known")
+            raise SourceError(f"The file has an unknown format: {header.format} {header.format_version}")
         if hashlib.sha256(lines).hexdigest() != header.digest:
-            raise SourceError("The digest of the file is wrong: it is damaged or was changed")
+            raise SourceError("The digest does not match: the file is damaged or was modified")
         decode = msgspec.json.Decoder(_ExportedPage).decode
         pages = tuple(_page_row(decode(line)) for line in lines.split(b"\n", _MAX_PAGES)[:_MAX_PAGES] if line)
     except (zlib.error, ValueError, RecursionError) as exc:  # msgspec's errors are ValueErrors
-        raise SourceError(f"Not an exported source ({exc})", hint="Create one with deltos docs export.") from None
+        raise SourceError(f"Not an exported source ({exc})", hint="Create one with `deltos docs export`.") from None
     for page in pages:
-        if not page.url.startswith(PACKAGE_ADDRESSES) and not _ADDRESS.match(page.url):
-            raise SourceError(f"The page address '{page.url[:100]}' is not allowed")
+        if not page.url.startswith(PACKAGE_ADDRESSES) and not _URL_OR_RELATIVE_PATH.match(page.url):
+            raise SourceError(f"The page URL '{page.url[:100]}' is not allowed")
     return msgspec.structs.replace(header, name=visible(header.name), url=visible(header.url)), pages
 
 
@@ -155,10 +159,10 @@ def _page_row(page: _ExportedPage) -> PageRow:
 
 
 def store_import(source: SourceRow, pages: tuple[PageRow, ...], store: Sources, index: Pages, now: float) -> None:
-    """Write the pages of an imported source as its next generation."""
+    """Write the pages of an imported source as a new generation, and publish it."""
     with store.try_lock(source.id) as is_held:
         if not is_held:
-            raise BadArgument(f"{source.name} is being imported already", hint="Try again.")
+            raise BadArgument(f"{source.name} is already being imported", hint="Try again.")
         store.begin_crawl(source.id, is_full=True, now=now)
         store.seed(source.id, [])
         crawl = store.crawl(source.id)

@@ -1,4 +1,4 @@
-"""A local folder or file as a source."""
+"""Read a local folder or file as a documentation source."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.local_files import API_SUFFIXES, NO_DOCUMENT, LocalFiles, read_document
-from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.local_files import API_SUFFIXES, NOT_DOCUMENTATION_REASON, LocalFiles, read_document
+from deltos.domains.docs.model import API_DESCRIPTION_REASON, ApiCatalog, FoundDescription, Skipped, Unchanged, Unparsed
 from deltos.errors import FileRefused, NotFound, SourceError
 from deltos.fetch.files import (
     MAX_DESCRIPTION_BYTES,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from deltos.store.documents import KnownPage, SourceRow
 
-_MAX_GZIP_MEMBERS = 10_000  # of a gzip file
-_GZIP_STEP_BYTES = 1 << 16  # per step, because the unused rest of a step is copied
+_MAX_GZIP_MEMBERS = 10_000  # per file
+_GZIP_STEP_BYTES = 1 << 16  # input per decompression step, because the unused input of a step is copied
 _WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
@@ -50,10 +50,11 @@ class Folder(LocalFiles):
         return self._root.parent if self._is_file else self._root
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Yield every file of a supported format; template files are reported as skipped."""
+        """Yield every file in a supported format; template files are reported as skipped."""
         if not self._root.exists():
             raise NotFound(
-                f"No such file or folder: {self._root}", hint="It existed when it was added. Check if it was moved."
+                f"No such file or folder: {self._root}",
+                hint="It existed when the source was added; check whether it was moved.",
             )
         check_unmoved(self._root)
         names = [self._root.name] if self._is_file else walk_files(self._root, _WALKED_SUFFIXES)
@@ -63,7 +64,7 @@ class Folder(LocalFiles):
                 yield CrawlAddress(url, state="skipped", reason=TEMPLATE) if is_template(relative) else url
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read one file, unless its time stamp and size are unchanged."""
+        """Read one file, unless its modification time and size are unchanged."""
         path = Path(address.url)
         form = format_of(address.url)
         try:
@@ -78,7 +79,7 @@ class Folder(LocalFiles):
                 if address.url.endswith(GZIP_SUFFIX):
                     data = _gunzip(data)
                 if form is None:
-                    return self._not_a_page(path, data)
+                    return self._handle_non_page(path, data)
                 return read_document(address, relative, form, data, files=tree, stamp=stamp, known=known)
         except FileRefused as refused:
             if refused.reason in (LINK, NOT_REGULAR):
@@ -91,15 +92,15 @@ class Folder(LocalFiles):
             return False
         return not matches_any(relative, source.exclude)
 
-    def _not_a_page(self, path: Path, data: bytes) -> Skipped:
+    def _handle_non_page(self, path: Path, data: bytes) -> Skipped:
         if self._apis.recognises(data):
             self._apis.add(FoundDescription.of_source(self._source, path.stem, path.as_posix(), data))
-            return Skipped(IS_API)
-        return Skipped(NO_DOCUMENT)
+            return Skipped(API_DESCRIPTION_REASON)
+        return Skipped(NOT_DOCUMENTATION_REASON)
 
 
 def _gunzip(data: bytes) -> bytes:
-    """Return the contents of all members of a gzip file; raise SourceError if it is too large or truncated."""
+    """Return the decompressed contents of a gzip file; raise SourceError if it is too large or invalid."""
     unpacked, at = bytearray(), 0
     for _ in range(_MAX_GZIP_MEMBERS):
         at = _gunzip_member(data, at, unpacked)
@@ -109,7 +110,7 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
-    """Decompress the gzip member at `at` into `unpacked`; return the position of the next member."""
+    """Append the decompressed gzip member at position `at` to `unpacked`; return the position of the next member."""
     member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     while not member.eof:
         piece = data[at : at + _GZIP_STEP_BYTES]
@@ -126,5 +127,5 @@ def _gunzip_member(data: bytes, at: int, unpacked: bytearray) -> int:
 
 
 def matches_any(relative: str, globs: tuple[str, ...]) -> bool:
-    """Whether one of the globs matches the path or its end."""
+    """Whether a glob matches the relative path or the last parts of it."""
     return any(matches_glob(relative, glob) or matches_glob(relative, f"*/{glob}") for glob in globs)

@@ -1,4 +1,4 @@
-"""Detect changes in local folders by comparing names and time stamps with the index."""
+"""Detect changes in local folders by comparing file names, sizes and modification times with the index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.disk_throttle import DiskThrottle
 from deltos.domains.docs.folder import Folder
-from deltos.domains.docs.local_files import INCLUDES
+from deltos.domains.docs.local_files import INCLUDES_MARK
 from deltos.domains.docs.model import Unchanged
 from deltos.errors import BadRequest, SourceError
 from deltos.store.documents import CrawlAddress
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_FREE_SECONDS = 0.01
-# A comparison that did not finish is not repeated for every answer.
+_UNTHROTTLED_SECONDS = 0.01
+# An unfinished comparison is repeated only after this pause, not for every search.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
@@ -30,7 +30,7 @@ FolderState = Literal["same", "changed", "empty", "unfinished"]
 
 @dataclass(slots=True)
 class FolderWatch:
-    """Compares folders that are sources with the index."""
+    """Compares folder sources with their index."""
 
     store: Sources
     index: Pages
@@ -39,10 +39,10 @@ class FolderWatch:
     _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Return how a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
-        seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_FREE_SECONDS))
+        """Return whether a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
+        seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
-            return "same" if seen == "changed" else seen  # the change has been indexed since
+            return "same" if seen == "changed" else seen  # the reported change is indexed by now
         with throttle.measure():
             state = self._compare(source, crawl, deadline)
         if state == "unfinished":
@@ -53,7 +53,7 @@ class FolderWatch:
     def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         folder = Folder(source, self.apis)
         crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # A failed crawl is retried when a file is newer than it, not for every answer.
+        # A failed crawl is repeated only if a file is newer than it, not for every search.
         is_read = crawl.state == "done"
         is_full = len(crawled_urls) >= source.max_pages
         remaining = set(crawled_urls)
@@ -80,13 +80,13 @@ class FolderWatch:
         return "changed" if remaining and is_read else "same"
 
     def _differs(self, folder: Folder, url: str, known: KnownPage | None, read_at: float) -> bool:
-        """Whether a file differs from its indexed page, or without one is newer than the last crawl."""
+        """Whether a file differs from its indexed page or, if it has none, is newer than the last crawl."""
         try:
             facts = os.lstat(url)
         except OSError:
             return True
         if known is None:
             return read_at < max(facts.st_mtime, facts.st_ctime) <= self.now()
-        if known.etag.removesuffix(INCLUDES) != f"{facts.st_mtime_ns}-{facts.st_size}":
+        if known.etag.removesuffix(INCLUDES_MARK) != f"{facts.st_mtime_ns}-{facts.st_size}":
             return True
-        return known.etag.endswith(INCLUDES) and not isinstance(folder.read(CrawlAddress(url), known), Unchanged)
+        return known.etag.endswith(INCLUDES_MARK) and not isinstance(folder.read(CrawlAddress(url), known), Unchanged)

@@ -1,4 +1,4 @@
-"""Decide which local folders an agent may add documentation from: only folders that the user provided."""
+"""Decide from which local folders an agent may add documentation: only from folders that the user provided."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 
 def granted_folders(session: Session, configured: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the folders the server was started in, those of the client and of DELTOS_DOCS_ROOTS, and chosen git
-    checkouts.
+    """Return the folders given by the client, the start folder and DELTOS_DOCS_ROOTS, and selected git checkouts.
 
-    Over a network every call is already confined to the server's folders, so any chosen folder is allowed.
+    Calls over a network are already confined to the server's folders, so they may use any selected project folder.
     """
     granted = [folder for folder in session.granted_roots() if not _contains_home(folder)]
     chosen = [folder for folder in session.project_roots() if is_confined() or _is_checkout(folder)]
@@ -30,5 +29,5 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _contains_home(folder: Path) -> bool:
-    """Whether a folder is or contains the home folder, which holds all projects and also keys."""
+    """Whether a folder is or contains the home folder, which holds all projects and private keys."""
     return Path.home().resolve().is_relative_to(folder.resolve())

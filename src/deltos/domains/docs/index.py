@@ -1,5 +1,6 @@
-"""Index the words of crawled pages. This runs last, because the links to a chunk are known only when all pages are
-read."""
+"""Index the words of crawled pages. This is the last step of a crawl, because inbound links are known only after all
+pages are read.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from deltos.store.documents import Pages, StoredChunk, StoredPage
 
 _CHUNKS_PER_WRITE = 500
-_MAX_LINK_TEXTS = 30  # per chunk; a start page has thousands of links with few distinct texts
+_MAX_LINK_TEXTS = 30  # per chunk; a start page has thousands of inbound links with few distinct texts
 
 
 @dataclass(slots=True)
 class _InboundLinks:
-    """The pages that link to a chunk, and the link texts."""
+    """Pages that link to a chunk, and the link texts."""
 
     pages: set[int] = field(default_factory=set)
     texts: dict[str, None] = field(default_factory=dict)
 
 
 def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -> bool:
-    """Index the words of all pages of the new generation that are not indexed; return False on a stop request."""
+    """Index the words of new or changed pages in the new generation; return False if asked to stop."""
     pages = index.next_pages(source_id)
     by_chunk, by_page = _inbound_links(index, source_id, pages)
     _update_links(index, source_id, pages, by_chunk, by_page)
@@ -54,7 +55,7 @@ def index_words(index: Pages, source_id: str, *, stopping: Callable[[], bool]) -
 def _inbound_links(
     index: Pages, source_id: str, pages: list[StoredPage]
 ) -> tuple[dict[int, _InboundLinks], dict[int, set[int]]]:
-    """Return the inbound links by chunk, and the linking pages by page; links within a page are ignored."""
+    """Return inbound links by chunk id, and linking pages by page id; links within a page are ignored."""
     page_ids = {page.url: page.id for page in pages}
     first: dict[int, int] = {}
     by_anchor: dict[tuple[int, str], int] = {}
@@ -84,7 +85,7 @@ def _update_links(
     by_chunk: dict[int, _InboundLinks],
     by_page: dict[int, set[int]],
 ) -> None:
-    """Update the links of unchanged pages, which may have gained or lost links from changed pages."""
+    """Update inbound links of unchanged pages, whose linking pages may have changed."""
     kept = [page for page in pages if page.is_indexed]
     if not kept:
         return

@@ -1,7 +1,7 @@
 """Find installed packages in a project's virtual environment or node_modules, without network access.
 
-Only the project, its workspace and environments chosen by the user are read, as far as the caller is allowed to.
-Packages contain links and paths, which are never followed to other places.
+Only folders that the caller may access are read: the project, its workspace, and environments configured by the user.
+Links and paths in packages are never followed to other folders.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_RECORD_BYTES = 20_000_000
 _MAX_JSON_BYTES = 10_000_000
 DECLARATION_SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _MAX_NAMES_SHOWN = 3
-_INSTALL_HINT = "Install it there and try again, or add its documentation by its address."
+_INSTALL_HINT = "Install it there and try again, or add the URL of its documentation."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class PythonDistribution:
 
 @dataclass(frozen=True, slots=True)
 class NodePackage:
-    """An installed npm package; `folder` is its real path.
+    """An installed npm package; `folder` is its path without symbolic links.
 
-    `entries` are the files that users can import, declarations first; `*` is a wildcard. `specifiers` are the import
-    specifiers of such files, shortest first, with the same wildcards.
+    `entries` are the files that users can import, declarations first. `specifiers` are pairs of an import specifier and
+    a file, shortest specifier first. Both may contain the wildcard `*`.
     """
 
     name: str
@@ -57,21 +57,23 @@ class NodePackage:
     folder: Path
     entries: tuple[str, ...]
     specifiers: tuple[tuple[str, str], ...] = ()
-    type_packages: tuple[str, ...] = ()  # packages that contain parts of its types: `@types/NAME-…`
+    type_packages: tuple[str, ...] = ()  # packages with more of its types, such as `@types/NAME-…`
 
 
-# ---------------------------------------------------------------------- readable folders
+# ---------------------------------------------------------------------- folders of a project
 
 
-def boundaries(project_root: Path) -> tuple[Path, ...]:
-    """Return the real folders that belong to a project: the project and the workspace or repository around it."""
+def project_folders(project_root: Path) -> tuple[Path, ...]:
+    """Return the project folder and, if there is one, the workspace or repository that contains it, without symbolic
+    links.
+    """
     root = project_root.resolve()
-    workspace = _workspace(root)
+    workspace = _find_workspace(root)
     return (root,) if workspace is None or workspace == root else (root, workspace)
 
 
-def _workspace(root: Path) -> Path | None:
-    """Return the nearest folder that is a workspace of several packages, or None if there is none that may be read."""
+def _find_workspace(root: Path) -> Path | None:
+    """Return the nearest workspace or repository that contains `root`, or None if there is none that may be read."""
     for folder in (root, *root.parents):
         if folder in (Path(folder.anchor), Path.home()) or not may_read(folder):
             return None
@@ -86,8 +88,8 @@ def _workspace(root: Path) -> Path | None:
     return None
 
 
-def _real_inside(path: Path, roots: Iterable[Path]) -> Path | None:
-    """Return the real path of an existing folder if it is inside one of the real `roots`, else None."""
+def _resolve_inside(path: Path, roots: Iterable[Path]) -> Path | None:
+    """Return the resolved path of an existing folder if it is inside one of the resolved `roots`, otherwise None."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -99,8 +101,7 @@ def _real_inside(path: Path, roots: Iterable[Path]) -> Path | None:
 
 
 def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()) -> PythonDistribution:
-    """Return the distribution `name` in the project's environment; raise NotFound with the searched folders if it is
-    missing."""
+    """Return the distribution `name` in the project's environment; raise NotFound if it is not installed."""
     folders = site_packages(project_root, environments)
     if not folders:
         raise NotFound(
@@ -111,10 +112,10 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
     known: list[str] = []
     for folder in folders:
         with FileTree(folder) as tree:
-            for info in _distributions(tree):
-                if normalised_name(_name_of(info)) == wanted:
-                    return _distribution(tree, folder, info)
-                known.append(normalised_name(_name_of(info)))
+            for info in _dist_info_folders(tree):
+                if normalised_name(_distribution_name(info)) == wanted:
+                    return _read_distribution(tree, folder, info)
+                known.append(normalised_name(_distribution_name(info)))
     looked_in = ", ".join(_display_path(folder, project_root) for folder in folders)
     raise NotFound(
         f"{name} is not installed in the project's environment (looked in {looked_in})"
@@ -124,23 +125,23 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
 
 
 def _display_path(folder: Path, project_root: Path) -> str:
-    """Return a folder relative to the project if it is inside it."""
+    """Return the path of a folder, relative to the project if it is inside the project."""
     root = project_root.resolve()
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else folder.as_posix()
 
 
 def _similar_names_hint(wanted: str, names: Iterable[str]) -> str:
-    """Return similar installed names as the end of a sentence."""
+    """Return similar installed names as text to append to a message."""
     near = similar_names(wanted, sorted(set(names)), limit=_MAX_NAMES_SHOWN)
     return f"; similar names there: {', '.join(near)}" if near else ""
 
 
 def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> dict[str, str]:
-    """Return the version of each distribution in the project's environment, by normalised name."""
+    """Return the versions of all distributions in the project's environment, by normalised name."""
     found: dict[str, str] = {}
     for folder in site_packages(project_root, environments):
         with FileTree(folder) as tree:
-            for info in _distributions(tree):
+            for info in _dist_info_folders(tree):
                 name, _, version = info.removesuffix(".dist-info").rpartition("-")
                 found.setdefault(normalised_name(name), version)
     return found
@@ -152,19 +153,19 @@ def distribution_of(module: str, project_root: Path, environments: Sequence[Path
     first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
     for folder in site_packages(project_root, environments):
         with FileTree(folder) as tree:
-            for info in _distributions(tree):
+            for info in _dist_info_folders(tree):
                 if any(line.startswith(first_files) for line in _read_record(tree, info)):
-                    return _name_of(info)
+                    return _distribution_name(info)
     return ""
 
 
 def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list[Path]:
-    """Return the folders of installed packages, those of the project's own environments first."""
+    """Return the site-packages folders, those of the project's own environments first."""
     root = project_root.resolve()
     chosen = [each.resolve() for each in environments if may_read(each)]
-    allowed = (*boundaries(root), *chosen)
-    own = [real for name in _environment_names(root) if (real := _real_inside(root / name, allowed))]
-    return [folder for each in dict.fromkeys((*own, *chosen)) for folder in _sites_of(each)]
+    allowed = (*project_folders(root), *chosen)
+    own = [real for name in _environment_names(root) if (real := _resolve_inside(root / name, allowed))]
+    return [folder for each in dict.fromkeys((*own, *chosen)) for folder in _site_packages_of(each)]
 
 
 def _environment_names(root: Path) -> list[str]:
@@ -177,7 +178,7 @@ def _environment_names(root: Path) -> list[str]:
     return list(dict.fromkeys((*_DEFAULT_ENVIRONMENTS, *marked)))
 
 
-def _sites_of(environment: Path) -> Iterator[Path]:
+def _site_packages_of(environment: Path) -> Iterator[Path]:
     with FileTree(environment) as tree:
         try:
             versions = [entry.name for entry in tree.entries("lib") if entry.name.startswith("python")]
@@ -188,20 +189,20 @@ def _sites_of(environment: Path) -> Iterator[Path]:
                 yield environment / folder
 
 
-def _distributions(tree: FileTree) -> list[str]:
+def _dist_info_folders(tree: FileTree) -> list[str]:
     try:
         return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-info") and entry.is_folder]
     except FileRefused:
         return []
 
 
-def _name_of(info: str) -> str:
+def _distribution_name(info: str) -> str:
     return info.removesuffix(".dist-info").rpartition("-")[0]
 
 
-def _distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution:
+def _read_distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution:
     metadata = tree.read(f"{info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
-    headers, body = _headers(metadata.replace("\r\n", "\n"))
+    headers, body = _parse_headers(metadata.replace("\r\n", "\n"))
     return PythonDistribution(
         name=headers.get("name") or info.split("-")[0],
         version=headers.get("version", ""),
@@ -212,8 +213,8 @@ def _distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution
     )
 
 
-def _headers(text: str) -> tuple[dict[str, str], str]:
-    """Return the first value of each header by lower-case name, and the text after the headers."""
+def _parse_headers(text: str) -> tuple[dict[str, str], str]:
+    """Return the first value of each header by lower-case name, and the message body."""
     head, _, body = text.partition("\n\n")
     found: dict[str, list[str]] = {}
     last: list[str] = []
@@ -236,7 +237,7 @@ def _read_record(tree: FileTree, info: str) -> list[str]:
 
 
 def _installed_files(tree: FileTree, info: str) -> Iterator[str]:
-    """Yield the files that a distribution installed in its folder; scripts are installed elsewhere."""
+    """Yield the files that a distribution installed in site-packages; scripts are installed elsewhere."""
     for line in _read_record(tree, info):
         path = line.rsplit(",", 2)[0].strip('"')
         if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-info/" not in path:
@@ -252,34 +253,34 @@ def normalised_name(name: str) -> str:
 
 
 def find_node(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
-    """Return the npm package `name` from the nearest node_modules at or above the project that may be read.
+    """Return the npm package `name` from the nearest readable node_modules folder in the project or above it.
 
-    Dependencies of a package are searched from the folder of the `importer` on.
+    A dependency of another package is searched from the folder `importer` upwards.
     """
     root = project_root.resolve()
     nearest = importer or root
     for folder in (nearest, *nearest.parents):
         if not may_read(folder):
             break
-        # Package managers link packages inside the workspace only; other links are not followed.
-        real = _real_inside(folder / "node_modules" / name, (folder, *boundaries(root)))
+        # Package managers create links only inside the workspace; other links are not followed.
+        real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
-            return _node_package(name, real)
-        if real is None and _is_linked(folder, f"node_modules/{name}"):  # even if the target does not exist
+            return _read_node_package(name, real)
+        if real is None and _contains_link(folder, f"node_modules/{name}"):  # also true if the target does not exist
             raise SourceError(
                 f"{name} is a link to a folder outside the project",
-                hint="Install it in the project, or add the folder of its documentation as a source.",
+                hint="Install it in the project, or add its documentation folder as a source.",
             )
     known = _names_in_node_modules(root)
     raise NotFound(
-        f"{name} is not in the project's node_modules or in those of its readable parent folders"
+        f"{name} is not in the project's node_modules or in that of a readable parent folder"
         f"{_similar_names_hint(name, known)}",
         hint=_INSTALL_HINT,
     )
 
 
 def _names_in_node_modules(root: Path) -> list[str]:
-    """Return the packages in a folder's node_modules, including scoped ones."""
+    """Return the names of the packages in a folder's node_modules, including scoped packages."""
     with FileTree(root) as tree:
         try:
             names = [entry.name for entry in tree.entries("node_modules") if not entry.name.startswith(".")]
@@ -295,8 +296,8 @@ def _has_manifest(folder: Path) -> bool:
         return tree.is_file("package.json")
 
 
-def _is_linked(folder: Path, path: str) -> bool:
-    """Whether a path is or leads through a link."""
+def _contains_link(folder: Path, path: str) -> bool:
+    """Whether a path is a symbolic link or contains one."""
     with FileTree(folder) as tree:
         try:
             return stat.S_ISLNK(tree.status(path).st_mode)
@@ -304,7 +305,7 @@ def _is_linked(folder: Path, path: str) -> bool:
             return refused.reason == LINK
 
 
-def _node_package(name: str, folder: Path) -> NodePackage:
+def _read_node_package(name: str, folder: Path) -> NodePackage:
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
     exported = list(_exported_files(data.get("exports")))
@@ -312,7 +313,7 @@ def _node_package(name: str, folder: Path) -> NodePackage:
     defaults = ["index.d.ts", data.get("main") or "index.js"]
     wanted = [path for path in (*paths, *defaults) if isinstance(path, str)]
     typed = [path for path in wanted if path.endswith((".ts", ".mts", ".cts"))]
-    # Some packages export their sources too; these repeat the declarations and add internal ones.
+    # Some packages also export their source files, which repeat the declarations and add internal ones.
     types = [path for path in typed if path.endswith(DECLARATION_SUFFIXES)] or typed
     code = [path for path in wanted if path.endswith((".js", ".mjs", ".cjs"))]
     entries = tuple(dict.fromkeys(path.removeprefix("./") for path in (*types, *code)))
@@ -338,7 +339,7 @@ def _exported_files(exports: object) -> Iterator[tuple[str, str]]:
 
 
 def read_json(tree: FileTree, path: str) -> dict[str, object]:
-    """Return a JSON object from a file; raise SourceError for anything else."""
+    """Return the JSON object in a file; raise SourceError if it contains none."""
     try:
         data = json.loads(tree.read(path, _MAX_JSON_BYTES).decode("utf-8", "replace"))
     except ValueError as exc:

@@ -1,4 +1,4 @@
-"""Manage documentation sources: add, list, recrawl, cancel and remove them, and report their status."""
+"""Manage documentation sources: add, list, recrawl and remove them, cancel their crawls, and report their status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deltos.confinement import display_path, is_confined, may_recall_all, may_show, whole_store
-from deltos.domains.docs.api_page import description_addresses, graphql_endpoint, schema_addresses
+from deltos.domains.docs.api_page import description_url_candidates, graphql_endpoint, schema_url_candidates
 from deltos.domains.docs.dependencies import direct_dependencies
 from deltos.domains.docs.exchange import IMPORT_KIND, export_source, read_export, store_import
 from deltos.domains.docs.exchange import MAX_FILE_BYTES as MAX_EXPORT_BYTES
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from deltos.domains.docs.background_crawls import BackgroundCrawls
     from deltos.domains.docs.folder_changes import FolderState
     from deltos.domains.docs.model import ApiCatalog
-    from deltos.domains.docs.source import Address, Kind, SourceOpener
+    from deltos.domains.docs.source import Kind, SourceAddress, SourceOpener
     from deltos.fetch.http import HttpClient
     from deltos.store.documents import CrawlRow, Pages, Passages
     from deltos.store.sources import Sources
@@ -60,14 +60,14 @@ _API_FILE = re.compile(
     re.IGNORECASE,
 )
 MAX_PAGES = 100_000
-_DEFAULT_WEBSITE_PAGES = 500  # unless the user asks for more
-_MAX_VIEWER_ADDRESSES = 6
+_DEFAULT_WEBSITE_PAGES = 500  # if the user gives no limit
+_MAX_VIEWER_URLS = 6
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
-_PACKAGE_WAIT_SECONDS = 20.0  # how long a search waits for a package that is added for it
-CHANGES_SECONDS = 5.0  # how long a search waits for changed local folders
-_COMPARE_SECONDS = 1.0  # how long a search compares all local folders with the index
+_PACKAGE_TIMEOUT_SECONDS = 20.0  # limit on how long a search waits for a package that it adds
+CHANGES_SECONDS = 5.0  # limit on how long a search waits for the recrawl of changed local folders
+_COMPARE_TIMEOUT_SECONDS = 1.0  # limit on how long a search compares local folders with the index
 _MAX_NAMES_SHOWN = 5
-_MAX_SKIP_REASONS = 10  # reasons for skipped addresses
+_MAX_SKIP_REASONS = 10  # reasons listed for skipped addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ class NewSource:
     max_depth: int = 0
     auth: str = ""
     browser: bool = False
-    shared: bool = False  # whether all projects see it
+    shared: bool = False  # whether the source is visible to all projects
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """The projects that see the source."""
+        """The projects to which the source is visible."""
         return (SHARED,) if self.shared else (project_of(self.project_root),)
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The result of adding: the new sources, a line about an API description, and what could not be added.
+    """Result of adding: new sources, a line about an added API description, and messages about what could not be added.
 
-    `known` are sources of other projects that this project sees from now on.
+    `known` are sources added by other projects that are now visible to this project too.
     """
 
     sources: tuple[SourceRow, ...] = ()
@@ -111,7 +111,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A removed source, its former size, and the APIs that were removed with it."""
+    """A removed source, its former size, and the names of the APIs removed with it."""
 
     source: SourceRow
     pages: int
@@ -128,7 +128,7 @@ class Recrawl:
 
 
 class Library:
-    """All documentation sources of this user."""
+    """The documentation sources of this user."""
 
     def __init__(
         self,
@@ -156,22 +156,21 @@ class Library:
         self._install_lock = threading.Lock()
         self.crawls = crawls
 
-    # ------------------------------------------------------------------ changing
+    # ------------------------------------------------------------------ adding and removing
 
     def add(self, request: NewSource) -> Added:
-        """Record a source, or all direct dependencies of the project, and create their crawls without starting them."""
+        """Add a source, or all direct dependencies of the project, and create crawls without starting them."""
         if request.url.strip() == DEPENDENCIES:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         if request.auth.strip() and not may_recall_all():
-            raise Forbidden(
-                "Tokens for selected projects cannot use logins", hint="Use a token that covers all projects."
-            )
+            raise Forbidden("A token for selected projects cannot use logins", hint="Use a token for all projects.")
         self._opener.logins.find(request.auth.strip(), address.url)  # raises now instead of in the crawl
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden(
-                "Rendering in a browser is disabled on this server", hint="Set DELTOS_BROWSER where the server runs."
+                "Rendering in a browser is disabled on this server",
+                hint="Set DELTOS_BROWSER in the environment of the server.",
             )
         given = request.name.strip()
         name = given or default_name(address.url)
@@ -191,13 +190,13 @@ class Library:
                 auth=request.auth.strip(),
                 browser=request.browser,
                 folder=address.folder,
-                projects=_projects(request, address),
+                projects=_visible_to(request, address),
             )
         )
-        if known := self._known_elsewhere(source):
+        if known := self._find_in_other_projects(source):
             return Added(known=(known,))
         if given:
-            self._refuse_taken_name(source)
+            self._check_name_is_free(source)
         else:
             source = self._with_default_name(source)
         if api_line := self._add_if_api(replace(request, name=name), address):
@@ -205,11 +204,13 @@ class Library:
         return Added((self._record(source),))
 
     def export(self, named: str, version: str = "") -> bytes:
-        """Return the content of a file from which others can import a source without crawling it."""
+        """Return the content of an export file, from which others can import the source without crawling it."""
         return export_source(self.find(named, version), self._index, self._search_store)
 
     def import_file(self, request: NewSource) -> SourceRow:
-        """Add the source in an exported file, or replace an earlier import of it; embedding runs in the background."""
+        """Add the source in an export file, or replace an earlier import of it; its passages are embedded in the
+        background.
+        """
         data = read_file(allowed_path(Path(request.url), request.roots), MAX_EXPORT_BYTES)
         header, pages = self._opener.parser().run(read_export, data, content=(data,))
         source = SourceRow(
@@ -235,15 +236,15 @@ class Library:
         return source
 
     def _with_actual_version(self, source: SourceRow) -> SourceRow:
-        """Return the source with its actual version; raise BadArgument if another version of a package is installed."""
+        """Return the source with its actual version; raise BadArgument if a different package version is installed."""
         if source.kind == "git":
-            reference = self._opener.reference_of(_without_latest(source))
+            reference = self._opener.reference_of(_clear_latest_version(source))
             return replace(source, version=reference.version, reference=reference.name)
         version = self._opener.version_of(source)
         if source.version and source.version != LATEST and not same_version(version, source.version):
             raise BadArgument(
-                f"{source.url} is installed here in version {version}, not {source.version}",
-                hint="Add it from a project that uses that version, or leave the version out.",
+                f"The installed version of {source.url} is {version}, not {source.version}",
+                hint="Add it from a project that uses that version, or omit the version.",
             )
         return replace(source, version=version)
 
@@ -254,7 +255,7 @@ class Library:
         return source
 
     def _new_id(self, source: SourceRow) -> str:
-        """Return an unused id; other versions and other projects' copies of a package get ids of their own."""
+        """Return an unused id; every version of a source, and every project's copy of a package, has its own id."""
         url, name = source.url, source.name
         ids = [_source_id(name, url), _source_id(label_source(source), url), _source_id(name, url, source.project_root)]
         with whole_store():
@@ -263,11 +264,11 @@ class Library:
             )
 
     def _add_dependencies(self, request: NewSource) -> Added:
-        """Add each direct dependency that is installed and not yet a source; report the others with the reason."""
+        """Add each direct dependency that is installed and not yet a source; report the others with reasons."""
         wanted = direct_dependencies(request.project_root, self._opener.parser())
         if not wanted.addresses and not wanted.skipped:
             raise NotFound(
-                "The project names no dependencies",
+                "The project has no dependencies",
                 hint="deps: reads pyproject.toml, requirements*.txt and package.json in the project folder.",
             )
         sources: list[SourceRow] = []
@@ -283,10 +284,12 @@ class Library:
                 failures.append(f"{address}: {exc.message}")
         return Added(tuple(sources), tuple(known), failures=tuple(failures))
 
-    def _add_if_api(self, request: NewSource, address: Address) -> str:
-        """Add an API description to the API domain; return an empty text if it is none. Also checks a web address."""
+    def _add_if_api(self, request: NewSource, address: SourceAddress) -> str:
+        """Add an API description and return a line about it; return "" for other content. Raise an error for a
+        forbidden URL.
+        """
         url = address.url
-        found = FoundDescription(request.name, url, request.version, projects=_projects(request, address))
+        found = FoundDescription(request.name, url, request.version, projects=_visible_to(request, address))
         if address.kind == "folder":
             path = Path(url)
             max_bytes = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
@@ -299,7 +302,7 @@ class Library:
             client = self._opener.client(None)
             try:
                 client.check(url)
-                if request.auth:  # APIs are visible to all callers, but pages behind a login must not be
+                if request.auth:  # APIs are visible to all callers, pages behind a login must not be
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
@@ -313,32 +316,32 @@ class Library:
                 if line or url == address.url:
                     return line
                 raise SourceError(
-                    f"The GraphQL endpoint {url} of this page provides no schema file and no introspection",
+                    f"The GraphQL endpoint {url} of this page provides neither a schema file nor introspection",
                     hint="Add the schema as a file.",
                 )
         return ""
 
     def _find_shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
-        """Return the address and content of the API description that a viewer page such as Swagger UI loads.
+        """Return the URL and content of the API description that a viewer page such as Swagger UI loads.
 
-        Without one, return the GraphQL endpoint of the page, or the page itself, and no content.
+        If there is none, return the GraphQL endpoint of the page, or else the page URL, with empty content.
         """
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
         endpoint = ""
         try:
             body = client.get(page).body
-            addresses = description_addresses(body, page)
+            addresses = description_url_candidates(body, page)
             if endpoint := graphql_endpoint(body, page):
-                addresses += schema_addresses(body, page)
-            # A page may name a script that names the description. A longer chain is not a viewer page.
-            for at in range(_MAX_VIEWER_ADDRESSES):
+                addresses += schema_url_candidates(body, page)
+            # A page may refer to a script that refers to the description. Longer chains are not followed.
+            for at in range(_MAX_VIEWER_URLS):
                 if at >= len(addresses):
                     break
                 data = client.get(addresses[at], limits=DESCRIPTION_LIMITS).body
                 if self._apis.recognises(data):
                     return addresses[at], data
-                addresses += [one for one in description_addresses(data, addresses[at]) if one not in addresses]
+                addresses += [one for one in description_url_candidates(data, addresses[at]) if one not in addresses]
         except ParserStopped:
             raise
         except SourceError:
@@ -346,7 +349,7 @@ class Library:
         return endpoint or page, b""
 
     def _add_if_endpoint(self, description: FoundDescription) -> str:
-        """Add a live endpoint; return an empty text if it is an ordinary page."""
+        """Add a live API endpoint and return a line about it; return "" if the URL is not an API."""
         try:
             return self._apis.add(description)
         except ParserStopped:
@@ -354,10 +357,11 @@ class Library:
         except SourceError:
             return ""
 
-    def _known_elsewhere(self, new: SourceRow) -> SourceRow | None:
-        """Let the new source's projects see the same documentation if other projects added it; None if nobody did.
+    def _find_in_other_projects(self, new: SourceRow) -> SourceRow | None:
+        """Make documentation added by other projects visible to the projects of `new`; return it, or None if there is
+        none.
 
-        Raises BadArgument if these projects see it already.
+        Raises BadArgument if it is already visible to these projects.
         """
         known = next((each for each in self.sources() if _is_same_documentation(each, new)), None)
         if known is None:
@@ -373,27 +377,28 @@ class Library:
         self._apis.share(known.id, projects)
         return replace(known, projects=projects)
 
-    def _refuse_taken_name(self, new: SourceRow) -> None:
-        """Raise BadArgument if another source of the same version has the name."""
+    def _check_name_is_free(self, new: SourceRow) -> None:
+        """Raise BadArgument if another source with the same version has the name."""
         if not (source := self._find_exact(new.name, new.version)):
             return
         if not _is_visible(source):
             raise BadArgument(f"The name '{new.name}' cannot be used", hint="Choose another one.")
         raise BadArgument(
-            f"The name '{label_source(source)}' is taken by {display_path(source.url, Path(new.project_root))}",
+            f"The name '{label_source(source)}' is already used by {display_path(source.url, Path(new.project_root))}",
             hint="Choose a different name (on the command line: --name), or call remove_source first.",
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
-        """Return the source with the first unused default name: its own, one with its host or folder, or a numbered
-        one."""
+        """Return the source with the first unused default name: the short one, one with its host or folder, or a
+        numbered one.
+        """
         names = chain(
             (source.name, placed := _qualified_default_name(source)), (f"{placed}-{number}" for number in count(2))
         )
         return replace(source, name=next(name for name in names if not self._find_exact(name, source.version)))
 
     def _find_exact(self, name: str, version: str) -> SourceRow | None:
-        """Return the source with a name and version, including sources that the caller may not see."""
+        """Return the source with a name and version, even if the caller may not see it."""
         with whole_store():
             every = self._store.sources()
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
@@ -404,7 +409,7 @@ class Library:
         crawl = self._store.crawl(source.id)
         unfinished = crawl if crawl is not None and crawl.state == "open" else None
         if unfinished and self.crawls.is_running(source.id):
-            raise _already_crawled(source)
+            raise _already_crawling_error(source)
         if unfinished and not full:
             return Recrawl(source, is_continued=True)
         source = replace(source, version=self._opener.version_of(source))
@@ -415,7 +420,7 @@ class Library:
         return Recrawl(source)
 
     def cancel(self, named: str, version: str = "") -> bool:
-        """Cancel a crawl in any process and keep the old index; return False if none was running."""
+        """Cancel the crawl of a source in any process and keep its old index; return False if no crawl was running."""
         source = self.find(named, version)
         if not self._store.end_crawl(source.id, "cancelled", "cancelled on request", self._now()):
             return False
@@ -423,7 +428,9 @@ class Library:
         return True
 
     def remove(self, named: str, version: str = "") -> list[Removed]:
-        """Remove a source, or all its versions if `version` is "all", with its crawl and the APIs found in it."""
+        """Remove a source, or all its versions if `version` is "all", together with its crawl and the APIs
+        found in it.
+        """
         wanted = (
             self.matching_sources(named, version) if version.strip().lower() == ALL else [self.find(named, version)]
         )
@@ -438,10 +445,10 @@ class Library:
         return Removed(source, totals.pages, totals.chunks, found_apis)
 
     def elsewhere(self, roots: Sequence[Path]) -> list[SourceRow]:
-        """Return the sources that the projects at `roots` do not see; they are searched only by name.
+        """Return the sources that are not visible to the projects at `roots` and are searched only by name.
 
-        A project sees its own and shared sources, and the documentation of its dependencies in the versions that it
-        uses. No roots select all projects.
+        Visible to a project are its own sources, shared sources, and documentation of its dependencies in the versions
+        that it uses. If `roots` is empty, all sources are visible.
         """
         projects = [project_of(root) for root in roots]
         others = [source for source in self.sources() if not is_visible_to(source.projects, projects)]
@@ -452,7 +459,9 @@ class Library:
     # ------------------------------------------------------------------ changes on disk
 
     def freshen(self, sources: Sequence[SourceRow]) -> tuple[str, ...]:
-        """Refresh changed local folders and packages within a time limit; return notes about stale results."""
+        """Recrawl changed local folders and packages within a time limit; return notes about sources that may
+        be stale.
+        """
         folders = [source for source in sources if source.kind == "folder"]
         notes = self._crawl_changed_folders(folders) if folders else []
         packages = [source for source in sources if source.kind in PACKAGE_KINDS and source.project_root]
@@ -467,10 +476,10 @@ class Library:
 
     def _crawl_changed_folders(self, folders: Sequence[SourceRow]) -> list[str]:
         """Crawl the folders that differ from the index; return notes about folders that could not be compared."""
-        compared_by = time.monotonic() + _COMPARE_SECONDS
+        compared_by = time.monotonic() + _COMPARE_TIMEOUT_SECONDS
         notes: list[str] = []
         reading: list[str] = []
-        with self._freshen_lock:  # of two simultaneous searches, only one starts a crawl
+        with self._freshen_lock:  # only one of two simultaneous searches starts a crawl
             for source in folders:
                 crawl = self._store.crawl(source.id)
                 if crawl is None:
@@ -483,18 +492,20 @@ class Library:
                     self._waiting_since.pop(source.id, None)
                     try:
                         self._store.begin_crawl(source.id, is_full=False, now=self._now())
-                    except StoreError as error:  # full or read-only disk: the old index still answers
-                        notes.append(f"Note: {label_source(source)} changed but cannot be indexed ({error.message}).")
+                    except StoreError as error:  # full or read-only disk: the old index is still searched
+                        notes.append(
+                            f"Note: {label_source(source)} has changed but cannot be indexed ({error.message})."
+                        )
                         continue
                 self.crawls.start(source.id)
                 reading.append(source.id)
-        for source_id in reading:  # the time limit covers all searches that wait for the same crawl
+        for source_id in reading:  # one time limit covers all crawls that the search waits for
             since = self._waiting_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
 
     def _crawl_upgraded_packages(self, packages: Sequence[SourceRow]) -> list[str]:
-        """Recrawl packages whose installed version changed; return notes about unreadable ones."""
+        """Recrawl packages whose installed version has changed; return notes about packages that cannot be read."""
         notes = []
         with self._freshen_lock:
             upgraded = self._upgrades.find_upgraded(packages)
@@ -516,7 +527,8 @@ class Library:
 
     def _unfinished_notes(self, sources: Sequence[SourceRow]) -> list[str]:
         """Return notes about sources whose crawl is unfinished."""
-        # Unfinished folders are continued by the next search, other sources only by their crawling process.
+        # The next search continues the crawl of a folder; other crawls are continued only by the process that runs
+        # them.
         stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
         others = [source for source in sources if source not in stopped]
         notes = []
@@ -535,9 +547,9 @@ class Library:
     # ------------------------------------------------------------------ installed packages
 
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
-        """Add and crawl an installed package, given by its address; return the name of the source.
+        """Add and crawl an installed package such as `pypi:NAME`; return the name of the source.
 
-        Reading local packages needs no network, so every caller who may search may do this.
+        Reading local packages needs no network access, so every caller who may search may do this.
         """
         name, in_name = name_and_version(named)
         address = package_address(name)
@@ -555,10 +567,11 @@ class Library:
         return f"{address.url}@{in_name}" if in_name else address.url
 
     def _installed_source(
-        self, address: Address, project_root: Path, known: list[SourceRow], wanted: str
+        self, address: SourceAddress, project_root: Path, known: list[SourceRow], wanted: str
     ) -> SourceRow | None:
-        """Return the source of the package version installed here, adding it if needed; None if only other projects
-        have it."""
+        """Return the source for the installed package version, adding it if needed; None if only other projects have
+        it.
+        """
         root = project_root.as_posix()
         version = "" if wanted.lower() in (LATEST, ALL) else wanted
         try:
@@ -579,7 +592,7 @@ class Library:
         return source
 
     def _add_or_find(self, request: NewSource, version: str) -> SourceRow:
-        """Add a package, or return the source that another process added meanwhile."""
+        """Add a package, or return the source if another process has just added it."""
         try:
             added = self.add(request)
             return (*added.sources, *added.known)[0]
@@ -590,17 +603,17 @@ class Library:
             raise
 
     def _wait_for_first_crawl(self, source: SourceRow) -> None:
-        """Wait a limited time for the crawl of a source; raise SourceError if nothing could be read."""
+        """Wait a limited time for the first crawl of a source; raise SourceError if it failed."""
         if source.id in self._store.open_crawls():
             self.crawls.start(source.id)
-            self.crawls.wait(source.id, _PACKAGE_WAIT_SECONDS)
+            self.crawls.wait(source.id, _PACKAGE_TIMEOUT_SECONDS)
         status = self._status(source)
         if status.state == "FAILED":
             raise SourceError(
                 f"{source.url} could not be read ({status.reason})", hint="Use recrawl_source to try again."
             )
 
-    # ------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------ finding sources
 
     def find(self, named: str, version: str = "") -> SourceRow:
         """Return the source with a name and version; raise BadArgument if several versions match."""
@@ -609,14 +622,14 @@ class Library:
             versions = ", ".join(f"{source.version or 'none'} (id {source.id})" for source in (first, *others))
             raise BadArgument(
                 f"{first.name} has {len(others) + 1} versions: {versions}",
-                hint=f"Give a version, {LATEST}, or the id; remove_source also accepts version={ALL}.",
+                hint=f"Specify a version, {LATEST} or the id; remove_source also accepts version={ALL}.",
             )
         return first
 
     def matching_sources(self, named: str, version: str = "") -> list[SourceRow]:
-        """Return the sources with that id, name, `name@version` or address, newest version first.
+        """Return the sources with the given id, name, `name@version` or URL, newest version first.
 
-        Raises NotFound with similar names or the available versions if there is none.
+        Raises NotFound, which lists similar names or available versions, if there is none.
         """
         found, in_name = self._find_named(named)
         wanted = version or in_name
@@ -631,7 +644,7 @@ class Library:
         raise NotFound(f"No documentation source '{named}'", hint=f"{hint} {_PACKAGE_HINT}")
 
     def _find_named(self, named: str) -> tuple[list[SourceRow], str]:
-        """Return the sources with that name, and the version given after `@`."""
+        """Return the sources with the given name, and the version given after `@`."""
         known = self.sources()
         if found := find_by_name(known, named):
             return found, ""
@@ -639,11 +652,11 @@ class Library:
         return find_by_name(known, name) if version else [], version
 
     def knows(self, named: str) -> bool:
-        """Whether a source of any version has that id, name or address."""
+        """Whether any source has the given id, name or URL."""
         return bool(self._find_named(named)[0])
 
     def sources(self) -> list[SourceRow]:
-        """Return all sources that this call may see, by name, newest version first."""
+        """Return all sources visible to the caller, sorted by name, newest version first."""
         return newest_first(source for source in self._store.sources() if _is_visible(source))
 
     def statuses(self, without: Collection[str] = ()) -> list[SourceStatus]:
@@ -660,12 +673,12 @@ class Library:
         failures = tuple(self._store.failed_addresses(source.id)) if {"failed", "missing"} & counts.keys() else ()
         totals = self._search_store.totals([source.id])
         settled = sum(count for state, count in counts.items() if state != "queued")
-        rate = _rate(crawl, settled, self._now())
+        rate = _pages_per_second(crawl, settled, self._now())
         queued = counts.get("queued", 0)
         return SourceStatus(
             source=source,
             state=self._state(source, crawl, has_failures=bool(failures)),
-            reason=_reason(source, crawl, sum(counts.values())),
+            reason=_status_reason(source, crawl, sum(counts.values())),
             pages_done=counts.get("done", 0),
             pages_queued=queued,
             pages_unchanged=counts.get("unchanged", 0),
@@ -696,9 +709,9 @@ def _join_labels(sources: Sequence[SourceRow]) -> str:
 
 
 def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> list[str]:
-    """Return notes about a folder that could not be compared or read."""
+    """Return notes about a folder that could not be read or compared with its index."""
     if state == "empty" and source.generation:
-        note = f"Note: {label_source(source)} has no readable files any more; results are from its old index."
+        note = f"Note: {label_source(source)} no longer has readable files; results are from its old index."
         return [f"{note} Use remove_source to remove it."]
     if state == "unfinished":
         return [f"Note: {label_source(source)} is too large to check for changes; recrawl_source updates it."]
@@ -712,31 +725,33 @@ def _page_limit(wanted: int, kind: Kind) -> int:
     return max(1, min(wanted or default, MAX_PAGES))
 
 
-def _projects(request: NewSource, address: Address) -> tuple[str, ...]:
-    """Return the projects that see a new source: the adding project and the project around its files."""
+def _visible_to(request: NewSource, address: SourceAddress) -> tuple[str, ...]:
+    """Return the projects that see a new source: the adding project and, for local files, the project that contains
+    them.
+    """
     is_local = "://" not in address.url and address.kind in ("folder", "git")
     around = [] if request.shared or not is_local else [project_of(Path(address.url))]
-    own = [each for each in around if each != address.url]  # the folder itself if it is in no repository
+    own = [each for each in around if each != address.url]  # a folder outside any repository counts as its own project
     return tuple(dict.fromkeys((*request.projects, *own)))
 
 
 def _is_visible(source: SourceRow) -> bool:
-    """Whether this call may see a source; local files and installed packages belong to their project."""
+    """Whether a source is visible to the caller; local files and installed packages are visible with their project."""
     is_remote = "://" in source.url
     if is_remote and not source.auth:
         return True
     return may_show(Path(source.url if source.kind in ("folder", "git") and not is_remote else source.project_root))
 
 
-def _without_latest(source: SourceRow) -> SourceRow:
-    """Return a repository source of which the latest version is wanted, so that its default branch is used."""
+def _clear_latest_version(source: SourceRow) -> SourceRow:
+    """Clear the version "latest" of a repository source, so that its default branch is used."""
     return replace(source, version="") if source.version.lower() == LATEST else source
 
 
 def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
     """Whether two sources read the same documentation.
 
-    A package installed in a project is one source, regardless of the installed version.
+    A package installed in a project is a single source; its installed version does not matter.
     """
     is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
     has_one = source.kind in ("website", "folder")
@@ -744,24 +759,24 @@ def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
     return is_there and (has_one or is_followed or source.version == new.version)
 
 
-def _already_crawled(source: SourceRow) -> BadArgument:
+def _already_crawling_error(source: SourceRow) -> BadArgument:
     return BadArgument(
         f"'{label_source(source)}' is already being crawled", hint="Use crawl_status to see its progress."
     )
 
 
-def _reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
+def _status_reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
     if crawl is not None and crawl.reason:
         return crawl.reason
     if source.kind == "website" and addresses >= source.max_pages:
         return (
             f"the limit of {counted(source.max_pages, 'page')} was reached, so there may be more pages;"
-            " remove the source and add it with a larger limit"
+            " to crawl them, remove the source and add it with a larger limit"
         )
     return ""
 
 
-def _rate(crawl: CrawlRow | None, settled: int, now: float) -> float:
+def _pages_per_second(crawl: CrawlRow | None, settled: int, now: float) -> float:
     if crawl is None:
         return 0.0
     seconds = (crawl.finished_at or now) - crawl.started_at

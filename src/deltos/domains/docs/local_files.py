@@ -1,4 +1,4 @@
-"""What sources of local files share: folders, git repositories and installed packages."""
+"""Common code of sources that read local files: folders, git repositories and installed packages."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-HIDDEN = "in a hidden folder of the package"  # usually instructions for agents or settings of a code host
-NO_DOCUMENT = "not documentation"
-INCLUDES = "+"  # marks the stamp of a page with includes, whose own time and size do not show all changes
+HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or code-hosting settings
+NOT_DOCUMENTATION_REASON = "not documentation"
+# Ends the stamp of a page with includes, whose own time and size do not reflect changes to the included files.
+INCLUDES_MARK = "+"
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
-_SIGNATURE = b"-----BEGIN PGP"  # `.asc` is the suffix of signatures and of AsciiDoc
+_PGP_HEADER = b"-----BEGIN PGP"  # the suffix `.asc` is used by signatures and by AsciiDoc
 _MAX_INCLUDED_BYTES = 1_000_000
 
 
-class Readable(Protocol):
-    """A container of files that can be read by path."""
+class ReadableFiles(Protocol):
+    """A set of files that can be read by path."""
 
     def read(self, path: str, max_bytes: int, /) -> bytes:
-        """Return the content of a regular file; raise FileRefused for anything else."""
+        """Return the content of a regular file; raise FileRefused if the path is not one."""
 
 
 class LocalFiles:
-    """Base of sources that read local files. Citations of packages have the form `pypi:NAME@VERSION/path`."""
+    """Base class of sources that read local files. Package files are cited as `pypi:NAME@VERSION/path`."""
 
     parallel = 1
     batch_size = 16
@@ -53,19 +54,26 @@ class LocalFiles:
         return 0.0
 
     def close(self) -> None:
-        """Do nothing: no file stays open."""
+        """Do nothing, because no file stays open."""
 
 
 def read_document(
-    address: CrawlAddress, path: str, form: Format, data: bytes, *, files: Readable, stamp: str, known: KnownPage | None
+    address: CrawlAddress,
+    path: str,
+    form: Format,
+    data: bytes,
+    *,
+    files: ReadableFiles,
+    stamp: str,
+    known: KnownPage | None,
 ) -> Unparsed | Unchanged | Skipped:
-    """Return the outcome of reading the document at `path`, whose `stamp` changes with the file."""
-    if data.startswith(_SIGNATURE):
+    """Return the outcome of reading the document at `path`; `stamp` identifies the version of the file."""
+    if data.startswith(_PGP_HEADER):
         return Skipped("a PGP signature")
     if form == "man" and not is_man_page(data):
-        return Skipped("another name of a manual page" if data.startswith(b".so ") else NO_DOCUMENT)
+        return Skipped("another name of a manual page" if data.startswith(b".so ") else NOT_DOCUMENTATION_REASON)
     data, has_includes = _with_includes(files, path, form, data)
-    stamp += INCLUDES * has_includes
+    stamp += INCLUDES_MARK * has_includes
     digest = hashlib.blake2b(data, digest_size=16).digest()
     if known and known.etag == stamp and known.hash == digest:
         return Unchanged()
@@ -77,8 +85,8 @@ def _parsed_pages(url: str, stamp: str, digest: bytes, text: PageText) -> Parsed
     return ParsedPages((text.row(url, url, etag=stamp, digest=digest),))
 
 
-def _with_includes(files: Readable, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
-    """Return a page with its included files inserted, and whether it has any include directive."""
+def _with_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
+    """Return a page with its included files inserted, and whether it contains an include directive."""
     includer = Includer(partial(_read_included, files))
     try:
         expanded = includer.expand(data.decode("utf-8"), form, path)
@@ -87,7 +95,7 @@ def _with_includes(files: Readable, path: str, form: Format, data: bytes) -> tup
     return (expanded.encode(), True) if includer.attempts else (data, False)
 
 
-def _read_included(files: Readable, path: str) -> str | None:
+def _read_included(files: ReadableFiles, path: str) -> str | None:
     """Return the text of an included file, or None if it is hidden or cannot be read."""
     if any(part.startswith(".") for part in path.split("/")):
         return None
@@ -98,12 +106,12 @@ def _read_included(files: Readable, path: str) -> str | None:
 
 
 def document_address(url: str, path: str) -> str | CrawlAddress:
-    """Return the address of a package's document; one in a hidden folder is reported as skipped."""
-    return CrawlAddress(url, state="skipped", reason=HIDDEN) if is_hidden(path) else url
+    """Return the URL of a document in a package; a document in a hidden folder is returned as skipped."""
+    return CrawlAddress(url, state="skipped", reason=HIDDEN_REASON) if is_hidden(path) else url
 
 
 def skip_or_raise(refused: FileRefused) -> Skipped:
-    """Return a skipped outcome for links and special files; raise the error for missing and too large files."""
+    """Return a skipped outcome for links and special files; raise the error if a file is missing or too large."""
     if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
         raise refused
     return Skipped(refused.reason)
@@ -117,7 +125,7 @@ def page_outcome(url: str, digest: bytes, text: PageText) -> ParsedPages | Skipp
 
 
 def bundled_page(path: str, data: bytes, url: str) -> RawPage:
-    """Return a document of a package, ready to be parsed."""
+    """Return a document of a package as a page to parse."""
     form = format_of(path)
     if form is None:
         raise SourceError("Not a document")

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed_packages import boundaries, normalised_name
+from deltos.domains.docs.installed_packages import normalised_name, project_folders
 from deltos.errors import FileRefused
 from deltos.files import FileTree
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    Packages = Iterator[tuple[str, str]]  # address without a version, and version
+    Packages = Iterator[tuple[str, str]]  # pairs of package (without version) and version
 
 _MAX_LOCK_BYTES = 10_000_000
-_KEY = re.compile(r'^(name|version) = "([^"\n]{1,200})"', re.MULTILINE)
-_PINNED = re.compile(r"^([A-Za-z0-9][\w.-]{0,200})(?:\[[^\]\n]{0,200}\])?==([^\s;,]{1,100})", re.MULTILINE)
-_PNPM = re.compile(r"^  '?/?(@?[^@\s'/]{1,200}(?:/[^@\s'/]{1,200})?)[@/](\d[^\s'():]{0,100})", re.MULTILINE)
-_YARN = re.compile(r'^"?(@?[^@\s"]{1,200})@[^\n]{0,2000}:\n  version:? "?([^"\s]{1,100})', re.MULTILINE)
+_TOML_KEY = re.compile(r'^(name|version) = "([^"\n]{1,200})"', re.MULTILINE)
+_PINNED_REQUIREMENT = re.compile(r"^([A-Za-z0-9][\w.-]{0,200})(?:\[[^\]\n]{0,200}\])?==([^\s;,]{1,100})", re.MULTILINE)
+_PNPM_PACKAGE = re.compile(r"^  '?/?(@?[^@\s'/]{1,200}(?:/[^@\s'/]{1,200})?)[@/](\d[^\s'():]{0,100})", re.MULTILINE)
+_YARN_PACKAGE = re.compile(r'^"?(@?[^@\s"]{1,200})@[^\n]{0,2000}:\n  version:? "?([^"\s]{1,100})', re.MULTILINE)
 
 
 def locked_versions(project_root: Path) -> dict[str, set[str]]:
-    """Return the locked versions of each dependency by its address: `pypi:NAME`, `npm:NAME` or `https://HOST/PATH`.
+    """Return the locked versions of each dependency, by `pypi:NAME`, `npm:NAME` or `https://HOST/PATH`.
 
-    The lock files of the project and of the workspace around it are read; unreadable ones are ignored.
+    Reads the lock files of the project and of the workspace that contains it; unreadable files are ignored.
     """
     found: dict[str, set[str]] = {}
-    for folder in boundaries(project_root):
+    for folder in project_folders(project_root):
         with FileTree(folder) as tree:
             for name in _READERS:
-                for address, version in _packages(tree, name):
+                for address, version in _read_lock_file(tree, name):
                     found.setdefault(address, set()).add(version)
     return found
 
 
-def _packages(tree: FileTree, name: str) -> list[tuple[str, str]]:
+def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
     try:
         return list(_READERS[name](tree.read(name, _MAX_LOCK_BYTES).decode("utf-8", "replace")))
     except (FileRefused, ValueError, RecursionError, AttributeError):
@@ -45,16 +45,16 @@ def _packages(tree: FileTree, name: str) -> list[tuple[str, str]]:
 
 
 def _toml_packages(text: str) -> Packages:
-    """Read `uv.lock` and `poetry.lock`, which list packages as TOML tables with a line for each key."""
+    """Yield the packages in `uv.lock` or `poetry.lock`, which are TOML tables with one key per line."""
     for table in text.split("[[package]]")[1:]:
-        keys = dict(reversed(_KEY.findall(table)))  # the first line of each key
+        keys = dict(reversed(_TOML_KEY.findall(table)))  # reversed, so that the first value of each key wins
         if "name" in keys and "version" in keys:
             yield f"pypi:{normalised_name(keys['name'])}", keys["version"]
 
 
 def _pinned_packages(text: str) -> Packages:
-    """Read a requirements file with exact versions."""
-    return ((f"pypi:{normalised_name(name)}", version) for name, version in _PINNED.findall(text))
+    """Yield the packages with exact versions in a requirements file."""
+    return ((f"pypi:{normalised_name(name)}", version) for name, version in _PINNED_REQUIREMENT.findall(text))
 
 
 def _pipfile_packages(text: str) -> Packages:
@@ -70,15 +70,15 @@ def _npm_packages(text: str) -> Packages:
 
 
 def _pnpm_packages(text: str) -> Packages:
-    return ((f"npm:{name}", version) for name, version in _PNPM.findall(text))
+    return ((f"npm:{name}", version) for name, version in _PNPM_PACKAGE.findall(text))
 
 
 def _yarn_packages(text: str) -> Packages:
-    return ((f"npm:{name}", version) for name, version in _YARN.findall(text))
+    return ((f"npm:{name}", version) for name, version in _YARN_PACKAGE.findall(text))
 
 
 def _go_packages(text: str) -> Packages:
-    """Read the modules of `go.mod`, whose paths are addresses of repositories."""
+    """Yield the modules in `go.mod`, whose paths are repository URLs without a scheme."""
     for line in text.splitlines():
         path, version, *_ = (*line.removeprefix("require ").split(), "", "")
         if "." in path.partition("/")[0] and version.startswith("v"):

@@ -1,4 +1,4 @@
-"""Find the terms and code names of a question that do not occur in the searched sources."""
+"""Find terms and code names in a query that do not occur in the searched sources."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from deltos.domains.docs.query import WeightedQuery
     from deltos.store.documents import CandidateChunk, Passages, ShownChunk
 
-# Maximum number of passages with the rarest word of a name that are checked; with more, the name counts as present.
+# Maximum number of passages checked for a name. If more contain its rarest word, the name is assumed to occur.
 _MAX_CHECKED_PASSAGES = 1_000
 _PUNCTUATION = ".,:;!?()[]{}\"'`"
-_JOINT = re.compile(r"\.|::|#|->|/")
+_NAME_SEPARATOR = re.compile(r"\.|::|#|->|/")
 
 
 def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[CandidateChunk]) -> tuple[str, ...]:
-    """Return the words of a question, as typed, that occur in none of the searched sources.
+    """Return the words of a query, as typed, that do not occur in the searched sources.
 
-    Empty for a question that was translated.
+    Empty if the query was translated.
     """
     terms = query_terms(documentation_query_words(query))
     missing = missing_terms(asked, candidates) | (set(terms) - asked.weights.keys())
@@ -38,16 +38,16 @@ def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[Candida
 
 
 def absent_names(query: str, found: Sequence[Passage], store: Passages, source_ids: Collection[str]) -> tuple[str, ...]:
-    """Return the code names in a question that occur in no definition and no text of the sources, ignoring case."""
+    """Return the code names in a query that occur nowhere in the sources, ignoring case."""
     return tuple(
         name
-        for name in _names(query)
+        for name in _code_names(query)
         if not any(_occurs_in(name, _texts_of(each)) for each in found) and not _may_occur(name, store, source_ids)
     )
 
 
-def _names(query: str) -> list[str]:
-    """Return the code names in a question; capitalised words count if the question contains nothing else."""
+def _code_names(query: str) -> list[str]:
+    """Return the code names in a query; capitalised words count if all other words are capitalised."""
     names = written_names(query)
     others = {word.strip(_PUNCTUATION) for word in query.split()} - set(names)
     capitalised = others if others <= capitalised_words(query) else set()
@@ -55,13 +55,13 @@ def _names(query: str) -> list[str]:
 
 
 def _is_checkable(name: str) -> bool:
-    """Whether a name is long enough to be checked, unlike `e.g` and `v2.1`."""
-    last = _JOINT.split(name)[-1]
+    """Whether a name is specific enough to be checked, unlike `e.g` and `v2.1`."""
+    last = _NAME_SEPARATOR.split(name)[-1]
     return name.isascii() and len(last) > 1 and not last.isdecimal()
 
 
 def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
-    """Whether a name occurs in the sources, or checking would be too expensive."""
+    """Whether a name occurs in the sources; also true if checking would be too expensive."""
     forms_by_word = [_index_words(word) for word in plain_words(name)]
     counts = [(sum(store.document_frequencies(words).values()), words) for words in forms_by_word if words]
     if not counts:
@@ -77,7 +77,7 @@ def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
 
 
 def _index_words(word: str) -> list[str]:
-    """Return the forms under which the index may hold a word of a name; empty for words that are not indexed."""
+    """Return the forms in which a word of a name may be indexed; empty if such words are not indexed."""
     whole = word.replace("_", "").lower()
     if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
         return []
@@ -90,13 +90,13 @@ def _texts_of(chunk: ShownChunk | Passage) -> Iterable[str]:
 
 
 def _occurs_in(name: str, texts: Iterable[str]) -> bool:
-    """Whether a name occurs in one of the texts, alone or as the end of a longer dotted name."""
+    """Whether a name occurs in one of the texts, ignoring case."""
     wanted = name.lower()
     return any(_contains_name(wanted, text.lower()) for text in texts)
 
 
 def _contains_name(name: str, text: str) -> bool:
-    """Whether `name` occurs in `text` between characters that cannot continue it."""
+    """Whether `name` occurs in `text` as a whole word."""
     at = text.find(name)
     while at >= 0:
         ends = at + len(name)
@@ -106,5 +106,5 @@ def _contains_name(name: str, text: str) -> bool:
     return False
 
 
-def _is_name_character(sign: str) -> bool:
-    return sign.isalnum() or sign == "_"
+def _is_name_character(character: str) -> bool:
+    return character.isalnum() or character == "_"

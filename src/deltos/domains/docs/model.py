@@ -1,4 +1,4 @@
-"""Data types of the documentation domain, and the interfaces to source kinds and to the API domain."""
+"""Data types of the documentation domain, and its interfaces to sources and to the API domain."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Passage:
     """A passage of documentation or part of an API, ready to be shown. The first of `anchors` is used for the citation.
 
     `score` orders the passages of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks an
-    API part that clearly matches the question, `is_near` a semantic match without shared terms. `goes_on_in` is the id
-    of the passage that continues the section, or empty.
+    API part that clearly matches the query, `is_near` a semantic match without shared terms. `goes_on_in` is the id of
+    the passage that continues the section, or empty.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPages:
-    """The result of reading one address: usually one page, and the addresses that it links to."""
+    """Result of reading one address: its pages (usually one) and the addresses to which they link."""
 
     pages: tuple[PageRow, ...] = ()
     leads_to: tuple[str, ...] = ()
@@ -54,14 +54,15 @@ class ParsedPages:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The address has not changed since it was indexed."""
+    """Outcome for an address whose content has not changed since it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The address gives no page, for a reason that is no failure; `is_missing` marks a page that should exist.
+    """Outcome for an address that has no page although reading did not fail; `is_missing` marks a page that should
+    exist.
 
-    `etag` and `last_modified` are set if an unchanged response would be skipped again.
+    `etag` and `last_modified` are set if an unchanged response can be skipped without reading it again.
     """
 
     reason: str
@@ -73,31 +74,34 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """A fetched address: the task that parses it in a child process, and the function that turns the result into an
-    outcome."""
+    """A fetched address, the task that parses its content in a child process, and the function that converts the
+    result.
+    """
 
     task: Task
     finish: Callable[[Any], ParsedPages | Skipped]
 
 
 class Origin(Protocol):
-    """An opened source of any kind: where to start and how to read an address. Errors are raised as SourceError."""
+    """An opened source of any kind, from which a crawl reads addresses. Errors are raised as SourceError."""
 
     parallel: int
-    batch_size: int  # number of addresses that one thread reads before they are parsed
-    keeps_unlinked_pages: bool  # whether pages are kept when no page links to them any more
+    batch_size: int  # number of addresses that a thread reads before parsing them
+    keeps_unlinked_pages: bool  # whether pages are kept after all links to them are removed
 
     def begin(self) -> Iterable[str | CrawlAddress]:
-        """Yield the addresses at which a crawl starts; an unreadable sitemap is reported as a failed address.
+        """Yield the start addresses of a crawl; an unreadable sitemap is yielded as a failed address.
 
         Raises SourceError if the source cannot be read at all.
         """
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Read `address`; `known` is its indexed page. Called from several threads."""
+        """Read `address`; `known` is its indexed page, if there is one. May be called from several threads."""
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return how long to wait before `address` may be read; 0 means now, and reserves the turn."""
+        """Return the seconds to wait before `address` may be read; 0 means that it may be read now and counts as a
+        request.
+        """
 
     def close(self) -> None:
         """Close connections and temporary files."""
@@ -105,15 +109,15 @@ class Origin(Protocol):
 
 PACKAGE_KINDS = ("pypi", "npm")
 PACKAGE_ADDRESSES = tuple(f"{kind}:" for kind in PACKAGE_KINDS)
-IS_API = "an API description, listed by list_apis"  # reason why it is not a page
+API_DESCRIPTION_REASON = "an API description, listed by list_apis"  # reason for skipping the address
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
-    """An API description found while adding or crawling documentation. Without `data`, `url` is a live endpoint.
+    """An API description found while adding or crawling documentation; if `data` is empty, `url` is a live endpoint.
 
-    `brought_by` and `source_name` are the id and name of the source that contains it and is removed with it. `read`
-    returns a file that the description refers to, if only the source can read it.
+    `brought_by` and `source_name` are the id and name of the source that contains it; removing the source also removes
+    the API. `read` returns the content of a referenced file that only the source can read.
     """
 
     name: str
@@ -129,7 +133,7 @@ class FoundDescription:
     def of_source(
         cls, source: SourceRow, name: str, url: str, data: bytes, read: Callable[[str], bytes] | None = None
     ) -> FoundDescription:
-        """Return a description that was found in a source."""
+        """Return an API description that was found in a source."""
         return cls(name, url, source.version, data, source.id, source.name, read, source.projects)
 
 
@@ -140,33 +144,37 @@ class ApiCatalog(Protocol):
         """Whether `data` is an API description."""
 
     def add(self, description: FoundDescription, /) -> str:
-        """Index an API description; return a text for the user."""
+        """Index an API description; return a message for the user."""
 
     def search(
         self, query: str, /, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
     ) -> list[Passage]:
-        """Return the best matching operations and schemas of one API, or of all that the projects at `roots` see."""
+        """Return the best matching operations and schemas of one API, or of all APIs visible to the projects at
+        `roots`.
+        """
 
     def named_in(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
-        """Return the visible APIs that a question names; only these are searched then."""
+        """Return the names of the visible APIs that a query mentions; if there are any, only these are searched."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
-        """Refresh an API whose files changed, or all of them without a name; return notes about stale results."""
+        """Read an API, or all APIs if no name is given, again if its files have changed; return notes about stale
+        results.
+        """
 
     def names(self, roots: Sequence[Path] = (), /) -> dict[str, str]:
-        """Return a description line for each API that the projects at `roots` see, by name."""
+        """Return a description line for each API visible to the projects at `roots`, by API name."""
 
     def share(self, source_id: str, projects: Sequence[str], /) -> None:
-        """Record which projects see the APIs that were found in a source."""
+        """Make the APIs found in a source visible to the given projects."""
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each API by name; empty if it has none."""
+        """Return the version of each API, by name; the version is empty if the API has none."""
 
     def refresh(self, name: str, /) -> str:
-        """Read an API again; return a text about the changes."""
+        """Read an API again; return a message about its changes."""
 
     def remove(self, name: str, /) -> str:
-        """Remove an API; return a text for the user."""
+        """Remove an API; return a message for the user."""
 
     def brought_by(self, source_id: str, /) -> tuple[str, ...]:
         """Return the names of the APIs that were found in a source."""
@@ -177,7 +185,7 @@ class ApiCatalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Status of a source: the progress of its crawl, and its searchable pages."""
+    """Status of a source: the progress of its crawl and the number of searchable pages."""
 
     source: SourceRow
     state: str

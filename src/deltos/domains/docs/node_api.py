@@ -1,4 +1,4 @@
-"""Document the API of npm packages from declarations in .d.ts and JavaScript files and the comments above them."""
+"""Document the API of npm packages from the declarations and comments in .d.ts and JavaScript files."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_MIN_LARGE_LINES = 60  # the members of a longer definition become separate passages
+_MIN_LARGE_LINES = 60  # a definition with at least this number of lines has separate passages for its members
 _MAX_CODE_CHARACTERS = 12_000
-_FUNCTIONS = ("function", "method")
+_FUNCTION_KINDS = ("function", "method")
 _MAX_STATEMENT_CHARACTERS = 400
-_RANK = 5
+_HEADING_RANK = 5
 
 
 _MAX_ADDED_LINES = 60
-_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_OPENING_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BRACKET_OR_STRING = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
-_INTERNAL = re.compile(r"@(?:internal|private|hidden|ignore)\b")
+_INTERNAL_TAG = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
 
 class PublicNames(NamedTuple):
-    """The public names of a file's definitions: by own name, the aliases it is re-exported as and the shortest import.
+    """The aliases under which a file's definitions are re-exported and their shortest imports, by defined name.
 
-    With `knows_imports`, a name without an import is internal.
+    If `knows_imports` is set, a name without an import is internal.
     """
 
     known_as: Mapping[str, Sequence[str]]
@@ -53,10 +53,10 @@ NO_PUBLIC_NAMES = PublicNames({}, {})
 
 
 def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLIC_NAMES) -> Document:
-    """Document every definition in a declaration file: its comment, its import, and the declaration itself."""
+    """Return a document with the comment, import and declaration of every definition in a declaration file."""
     language = detect(name)
     text = data.decode("utf-8", "replace")
-    data = text.encode()  # thousands of invalid UTF-8 bytes crash the parser
+    data = text.encode()  # re-encoded, because thousands of invalid UTF-8 bytes crash the parser
     tree = parse(language, data) if language else None
     if language is None or tree is None:
         return Document(title=name, sections=())
@@ -71,7 +71,7 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
         members[definition.container].append(definition)
     for definition, *others in _group_overloads(definitions):
         if definition.container and definition.container not in container_traits:
-            continue  # part of its container's declaration
+            continue  # already part of its container's declaration
         known_as = [] if definition.container else public.known_as.get(definition.name, [])
         if definition.name.startswith(("_", "#")) and not known_as:
             continue
@@ -94,13 +94,13 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
         )
         written.update((definition.name, *known_as))
         names = [own, *known_as] if _has_own_name(definition, declaration, public) else [*known_as, own]
-        _write(writer, names, declaration._replace(traits=declaration.traits | inherited))
+        _write_section(writer, names, declaration._replace(traits=declaration.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
     undefined += [(alias, text.strip()) for alias in public.known_as.get(NAMELESS, [])]
     for alias, statement in undefined:
         if alias not in written:
             written.add(alias)
-            writer.heading(_RANK, alias, [alias], is_definition=True)
+            writer.heading(_HEADING_RANK, alias, [alias], is_definition=True)
             writer.block(fenced(statement[:_MAX_STATEMENT_CHARACTERS], "typescript"), "code")
     return Document(title=name, sections=writer.sections())
 
@@ -126,7 +126,7 @@ def _declaration_text(definition: Definition, lines: list[str], end: int, public
         traits |= Trait.TYPE
     if "@deprecated" in comment:
         traits |= Trait.DEPRECATED
-    if _INTERNAL.search(comment) or (public.knows_imports and not definition.container and not imported):
+    if _INTERNAL_TAG.search(comment) or (public.knows_imports and not definition.container and not imported):
         traits |= Trait.INTERNAL
     if imported and (imported.has_shorter_import or definition.name.startswith("$")):
         traits |= Trait.DEEP_IMPORT
@@ -146,14 +146,14 @@ def _code_without_members(members: Iterable[Definition], container: Definition, 
 
 
 def _group_overloads(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, ...]]:
-    """Yield the definitions in order; the overloads of a function are grouped."""
+    """Yield the definitions in order, with the overloads of a function in one group."""
     for (kind, _), group in groupby(definitions, lambda each: (each.kind, each.qualified_name)):
         overloads = tuple(group)
-        yield from [overloads] if kind in _FUNCTIONS else ((each,) for each in overloads)
+        yield from [overloads] if kind in _FUNCTION_KINDS else ((each,) for each in overloads)
 
 
 def _merge_overloads(overloads: Sequence[_DeclarationText]) -> _DeclarationText:
-    """Merge the overloads of a function; of comments that start with the same line, the longest is kept."""
+    """Merge the overloads of a function; if comments start with the same line, only the longest is kept."""
     first, *others = overloads
     comments: dict[str, str] = {}
     for each in overloads:
@@ -176,8 +176,7 @@ def _has_own_name(definition: Definition, declaration: _DeclarationText, public:
 
 
 def _complete_brackets(code: str, following: Sequence[str]) -> str:
-    """Add the following lines that close the open brackets of a declaration, because grammars do not know every kind of
-    type."""
+    """Append the lines that close the open brackets of a declaration, which the grammar may have ended too early."""
     open_brackets: list[str] = []
     _track_brackets(code, open_brackets)
     added: list[str] = []
@@ -190,24 +189,24 @@ def _complete_brackets(code: str, following: Sequence[str]) -> str:
 
 
 def _track_brackets(text: str, open_brackets: list[str]) -> None:
-    """Update the stack of open brackets after a text."""
+    """Update the stack of open brackets with the brackets in `text`."""
     for found in _BRACKET_OR_STRING.findall(text):
         if found in "([{<":
             open_brackets.append(found)
-        elif open_brackets and _BRACKETS.get(found) == open_brackets[-1]:
+        elif open_brackets and _OPENING_BRACKETS.get(found) == open_brackets[-1]:
             open_brackets.pop()
 
 
 def _is_defined_elsewhere(export: Export) -> bool:
-    """Whether an exported name has no declaration in the package, so that only the export statement can be shown."""
+    """Whether an exported name is not declared in the package, so that only its export statement can be shown."""
     if export.alias in ("", DEFAULT):
         return False
     return not export.module or not export.module.startswith(".") or export.name == ALL_NAMES
 
 
-def _write(writer: Outline, names: list[str], declaration: _DeclarationText) -> None:
-    """Write a section: the comment of a definition, then its import and its code."""
-    writer.heading(_RANK + names[0].count("."), names[0], names, is_definition=True, traits=declaration.traits)
+def _write_section(writer: Outline, names: list[str], declaration: _DeclarationText) -> None:
+    """Write a section with the comment, import and code of a definition."""
+    writer.heading(_HEADING_RANK + names[0].count("."), names[0], names, is_definition=True, traits=declaration.traits)
     for paragraph in declaration.comment.split("\n\n"):
         writer.block(paragraph.strip("\n"))
     code = "\n".join(filter(None, (declaration.import_statement, declaration.code)))

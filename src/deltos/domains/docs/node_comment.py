@@ -1,4 +1,4 @@
-"""Extract the text of comments above declarations: without comment marks, with verbatim examples."""
+"""Extract the text of comments above declarations, without comment marks; example code is kept verbatim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REGION = re.compile(r"//\s*+#(?:end)?region\b")
 
 
 def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """Split lines into the text of the comments at the beginning and the lines of the declaration."""
+    """Split lines into the text of the leading comments and the lines of the declaration."""
     comments: list[str] = []
     at = 0
     while at < len(lines):
@@ -25,34 +25,36 @@ def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
                 (place for place in range(at, len(lines)) if _ends_comment(lines[place], is_first=place == at)), at
             )
             *above, last = lines[at : end + 1]
-            within, after = _split(last, is_first=not above)
-            comments.append(_block([*above, within]))
+            within, after = _split_comment_end(last, is_first=not above)
+            comments.append(_block_comment_text([*above, within]))
             at = end + 1
             if after.strip():
-                return _clean_text(comments), [after.strip(), *lines[at:]]
+                return _join_and_clean(comments), [after.strip(), *lines[at:]]
             continue
         if stripped and not stripped.startswith("//"):
             break
         if not _REGION.match(stripped):
             comments.append(_LINE_MARK.sub("", lines[at].lstrip(), count=1))
         at += 1
-    return _clean_text(comments), list(lines[at:])
+    return _join_and_clean(comments), list(lines[at:])
 
 
 def _ends_comment(line: str, *, is_first: bool) -> bool:
-    """Whether a block comment ends on a line; the `*/` in `/*/` does not count."""
+    """Whether a block comment ends on this line; `/*/` does not end a comment that it starts."""
     return "*/" in (line.partition("/*")[2] if is_first else line)
 
 
-def _split(line: str, *, is_first: bool) -> tuple[str, str]:
+def _split_comment_end(line: str, *, is_first: bool) -> tuple[str, str]:
     """Split the last line of a block comment into the comment and the code after it."""
     before, mark, rest = line.partition("/*") if is_first else ("", "", line)
     within, _, after = rest.partition("*/")
     return before + mark + within, after
 
 
-def _block(lines: Sequence[str]) -> str:
-    """Return the text of a block comment; a star at the start of every line is removed, other indentation is kept."""
+def _block_comment_text(lines: Sequence[str]) -> str:
+    """Return the text of a block comment; leading stars are removed if every line has one, and inner indentation is
+    kept.
+    """
     first = lines[0].lstrip().removeprefix("/*").lstrip("*").strip()
     inner = [line.rstrip() for line in lines[1:]]
     if all(line.lstrip().startswith("*") for line in inner if line.strip()):
@@ -60,14 +62,14 @@ def _block(lines: Sequence[str]) -> str:
     return "\n".join([first, dedent("\n".join(inner))]).strip("\n")
 
 
-def _clean_text(comments: Sequence[str]) -> str:
-    """Return the comment text without HTML comments and with links replaced by their text, except in fenced code."""
+def _join_and_clean(comments: Sequence[str]) -> str:
+    """Return the comment text without HTML comments and `{@link}` tags; fenced code is unchanged."""
     parts = "\n".join(comments).split("```")
-    parts[::2] = [_LINK.sub(_link, _without_html_comments(part)) for part in parts[::2]]
+    parts[::2] = [_LINK.sub(_replace_link, _without_html_comments(part)) for part in parts[::2]]
     return "```".join(parts).strip("\n")
 
 
-def _link(found: re.Match[str]) -> str:
+def _replace_link(found: re.Match[str]) -> str:
     """Replace `{@link X}` by X, `{@link X|text}` and `{@link X text}` by the text, `[text]{@link X}` by a Markdown
     link."""
     target, _, text = found[2].strip().replace("|", " ", 1).partition(" ")
@@ -75,7 +77,7 @@ def _link(found: re.Match[str]) -> str:
 
 
 def _without_html_comments(text: str) -> str:
-    """Return the text without closed HTML comments; lines that contained nothing else are removed."""
+    """Return the text without complete HTML comments; lines that only contained a comment are removed."""
     kept, *others = text.split("<!--")
     for other in others:
         _, end, after = other.partition("-->")

@@ -1,4 +1,4 @@
-"""Find out how users import the definitions of an npm package: `import { setCookie } from "hono/cookie"`."""
+"""Determine how users import the definitions of an npm package: `import { setCookie } from "hono/cookie"`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import LinkedFile
 
 _MAX_EXPORT_PATHS = 4  # per file; the shortest entries come first
-_MAX_REEXPORTING_FILES = 16  # files that re-export the same name
+_MAX_REEXPORTING_FILES = 16  # maximum number of files searched for one re-exported name
 
 
 class PackageImport(NamedTuple):
-    """How users import a name. `namespace` is the imported object if the name is its member.
+    """How users import a name; `namespace` is the imported object if the name is one of its members.
 
-    With `has_shorter_import`, the package has a shorter import for this name or for its other names.
+    `has_shorter_import` marks a name that can be imported from a shorter path, or a nested import path.
     """
 
     specifier: str
@@ -38,8 +38,7 @@ class PackageImport(NamedTuple):
 
 
 class _ExportPath(NamedTuple):
-    """How a whole file is exported: the specifier of the entry and an optional namespace, through `export *`
-    statements."""
+    """How all names of a file are exported by `export *`: the specifier of the entry and, if any, the namespace."""
 
     specifier: str
     namespace: str
@@ -48,9 +47,9 @@ class _ExportPath(NamedTuple):
 def shortest_imports(
     files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]], package: str
 ) -> dict[str, dict[str, PackageImport]]:
-    """Return the shortest import of every public name, by file and name; `entries` are specifiers with their files.
+    """Return the shortest import of each public name, by file and name; `entries` are pairs of specifier and file.
 
-    Empty if the main entry exports nothing by name, because the files then do not show how the package is imported.
+    Empty if the main entry exports no names, because then the files do not show how the package is imported.
     """
     found: defaultdict[str, defaultdict[str, list[PackageImport]]] = defaultdict(lambda: defaultdict(list))
     paths = _export_paths(files, entries)
@@ -76,14 +75,15 @@ def shortest_imports(
         return {}
     return {
         path: {
-            name: _mark_deep_import(min(imports, key=_distance), at_root, package) for name, imports in names.items()
+            name: _mark_deep_import(min(imports, key=_import_length), at_root, package)
+            for name, imports in names.items()
         }
         for path, names in found.items()
     }
 
 
 def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_ExportPath]]:
-    """Return the exports of whole files, by file."""
+    """Return the ways in which all names of a file are exported, by file."""
     paths: defaultdict[str, list[_ExportPath]] = defaultdict(list)
     queue = deque((path, _ExportPath(specifier, "")) for specifier, path in entries)
     while queue:
@@ -103,7 +103,7 @@ def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, 
 
 
 def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, name: str) -> list[str]:
-    """Return the files through which a name is re-exported, from the exporting file to the possible definition."""
+    """Return the files through which a name is re-exported, from the re-exporting file to the possible definition."""
     reexporting: list[str] = []
     queue = deque([files[path].targets.get(module, "") if module else path])
     while queue and len(reexporting) < _MAX_REEXPORTING_FILES:
@@ -119,13 +119,13 @@ def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, 
 
 
 def _local_name(file: LinkedFile, name: str) -> str:
-    """Return the name of a file's default export inside the file; other names unchanged."""
+    """Return the local name of a file's default export; other names are returned unchanged."""
     if name != DEFAULT:
         return name
     return next((each.name for each in file.exports if each.alias == DEFAULT and not each.module), name)
 
 
-def _distance(export_path: PackageImport) -> tuple[bool, int, bool, int]:
+def _import_length(export_path: PackageImport) -> tuple[bool, int, bool, int]:
     return (
         bool(export_path.namespace),
         export_path.specifier.count("/"),
@@ -135,7 +135,7 @@ def _distance(export_path: PackageImport) -> tuple[bool, int, bool, int]:
 
 
 def _mark_deep_import(export_path: PackageImport, at_root: set[str], package: str) -> PackageImport:
-    """Set `has_shorter_import` if the main entry exports the same name, or the import is nested deeper."""
+    """Set `has_shorter_import` if the main entry exports the same name or the import path is nested."""
     is_nested = export_path.specifier.removeprefix(package).count("/") > 1 or bool(export_path.namespace)
     return export_path._replace(
         has_shorter_import=is_nested or (export_path.specifier != package and export_path.name in at_root)

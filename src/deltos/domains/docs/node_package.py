@@ -1,4 +1,4 @@
-"""Installed npm packages as sources: README, documents and declarations of the installed version."""
+"""Read installed npm packages as sources: README, documents and type declarations of the installed version."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from deltos.domains.docs.node_api import PublicNames, describe_declarations
 from deltos.domains.docs.node_imports import PackageImport, shortest_imports
 from deltos.domains.docs.node_links import (
     ALL_NAMES,
-    DECLARATIONS,
+    DECLARATION_FILE_SUFFIXES,
     LinkedFile,
-    candidates,
     declaration_candidates,
+    import_candidates,
     public_names,
     read_links,
 )
@@ -46,12 +46,14 @@ if TYPE_CHECKING:
     from deltos.isolated_parser import Parser
     from deltos.store.documents import KnownPage, SourceRow
 
-_MAX_PATTERNS = 200
+_MAX_EXPORT_PATTERNS = 200
 _FORMAT_VERSION = b"5"  # format version of the stored pages; a change causes all files to be read again
 
 
 class NpmPackage(LocalFiles):
-    """A package in the project's node_modules, with its @types package and the packages that it fully re-exports."""
+    """A package in the project's node_modules, including its `@types` package and packages that it re-exports as a
+    whole.
+    """
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:
         self._parser = parser
@@ -64,29 +66,29 @@ class NpmPackage(LocalFiles):
 
     @cached_property
     def _declarations(self) -> dict[str, _DeclarationFiles]:
-        """The packages whose declarations are read, by the prefix of their addresses."""
+        """The declarations of the package and related packages, by URL prefix."""
         found: dict[str, _DeclarationFiles] = {}
-        queue = deque([self._package, *self._types_packages()])
+        queue = deque([self._package, *self._find_types_packages()])
         while queue:
             package = queue.popleft()
             if _prefix(package) not in found:
                 found[_prefix(package)] = read = _read_declarations(package, self._name, self._parser)
                 queue += self._reexported_packages(package, read)
-                queue += [part for name in package.type_packages for part in self._installed(name, package)]
+                queue += [part for name in package.type_packages for part in self._find_installed(name, package)]
         return found
 
-    def _types_packages(self) -> list[NodePackage]:
-        """Return the `@types` package of this package, if it is installed."""
-        return self._installed("@types/" + self._name.removeprefix("@").replace("/", "__"), self._package)
+    def _find_types_packages(self) -> list[NodePackage]:
+        """Return the installed `@types` package of this package; empty if there is none."""
+        return self._find_installed("@types/" + self._name.removeprefix("@").replace("/", "__"), self._package)
 
     def _reexported_packages(self, package: NodePackage, read: _DeclarationFiles) -> Iterator[NodePackage]:
-        """Yield the installed packages that `package` re-exports completely."""
+        """Yield the installed packages that `package` re-exports as a whole."""
         for file in read.files.values():
             for export in file.exports:
                 if export.name == ALL_NAMES and not export.alias and not export.module.startswith("."):
-                    yield from self._installed(_package_of(export.module), package)
+                    yield from self._find_installed(_package_name(export.module), package)
 
-    def _installed(self, name: str, importer: NodePackage) -> list[NodePackage]:
+    def _find_installed(self, name: str, importer: NodePackage) -> list[NodePackage]:
         try:
             return [find_node(name, self._root, importer.folder)]
         except (NotFound, SourceError):  # SourceError: a link to a folder outside the project
@@ -98,10 +100,10 @@ class NpmPackage(LocalFiles):
         return self._package.version
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Yield the README and documents, then the type declarations reachable from the entry points."""
+        """Yield the URLs of the README and documents, then of the type declarations reachable from the entry points."""
         prefix = _prefix(self._package)
-        if (patterns := sum("*" in entry for entry in self._package.entries)) > _MAX_PATTERNS:
-            why = f"only the first {_MAX_PATTERNS} of its {patterns} export patterns are read"
+        if (patterns := sum("*" in entry for entry in self._package.entries)) > _MAX_EXPORT_PATTERNS:
+            why = f"only the first {_MAX_EXPORT_PATTERNS} of its {patterns} export patterns were read"
             yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
         for path in walk_files(self._package.folder, (".md",), with_hidden=True):
             is_document = "/" not in path or path.startswith("docs/") or is_hidden(path)
@@ -138,7 +140,7 @@ class _DeclarationFiles:
 
     package: NodePackage
     files: dict[str, LinkedFile]
-    documented: tuple[str, ...]  # without duplicates for `import` and `require`
+    documented: tuple[str, ...]  # one of the variants for `import` and `require`
     names: dict[str, dict[str, list[str]]]
     imports: dict[str, dict[str, PackageImport]]
 
@@ -146,54 +148,54 @@ class _DeclarationFiles:
 def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -> _DeclarationFiles:
     """Read the declaration files reachable from the entry points, or the JavaScript files if there are none.
 
-    `imported_as` is the package that users import, which differs for `@types` packages and re-exported ones.
+    `imported_as` is the name of the package that users import; it differs for `@types` and re-exported packages.
     """
     files: dict[str, LinkedFile] = {}
     digests: dict[str, bytes] = {}
     with FileTree(package.folder) as tree:
-        queue = deque(_entries(package, tree))
+        queue = deque(_entry_files(package, tree))
         while queue:
             path = queue.popleft()
             if path in files or not tree.is_file(path):
                 continue
             files[path] = LinkedFile({}, ())
-            with suppress(FileRefused, ParserStopped):  # the failure is reported when it is read as a page
+            with suppress(FileRefused, ParserStopped):  # the failure is reported when the file is read as a page
                 data = tree.read(path, MAX_FILE_BYTES)
                 digests[path] = _digest(data)
                 links = parser.run(read_links, path, data, content=(data,))
                 modules = {*links.imports, *(e.module for e in links.exports if e.module.startswith("."))}
-                targets = {name: _first_file(tree, candidates(path, name)) for name in sorted(modules)}
+                targets = {name: _first_file(tree, import_candidates(path, name)) for name in sorted(modules)}
                 files[path] = LinkedFile(targets, links.exports, links.declared)
                 queue += [target for name in links.imports if (target := targets[name])]
         specifiers = [
-            (imported_as + name.removeprefix(package.name), path) for name, path in _specifiers(package, tree)
+            (imported_as + name.removeprefix(package.name), path) for name, path in _import_specifiers(package, tree)
         ]
     return _merge_variants(package, files, digests, shortest_imports(files, specifiers, imported_as))
 
 
-def _specifiers(package: NodePackage, tree: FileTree) -> Iterator[tuple[str, str]]:
-    """Yield the import specifiers of a package with their declaration files."""
+def _import_specifiers(package: NodePackage, tree: FileTree) -> Iterator[tuple[str, str]]:
+    """Yield the import specifiers of a package, each with its declaration file."""
     patterns: list[tuple[str, str, str, str]] = []
     for specifier, entry in package.specifiers:
         if "*" not in entry:
             if path := _first_file(tree, declaration_candidates(entry)):
                 yield specifier, path
-        elif len(patterns) < _MAX_PATTERNS:
+        elif len(patterns) < _MAX_EXPORT_PATTERNS:
             patterns.append((*specifier.partition("*")[::2], *entry.partition("*")[::2]))
-    for path in walk_files(package.folder, DECLARATIONS) if patterns else ():
+    for path in walk_files(package.folder, DECLARATION_FILE_SUFFIXES) if patterns else ():
         for opening, closing, begin, end in patterns:
             if path.startswith(begin) and path.endswith(end):
                 yield opening + path.removeprefix(begin).removesuffix(end) + closing, path
                 break
 
 
-def _entries(package: NodePackage, tree: FileTree) -> Iterator[str]:
-    """Yield the existing declaration files of a package's entries, or its code files if there are none."""
+def _entry_files(package: NodePackage, tree: FileTree) -> Iterator[str]:
+    """Yield the declaration files of a package's entry points, or the entry files if there are none."""
     single = (_first_file(tree, declaration_candidates(entry)) for entry in package.entries if "*" not in entry)
     found = [path for path in single if path]
-    patterns = [entry.partition("*")[::2] for entry in package.entries if "*" in entry][:_MAX_PATTERNS]
-    if patterns:  # one walk compares each file with all patterns
-        every = walk_files(package.folder, DECLARATIONS)
+    patterns = [entry.partition("*")[::2] for entry in package.entries if "*" in entry][:_MAX_EXPORT_PATTERNS]
+    if patterns:  # compare every file with all patterns in one pass
+        every = walk_files(package.folder, DECLARATION_FILE_SUFFIXES)
         found += (p for p in every if any(p.startswith(begin) and p.endswith(end) for begin, end in patterns))
     yield from found or (path for path in package.entries if tree.is_file(path))
 
@@ -208,7 +210,7 @@ def _merge_variants(
     digests: dict[str, bytes],
     imports: dict[str, dict[str, PackageImport]],
 ) -> _DeclarationFiles:
-    """Remove duplicate declarations for `import` and `require`, and merge their names and imports."""
+    """Keep one variant of the declarations for `import` and `require`, with the names and imports of both."""
     names = public_names(files)
     kept: dict[bytes | str, str] = {}
     documented: list[str] = []
@@ -220,7 +222,7 @@ def _merge_variants(
             continue
         imports[same] = {**imports.pop(path, {}), **imports.get(same, {})}
         for name, aliases in names.pop(path, {}).items():
-            if variant and name not in names.get(variant, {}):  # the other file declares it differently
+            if variant and name not in names.get(variant, {}):  # the variant declares it under a different name
                 continue
             known = names.setdefault(same, {}).setdefault(name, [])
             known += [alias for alias in aliases if alias not in known]
@@ -228,7 +230,7 @@ def _merge_variants(
 
 
 def _import_variant(path: str, files: Container[str]) -> str:
-    """Return the `import` variant of `require` declarations, whose text may differ; empty if there is none."""
+    """Return the `import` variant of a declaration file for `require`; empty if there is none."""
     if not path.endswith(".d.cts"):
         return ""
     stem = path.removesuffix(".d.cts")
@@ -236,7 +238,7 @@ def _import_variant(path: str, files: Container[str]) -> str:
 
 
 def _digest(data: bytes) -> bytes:
-    """Hash a file's declarations; `import` and `require` variants differ only in the suffixes of imported files."""
+    """Return a hash of a declaration file that ignores the suffixes of imported files, in which variants differ."""
     for suffix, common in ((b".cjs", b".js"), (b".mjs", b".js"), (b".cts", b".ts"), (b".mts", b".ts")):
         data = data.replace(suffix, common)
     return hashlib.blake2b(data, digest_size=16).digest()
@@ -246,14 +248,14 @@ def _prefix(package: NodePackage) -> str:
     return f"npm:{package.name}@{package.version}/"
 
 
-def _package_of(specifier: str) -> str:
-    """Return the package of a specifier: `@vue/runtime-dom` for `@vue/runtime-dom/dist/x`."""
+def _package_name(specifier: str) -> str:
+    """Return the package name in a specifier: `@vue/runtime-dom` for `@vue/runtime-dom/dist/x`."""
     return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
 
 
-# ---------------------------------------------------------------------- what runs in a child process
+# ---------------------------------------------------------------------- functions run in a child process
 
 
 def read_declarations(name: str, data: bytes, public: PublicNames) -> PageText:
-    """Parse the API that a TypeScript or JavaScript file declares."""
+    """Return the API that a TypeScript or JavaScript file declares, split into chunks."""
     return text_of(describe_declarations(name, data, public))

@@ -1,4 +1,4 @@
-"""Convert the bytes of a page into index rows: parse and split into chunks. Runs in a child process.
+"""Parse the bytes of a page and split it into chunks for the index. Runs in a child process.
 
 Data is passed as named tuples, because pickling them is several times faster than dataclasses.
 """
@@ -21,7 +21,7 @@ SECTION_SEPARATOR = " > "
 
 
 class RawPage(NamedTuple):
-    """A fetched page with its format and address."""
+    """A fetched page with its format and URL."""
 
     data: bytes
     format: Format
@@ -30,12 +30,12 @@ class RawPage(NamedTuple):
     title: str = ""
 
     def document(self) -> Document:
-        """Parse the page."""
+        """Return the parsed page."""
         return parse(self.data, self.format, url=self.url, charset=self.charset, title=self.title)
 
 
 class PageText(NamedTuple):
-    """Title, chunks and links of a page; links without a text are left out."""
+    """Title, chunks and links of a page; links without text are omitted."""
 
     title: str
     chunks: tuple[DocsChunkRow, ...]
@@ -44,18 +44,18 @@ class PageText(NamedTuple):
     def row(
         self, url: str, requested_url: str, *, etag: str = "", last_modified: str = "", digest: bytes = b""
     ) -> PageRow:
-        """Return the row to store."""
+        """Return the page as a row for the store."""
         return PageRow(url, requested_url, self.title, etag, last_modified, digest, self.chunks, self.links)
 
 
 def read_page(raw: RawPage) -> PageText:
-    """Parse a page of a folder, keeping all its links."""
+    """Parse a page of a local source and split it into chunks; all its links are kept."""
     document = raw.document()
     return text_of(document, document.links)
 
 
 def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
-    """Split a document into chunks."""
+    """Return the title, chunks and links of a document."""
     return PageText(
         document.title,
         tuple(

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from deltos.isolated_parser import Parser
     from deltos.store.documents import SourceRow
 
-_COMPARE_INTERVAL_SECONDS = 5.0  # seconds
+_COMPARE_INTERVAL_SECONDS = 5.0
 
 
 @dataclass
 class ProjectPackages:
-    """The packages of one project, cached for one search."""
+    """The packages used by one project, cached during one search."""
 
     root: Path
     environments: Sequence[Path]
@@ -38,8 +38,8 @@ class ProjectPackages:
     def has(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project in the version that it uses.
 
-        The installed version counts, else a locked one. If neither is known, a package that the project requires
-        belongs to it in every version.
+        The installed version decides, or else a locked one. If neither is known, any version of a required package
+        matches.
         """
         if source.kind not in (*PACKAGE_KINDS, "git"):
             return False
@@ -71,12 +71,14 @@ class ProjectPackages:
     def _required(self) -> frozenset[str]:
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
-        except (SourceError, BadRequest):  # unreadable files count as files without requirements
+        except (SourceError, BadRequest):  # unreadable files are treated as having no requirements
             return frozenset()
 
 
 class UpgradeDetector:
-    """Detects packages whose installed version differs from the indexed one, at most every few seconds."""
+    """Detects packages whose installed version differs from the indexed one; each is compared at most every few
+    seconds.
+    """
 
     def __init__(self, environments: Sequence[Path], parser: Callable[[], Parser]) -> None:
         self._environments = environments
@@ -84,7 +86,7 @@ class UpgradeDetector:
         self._compared: dict[str, float] = {}
 
     def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
-        """Return the packages with another installed version, and that version."""
+        """Return the packages whose installed version differs from the indexed one, with the installed version."""
         now = time.monotonic()
         projects: dict[str, ProjectPackages] = {}
         found = []

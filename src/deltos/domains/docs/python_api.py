@@ -1,4 +1,4 @@
-"""Document the public API of Python modules: signatures and docstrings, read from source without importing it."""
+"""Document the public API of Python modules from their source, without importing them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from deltos.domains.docs.python_signature import (
 from deltos.domains.docs.python_source import (
     Definition,
     Function,
-    all_names,
-    last_name,
-    lines_of,
-    names_of,
-    parsed,
+    defined_names,
+    last_dotted_part,
+    literal_all_names,
+    parse_module,
+    split_source_lines,
     statements,
 )
 from deltos.markup.model import NO_TRAITS, Document, Trait
@@ -36,44 +36,44 @@ if TYPE_CHECKING:
 
 _DEFINITION_RANK = 5
 _MAX_VALUE_CHARACTERS = 300
-_MAX_SHALLOW_DEPTH = 3  # dots: `sqlalchemy.dialects.postgresql.JSONB`
-_MAX_OPENING_CHARACTERS = 400  # part of a docstring that is searched for a deprecation notice
-_MAX_CLASS_DEPTH = 3  # classes inside classes
-_EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
+_MAX_SHALLOW_DEPTH = 3  # dots in a qualified name: `sqlalchemy.dialects.postgresql.JSONB`
+_MAX_OPENING_CHARACTERS = 400  # start of a docstring, searched for a deprecation notice
+_MAX_CLASS_DEPTH = 3  # nesting levels of classes
+_DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 
 def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Document:
-    """Document a module and its public functions, classes and methods with their signatures.
+    """Return a document with a module's public functions, classes and methods and their signatures.
 
-    A stub adds missing types, and definitions that the module imports from compiled code.
+    The stub provides missing types, and definitions that the module imports from compiled code.
     """
-    tree = parsed(source)
-    writer = _Writer(module, _ModuleSource(statements(tree), lines_of(source)), _ModuleSource.of(stub))
+    tree = parse_module(source)
+    writer = _ModuleWriter(module, _ModuleSource(statements(tree), split_source_lines(source)), _ModuleSource.of(stub))
     writer.module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
 
 
 class _ModuleSource(NamedTuple):
-    """Statements and their source lines."""
+    """The statements of a module and its source lines."""
 
     body: Sequence[ast.stmt]
     lines: Sequence[str]
 
     @classmethod
     def of(cls, source: str) -> _ModuleSource:
-        """Parse source code."""
-        return cls(statements(parsed(source)), lines_of(source))
+        """Parse the source code of a module."""
+        return cls(statements(parse_module(source)), split_source_lines(source))
 
 
 class _StubbedDefinition(NamedTuple):
-    """A definition, and the definition in a stub that has its types."""
+    """A definition, and the stub definition with its types, if there is one."""
 
     node: Definition
     typed: Definition | None
     lines: Sequence[str]
 
 
-class _Writer:
+class _ModuleWriter:
     """Writes definitions into an outline, containers before their members."""
 
     def __init__(self, module: DocumentedModule, text: _ModuleSource, stub: _ModuleSource) -> None:
@@ -82,11 +82,11 @@ class _Writer:
         self._text = text
         self._stub = stub
         self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
-        self._star_names: set[str] | None = None  # names that `import *` imports; None if `__all__` is not known
+        self._star_names: set[str] | None = None  # names that `import *` imports; None if unknown
 
     def module(self, tree: ast.Module) -> None:
         """Write the module and its definitions."""
-        self._star_names = all_names(tree)
+        self._star_names = literal_all_names(tree)
         self.outline.heading(1, self._module.title, [self._module.name])
         self._write_docstring(tree)
         stub = self._without_overloads(self._stub.body)
@@ -100,8 +100,8 @@ class _Writer:
     def _write_names(
         self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]
     ) -> None:
-        """Write the public definitions of a statement that are not written yet."""
-        for name in names_of(node):
+        """Write the public definitions of a statement, except those already written."""
+        for name in defined_names(node):
             public_name = "" if name in written else self._public_name(name)
             if not public_name:
                 continue
@@ -112,7 +112,7 @@ class _Writer:
                 self._write_assignment(node, public_name, lines)
 
     def _public_name(self, name: str) -> str:
-        """Return the public name of a name in this module, or an empty text if it is internal."""
+        """Return the public name of a name defined in this module, or "" if it is internal."""
         exports = self._module.exports
         if name in exports and not exports[name].rpartition(".")[2].startswith("_"):
             return exports[name]
@@ -123,9 +123,9 @@ class _Writer:
         return f"{self._module.name}.{name}" if self._module.is_public else ""
 
     def _without_overloads(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
-        """Return the statements without overloads, which are shown with their function.
+        """Return the statements without overloads, and record the overloads of each function.
 
-        In a stub, the last overload represents the function.
+        If a function has only overloads, as in stubs, the last one is kept.
         """
         every = list(body)
         defined: dict[str, Function] = {}
@@ -143,7 +143,7 @@ class _Writer:
     def _write_definition(self, known: _StubbedDefinition, name: str, depth: int) -> None:
         node = known.node
         shown = self._format_with_stub(known)
-        traits = _traits(node, name) if not depth else _deprecation_trait(node)
+        traits = _ranking_traits(node, name) if not depth else _deprecation_trait(node)
         if shown.is_undocumented:
             traits |= Trait.UNDOCUMENTED
         self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
@@ -152,12 +152,14 @@ class _Writer:
         for each in shown.descriptions:
             self.outline.block(each)
         if isinstance(node, ast.ClassDef) and depth < _MAX_CLASS_DEPTH:
-            for member in self._members(node, known):
+            for member in self._separate_members(node, known):
                 self._write_definition(member, f"{name}.{member.node.name}", depth + 1)
         self.outline.leave(_DEFINITION_RANK + depth)
 
-    def _members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
-        """Return the public members of a class that are not shown with it; members that only the stub has come last."""
+    def _separate_members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
+        """Return the public members of a class that have their own sections; members defined only in the stub come
+        last.
+        """
         stub = self._without_overloads(known.typed.body) if isinstance(known.typed, ast.ClassDef) else []
         typed = {each.name: each for each in stub if isinstance(each, Definition)}
         own = [each for each in self._without_overloads(node.body) if isinstance(each, Definition)]
@@ -167,10 +169,10 @@ class _Writer:
             inline_constructor(node),
             inline_constructor(known.typed) if isinstance(known.typed, ast.ClassDef) else None,
         )
-        return [each for each in members if _is_member(each.node.name) and each.node not in shown]
+        return [each for each in members if _is_public_member(each.node.name) and each.node not in shown]
 
     def _format_with_stub(self, known: _StubbedDefinition) -> DefinitionText:
-        """Format a definition, using the stub if only that has types."""
+        """Format a definition, using the stub definition if only that has types."""
         node, typed = known.node, known.typed
         by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
         shown = self._format(by_stub or node, self._stub.lines if by_stub else known.lines)
@@ -182,9 +184,9 @@ class _Writer:
         return show_function(node, lines, self._overloads.get(node, ()))
 
     def _write_assignment(self, node: ast.stmt, name: str, lines: Sequence[str]) -> None:
-        """Write a constant, type or alias."""
+        """Write a constant, type or alias definition."""
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        # A name in CamelCase is a type or an alias of one.
+        # A CamelCase name is a type or a type alias.
         last = name.rpartition(".")[2]
         traits = _depth_trait(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
         self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
@@ -194,14 +196,14 @@ class _Writer:
     def _write_docstring(self, node: ast.Module | Definition) -> None:
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
-            self.outline.block(fenced(paragraph) if _EXAMPLE.match(paragraph) else paragraph)
+            self.outline.block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)
 
 
-def _traits(node: Definition, name: str) -> Trait:
-    """Return the traits that rank a function or class below others."""
+def _ranking_traits(node: Definition, name: str) -> Trait:
+    """Return the traits by which a function or class ranks below others."""
     traits = _depth_trait(name) | _deprecation_trait(node)
     if isinstance(node, ast.ClassDef):
-        bases = [each for base in node.bases if (each := last_name(base))]
+        bases = [each for base in node.bases if (each := last_dotted_part(base))]
         if any(each.endswith(("Error", "Exception", "Warning")) for each in (node.name, *bases)):
             traits |= Trait.ERROR
         if any(each in ("TypedDict", "Protocol") for each in bases):
@@ -215,7 +217,7 @@ def _depth_trait(name: str) -> Trait:
 
 def _deprecation_trait(node: Definition) -> Trait:
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
-    is_marked = any(last_name(each) == "deprecated" for each in decorators)
+    is_marked = any(last_dotted_part(each) == "deprecated" for each in decorators)
     opening = (ast.get_docstring(node) or "")[:_MAX_OPENING_CHARACTERS].lower()
     return (
         Trait.DEPRECATED if is_marked or ".. deprecated::" in opening or opening.startswith("deprecated") else NO_TRAITS
@@ -226,5 +228,5 @@ def _truncate(text: str, max_characters: int) -> str:
     return text if len(text) <= max_characters else f"{text[:max_characters]} …"
 
 
-def _is_member(name: str) -> bool:
+def _is_public_member(name: str) -> bool:
     return not name.startswith("_") or name in ("__init__", "__call__", "__enter__", "__aenter__")

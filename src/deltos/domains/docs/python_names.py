@@ -1,4 +1,4 @@
-"""Find the public names of Python modules, based on the source code only."""
+"""Determine the public names of Python modules from their source code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_source import imports, names_in_all, parsed
+from deltos.domains.docs.python_source import imports, names_in_all, parse_module
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
-_MAX_CHAIN_LENGTH = 4  # private packages that a re-exported name passes through
+_MAX_CHAIN_LENGTH = 4  # maximum number of modules through which a name is re-exported
 
 
 class Reexport(NamedTuple):
-    """A name that a module imports from `origin` and re-exports as `public`.
+    """A name imported from the module `origin` and re-exported under the qualified name `public`.
 
-    `is_explicit` is set if the re-export is explicit, by `__all__` or `import name as name`.
+    `is_explicit` marks re-exports by `__all__` or by `import name as name`.
     """
 
     origin: str
@@ -32,10 +32,10 @@ class Reexport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentedModule:
-    """A module file of a package. `exports` maps its names to their public names.
+    """A module file of a package; `exports` maps its names to public names.
 
-    `stub` is its stub file. `imported_from_package` contains the names that it imports from other modules of the
-    package; `*` means all names of one.
+    `stub` is the path of its stub file. `imported_from_package` contains the names that it imports from other modules
+    of the package, or `*` for a star import.
     """
 
     path: str
@@ -52,12 +52,12 @@ class DocumentedModule:
 
 
 def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
-    """Return the modules among `files` with public names: public modules, and private ones with re-exported names.
+    """Return the modules in `files` that have public names: public modules, and private ones with re-exported names.
 
-    `reexported` contains the re-exports of each module.
+    `reexported` contains the re-exports of each module, by module name.
     """
     every = set(files)
-    sources = {name: path for path in sources_first(every) if (name := module_name(path))}
+    sources = {name: path for path in sources_without_stubs(every) if (name := module_name(path))}
     exports = _shortest_public_names(
         {package: names for package, names in reexported.items() if _is_public(package)}, sources
     )
@@ -68,7 +68,9 @@ def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexp
         if _is_public(name) or public_name:
             stub = f"{path}i" if f"{path}i" in every else ""
             own_reexports = reexported.get(name, ()) if stub else ()
-            imported_from_package = frozenset(_last(each.public) for each in own_reexports if each.origin in sources)
+            imported_from_package = frozenset(
+                _last_part(each.public) for each in own_reexports if each.origin in sources
+            )
             found.append(DocumentedModule(path, name, _is_public(name), public_name, stub, imported_from_package))
     return found
 
@@ -76,9 +78,9 @@ def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexp
 def _shortest_public_names(
     public: Mapping[str, Sequence[Reexport]], sources: Container[str]
 ) -> dict[str, dict[str, str]]:
-    """Return the shortest public name of re-exported names, by module and name: `sqlalchemy.select`.
+    """Return the shortest public names of re-exported names, such as `sqlalchemy.select`, by defining module and name.
 
-    Names whose own module is public and has an equally short path are left out.
+    Names that are public in their own module under an equally short path are omitted.
     """
     exports: dict[str, dict[str, str]] = {}
     for own, public_name in _shortest_names(each for names in public.values() for each in names).items():
@@ -89,7 +91,7 @@ def _shortest_public_names(
 
 
 def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
-    """Return the shortest public name of every re-exported name, following chains of re-exports."""
+    """Return the shortest public name of every re-exported qualified name, following chains of re-exports."""
     every = [(f"{each.origin}.{each.name}", each.public) for each in reexports_found]
     nearest: dict[str, str] = {}
     for _ in range(_MAX_CHAIN_LENGTH):
@@ -99,8 +101,8 @@ def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
     return nearest
 
 
-def sources_first(files: Iterable[str]) -> list[str]:
-    """Return the modules among files; if a module has source and stub, only the source, which has the docstrings."""
+def sources_without_stubs(files: Iterable[str]) -> list[str]:
+    """Return the module files, without stubs of modules whose source, which contains the docstrings, is included."""
     every = set(files)
     return [
         each for each in sorted(every) if each.endswith(".py") or (each.endswith(".pyi") and each[:-1] not in every)
@@ -108,13 +110,13 @@ def sources_first(files: Iterable[str]) -> list[str]:
 
 
 def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Propagate public names through private packages to the modules that define them."""
+    """Add public names that pass through private packages to the exports of the defining modules."""
     for _ in range(_MAX_CHAIN_LENGTH):
         for package, names in private.items():
             public_name = exports.get(package, {})
             for origin, name, own, _ in names:
-                wanted = _last(own)
-                # `import *` may provide any of them; names that the module does not define are ignored later.
+                wanted = _last_part(own)
+                # A star import may provide any public name; names that the module does not define are ignored later.
                 propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
                 for one, public in list(propagated):
                     if public:
@@ -122,7 +124,9 @@ def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequenc
 
 
 def module_name(path: str) -> str:
-    """Return the dotted name of a module file, such as `httpx._client`; empty for files outside the API."""
+    """Return the dotted name of a module file, such as `httpx._client`; empty for files that are not part of
+    the API.
+    """
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
         return ""
@@ -141,11 +145,11 @@ def _is_public(name: str) -> bool:
 def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reexport]:
     """Return the names that a module imports and re-exports.
 
-    The `__init__` of a package re-exports all its imports, another module only names in `__all__` or `import name as
-    name`. Private modules also re-export `import *`.
+    An `__init__` module re-exports all its imports, any other module only names in `__all__` or `import name as name`.
+    Private modules also re-export star imports.
     """
     try:
-        tree = parsed(source)
+        tree = parse_module(source)
     except SourceError:
         return []
     package = module if is_package else module.rpartition(".")[0]
@@ -156,12 +160,14 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
         is_explicit = name in own or (alias.asname == alias.name and not is_for_type_checking)
         is_passed_on = is_package or (alias.name == "*" and not _is_public(module))
         if is_explicit or (is_passed_on and not is_for_type_checking):
-            found.append(Reexport(_origin(node, package), alias.name, f"{module}.{name}", is_explicit))
+            found.append(Reexport(_imported_module(node, package), alias.name, f"{module}.{name}", is_explicit))
     return found
 
 
 def reexports_of_others(reexported: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
-    """Return the explicitly re-exported names of other distributions with their shortest public names, by module."""
+    """Return the names of other distributions that are explicitly re-exported, with their shortest public names, by
+    module.
+    """
     own = {module.partition(".")[0] for module in reexported}
     reexports_found = [each for module, names in reexported.items() if _is_public(module) for each in names]
     nearest = _shortest_names(reexports_found)
@@ -172,7 +178,7 @@ def reexports_of_others(reexported: Mapping[str, Sequence[Reexport]]) -> dict[st
     return dict(found)
 
 
-def _last(name: str) -> str:
+def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
@@ -183,7 +189,9 @@ def _name_length(name: str) -> tuple[int, str]:
 def modules_reexported_elsewhere(
     modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
 ) -> list[DocumentedModule]:
-    """Return the modules that define names which another package re-exports, with these public names only."""
+    """Return the modules that define the names that another package re-exports, with only these names as public
+    names.
+    """
     exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
     defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for module in modules:
@@ -201,8 +209,8 @@ def modules_reexported_elsewhere(
     return [replace(each, is_public=False, exports=exports[each.name]) for each in modules if exports.get(each.name)]
 
 
-def _origin(node: ast.ImportFrom, package: str) -> str:
-    """Return the full name of the imported module."""
+def _imported_module(node: ast.ImportFrom, package: str) -> str:
+    """Return the absolute name of the module from which an import statement imports."""
     if not node.level:
         return node.module or ""
     parts = package.split(".")

@@ -1,4 +1,4 @@
-"""Installed Python distributions as sources: README, public API and bundled documents of the installed version."""
+"""Read installed Python distributions as sources: README, public API and bundled documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from deltos.domains.docs.python_names import (
     public_modules,
     reexports,
     reexports_of_others,
-    sources_first,
+    sources_without_stubs,
 )
 from deltos.errors import FileRefused, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES
@@ -57,7 +57,7 @@ _FORMAT_VERSION = b"8"  # format version of the stored pages; a change causes al
 
 @dataclass(frozen=True, slots=True)
 class DocumentedDefinition:
-    """Signature and docstring of a name, and the address of its file."""
+    """Signature and docstring of a name, and the URL of the file that defines it."""
 
     origin: str
     text: str
@@ -66,7 +66,7 @@ class DocumentedDefinition:
 def find_definition(
     name: str, project_root: Path, environments: Sequence[Path] = (), *, parser: Parser
 ) -> DocumentedDefinition | None:
-    """Return a public name of a Python package that is installed for the project, or None if there is none."""
+    """Return the documentation of a public name of an installed Python package, or None if it cannot be found."""
     if "." not in name:
         return None
     distribution = distribution_of(name.partition(".")[0], project_root, environments)
@@ -80,7 +80,7 @@ def find_definition(
 
 
 def _may_define(module: DocumentedModule, name: str) -> bool:
-    """Whether a module may define a public name, judging by its exports."""
+    """Whether a module may define a public name, according to its exports."""
     if module.is_public and name.startswith(f"{module.name}."):
         return True
     starts = (public.removesuffix("*") if public.endswith("*") else f"{public}." for public in module.exports.values())
@@ -102,15 +102,15 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def own_modules(self) -> dict[str, DocumentedModule]:
-        """The modules of the distribution with public names, by path."""
+        """The modules of the distribution that have public names, by path."""
         files = [path for path in self._distribution.files if path.endswith((".py", ".pyi"))]
         content = ("\n".join(files).encode("utf-8", "replace"), repr(self._reexported).encode())
         modules = self._parser.run(public_modules, files, self._reexported, content=content)
         return {module.path: module for module in modules}
 
     @cached_property
-    def _modules_of_others(self) -> dict[str, tuple[Path, DocumentedModule]]:
-        """The modules of other distributions whose names this one re-exports, with their folders, by path."""
+    def _foreign_modules(self) -> dict[str, tuple[Path, DocumentedModule]]:
+        """Modules of other distributions that define names re-exported by this one, with their folders, by path."""
         by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
         for origin, names in reexports_of_others(self._reexported).items():
             by_package[origin.partition(".")[0]][origin] = names
@@ -127,7 +127,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _modules(self) -> dict[str, DocumentedModule]:
-        return {**dict(self._modules_named_by_others()), **self.own_modules}
+        return {**dict(self._iterate_foreign_modules()), **self.own_modules}
 
     @property
     def folder(self) -> Path:
@@ -140,11 +140,11 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _reexports(self) -> list[tuple[str, str, Reply]]:
-        """Module, path and re-exports of every module file."""
+        """Module name, path and re-exports of every module file."""
         packages, tasks = [], []
-        for path in sources_first(self._distribution.files):
+        for path in sources_without_stubs(self._distribution.files):
             if module := module_name(path):
-                with suppress(FileRefused):  # the failure is reported when it is read as a page
+                with suppress(FileRefused):  # the failure is reported when the file is read as a page
                     source = self._source(path)
                     read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
                     tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
@@ -162,7 +162,7 @@ class PythonPackage(LocalFiles):
         return f"pypi:{self._distribution.name}@{self._distribution.version}/"
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Yield the README, the public modules and the bundled documents."""
+        """Yield the URLs of the README, the public modules and the bundled documents."""
         for _, path, reply in self._reexports:
             if reply.error is not None:
                 yield CrawlAddress(self._prefix + path, state="failed", reason=str(reply.error))
@@ -190,7 +190,7 @@ class PythonPackage(LocalFiles):
 
     def definition(self, name: str) -> DocumentedDefinition | None:
         """Return the documentation of a public name such as `httpx.Client.get`, or None if it does not exist."""
-        for path, module in chain(self.own_modules.items(), self._modules_named_by_others()):
+        for path, module in chain(self.own_modules.items(), self._iterate_foreign_modules()):
             if not _may_define(module, name):
                 continue
             source = self._source(path)
@@ -201,9 +201,9 @@ class PythonPackage(LocalFiles):
                 return DocumentedDefinition(self._prefix + path, found)
         return None
 
-    def _modules_named_by_others(self) -> Iterator[tuple[str, DocumentedModule]]:
-        """Yield modules of other distributions, which are read only if needed."""
-        for path, (_, module) in self._modules_of_others.items():
+    def _iterate_foreign_modules(self) -> Iterator[tuple[str, DocumentedModule]]:
+        """Yield the modules of other distributions; they are read on first use."""
+        for path, (_, module) in self._foreign_modules.items():
             yield path, module
 
     def _task(self, path: str, text: str, data: bytes, url: str) -> Task:
@@ -216,13 +216,13 @@ class PythonPackage(LocalFiles):
         return Task(read_page, (bundled_page(path, data, url),), (data,))
 
     def _stub(self, module: DocumentedModule | None) -> str:
-        """Return the text of a module's stub, or an empty text if there is none that can be read."""
+        """Return the text of a module's stub, or "" if there is no readable stub."""
         with suppress(FileRefused):
             return self._source(module.stub) if module and module.stub else ""
         return ""
 
     def _source(self, path: str) -> str:
-        other = None if path in self._own_files else self._modules_of_others.get(path)
+        other = None if path in self._own_files else self._foreign_modules.get(path)
         folder = other[0] if other else self.folder
         return read_below(folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
 
@@ -231,11 +231,11 @@ class PythonPackage(LocalFiles):
         return frozenset(self._distribution.files)
 
 
-# ---------------------------------------------------------------------- what runs in a child process
+# ---------------------------------------------------------------------- functions run in a child process
 
 
 def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
-    """Parse the public API of a Python module; a stub that cannot be parsed is ignored."""
+    """Return the public API of a Python module, split into chunks; a stub that cannot be parsed is ignored."""
     try:
         return text_of(describe_module(module, source, stub))
     except SourceError:
@@ -245,12 +245,12 @@ def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
 
 
 def reexports_of_module(module: str, source: str) -> list[Reexport]:
-    """Return the re-exports of a module that is not a package."""
+    """Return the re-exports of a module that is not an `__init__` module."""
     return reexports(module, source, is_package=False)
 
 
 def definition_in(name: str, module: DocumentedModule, source: str, stub: str) -> str | None:
-    """Return signature and docstring of a public name, or None if the module does not define it."""
+    """Return the signature and docstring of a public name, or None if the module does not define it."""
     for section in describe_module(module, source, stub).sections:
         if section.is_definition and name in section.anchors:
             return join_blocks(section.blocks)

@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.domains.docs.python_source import Definition, Function, last_name
+from deltos.domains.docs.python_source import Definition, Function, last_dotted_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,9 +19,10 @@ _INDENT = "    "
 
 
 class DefinitionText(NamedTuple):
-    """The text of a definition: its code and the descriptions of its parameters or fields.
+    """Text of a definition: its code and the descriptions of its parameters or fields.
 
-    `is_undocumented` is set if it has no documentation, and for a class no fields or constructor either.
+    `is_undocumented` marks a definition without docstring and descriptions; a class must also lack fields and a
+    constructor.
     """
 
     code: str
@@ -32,7 +33,7 @@ class DefinitionText(NamedTuple):
 def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Function]) -> DefinitionText:
     """Format a function's overloads and signature.
 
-    The `Doc(…)` in annotations, which describes a parameter, is moved to the descriptions.
+    Parameter descriptions in `Doc(…)` annotations are removed from the signature and returned separately.
     """
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     descriptions = [(arg.arg, text) for arg in arguments if arg and (text := _description_of(arg.annotation))]
@@ -40,13 +41,13 @@ def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Func
     forms = [_signature_source(each, lines) for each in overloads]
     return DefinitionText(
         _truncate("\n".join([*forms, code]), _MAX_CODE_CHARACTERS),
-        _list_items(descriptions),
-        _has_no_text(node, descriptions),
+        _as_list_items(descriptions),
+        _is_undocumented_class(node, descriptions),
     )
 
 
 def show_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
-    """Format a class: its first lines, its public fields, and its constructor unless that is documented separately."""
+    """Format a class: its header, its public fields, and its constructor unless that is documented separately."""
     fields = [*_fields(node), *_described_attributes(node)]
     inside = [field.code for field in fields]
     if constructor := inline_constructor(node):
@@ -55,30 +56,30 @@ def show_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
     descriptions = [(field.name, field.description) for field in fields if field.description]
     return DefinitionText(
         _truncate(code, _MAX_CODE_CHARACTERS),
-        _list_items(descriptions),
-        not inside and _has_no_text(node, descriptions),
+        _as_list_items(descriptions),
+        not inside and _is_undocumented_class(node, descriptions),
     )
 
 
-def _has_no_text(node: Definition, descriptions: Sequence[tuple[str, str]]) -> bool:
+def _is_undocumented_class(node: Definition, descriptions: Sequence[tuple[str, str]]) -> bool:
     return not descriptions and not ast.get_docstring(node)
 
 
 def inline_constructor(node: ast.ClassDef) -> Function | None:
-    """Return the `__init__` that is shown with the class because it has no documentation of its own, or None."""
+    """Return the `__init__` method if it has no documentation of its own and is shown with its class, or None."""
     found = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
-    is_documented = any(ast.get_docstring(each) or any(map(_description_of, _annotations(each))) for each in found)
+    is_documented = any(ast.get_docstring(each) or any(map(_description_of, _all_annotations(each))) for each in found)
     return found[0] if len(found) == 1 and not is_documented else None
 
 
-def _annotations(node: Function) -> list[ast.expr | None]:
+def _all_annotations(node: Function) -> list[ast.expr | None]:
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     return [arg.annotation for arg in arguments if arg]
 
 
 def is_overload(node: Function) -> bool:
     """Whether a function is an overload of another one."""
-    return any(last_name(decorator) == "overload" for decorator in node.decorator_list)
+    return any(last_dotted_part(decorator) == "overload" for decorator in node.decorator_list)
 
 
 def is_typed(node: Definition) -> bool:
@@ -87,7 +88,7 @@ def is_typed(node: Definition) -> bool:
         return any(
             isinstance(each, ast.AnnAssign) or (isinstance(each, Function) and is_typed(each)) for each in node.body
         )
-    return node.returns is not None or any(annotation is not None for annotation in _annotations(node))
+    return node.returns is not None or any(annotation is not None for annotation in _all_annotations(node))
 
 
 class _ClassField(NamedTuple):
@@ -97,7 +98,7 @@ class _ClassField(NamedTuple):
 
 
 def _fields(node: ast.ClassDef) -> Iterator[_ClassField]:
-    """Yield the public class attributes with a type or value, each with the description next to it."""
+    """Yield the public class attributes with a type or value, each with its description."""
     for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
         target: ast.expr
         annotation: ast.expr | None = None
@@ -113,7 +114,7 @@ def _fields(node: ast.ClassDef) -> Iterator[_ClassField]:
             target.id + _format_annotation(annotation) + (f" = {_unparse(statement.value)}" if statement.value else "")
         )
         yield _ClassField(
-            target.id, _truncate(code, _MAX_FIELD_CHARACTERS), _description_of(annotation) or _text_below(following)
+            target.id, _truncate(code, _MAX_FIELD_CHARACTERS), _description_of(annotation) or _string_below(following)
         )
 
 
@@ -124,7 +125,7 @@ def _described_attributes(node: ast.ClassDef) -> Iterator[_ClassField]:
             continue
         for statement, following in zip(constructor.body, [*constructor.body[1:], None], strict=True):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Attribute):
-                description = _description_of(statement.annotation) or _text_below(following)
+                description = _description_of(statement.annotation) or _string_below(following)
                 name = statement.target.attr
                 if description and not name.startswith("_"):
                     yield _ClassField(
@@ -134,14 +135,14 @@ def _described_attributes(node: ast.ClassDef) -> Iterator[_ClassField]:
                     )
 
 
-def _text_below(statement: ast.stmt | None) -> str:
+def _string_below(statement: ast.stmt | None) -> str:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return statement.value.value if isinstance(statement.value.value, str) else ""
     return ""
 
 
 def _signature_source(node: Definition, lines: Sequence[str]) -> str:
-    """Return the source from the decorators to the colon before the body."""
+    """Return the source of a definition from its decorators to the colon before its body."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     body = node.body[0]
     last, body_column = body.lineno, body.col_offset
@@ -154,7 +155,7 @@ def _signature_source(node: Definition, lines: Sequence[str]) -> str:
 
 
 def _signature_without_docs(node: Function) -> str:
-    """Return a signature; a long one has one parameter per line."""
+    """Return a signature without `Doc(…)` annotations; a long one has one parameter per line."""
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     parameters = list(_parameters(node.args))
     ending = f"){_format_annotation(node.returns, ' -> ')}:"
@@ -188,7 +189,9 @@ def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
 
 
 def _format_annotation(annotation: ast.expr | None, before: str = ": ") -> str:
-    """Return an annotation with `before` in front of it; only the type if it carries a description."""
+    """Return an annotation prefixed with `before`, without its description if it has one; empty if there is no
+    annotation.
+    """
     if annotation is None:
         return ""
     return before + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)
@@ -197,31 +200,31 @@ def _format_annotation(annotation: ast.expr | None, before: str = ": ") -> str:
 def _description_of(annotation: ast.expr | None) -> str:
     """Return the description in `Annotated[T, Doc("…")]`."""
     for part in _annotated_parts(annotation)[1:]:
-        if isinstance(part, ast.Call) and last_name(part.func) == "Doc" and part.args:
+        if isinstance(part, ast.Call) and last_dotted_part(part.func) == "Doc" and part.args:
             text = part.args[0]
             return text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
     return ""
 
 
 def _annotated_parts(annotation: ast.expr | None) -> list[ast.expr]:
-    """Return the arguments of `Annotated[…]`."""
-    if not isinstance(annotation, ast.Subscript) or last_name(annotation.value) != "Annotated":
+    """Return the arguments of `Annotated[…]`; empty for other annotations."""
+    if not isinstance(annotation, ast.Subscript) or last_dotted_part(annotation.value) != "Annotated":
         return []
     return annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
 
 
-def _list_items(descriptions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _as_list_items(descriptions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"- `{name}`: {_truncate(_unwrap(text), _MAX_DESCRIPTION_CHARACTERS)}" for name, text in descriptions)
 
 
 def _unwrap(text: str) -> str:
-    """Return a text without the indentation and line breaks of the source; examples keep their lines."""
+    """Return a description without the indentation and line breaks of the source; examples keep their line breaks."""
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(each if "```" in each else " ".join(each.split()) for each in paragraphs)
 
 
 def _unparse(node: ast.expr) -> str:
-    """Return an expression as code; one that is nested too deeply becomes "…"."""
+    """Return an expression as source code, or "…" if it is nested too deeply."""
     try:
         return ast.unparse(node)
     except RecursionError:

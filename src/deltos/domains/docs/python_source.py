@@ -15,9 +15,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 
 
-def parsed(source: str) -> ast.Module:
-    """Return the syntax tree; raise SourceError for invalid code or code that needs too much memory, as deep nesting
-    can."""
+def parse_module(source: str) -> ast.Module:
+    """Return the syntax tree of a module; raise SourceError if it is invalid or so deeply nested that it exhausts
+    memory.
+    """
     try:
         with bounded_memory(len(source)):
             return ast.parse(source)
@@ -27,13 +28,13 @@ def parsed(source: str) -> ast.Module:
         raise SourceError(f"Cannot parse the module ({exc})") from exc
 
 
-def lines_of(source: str) -> list[str]:
-    """Split source into lines as the parser does, where a form feed ends no line."""
+def split_source_lines(source: str) -> list[str]:
+    """Split source into lines as the parser does: a form feed does not end a line."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Statements:
-    """The statements of a module, including conditional ones, separated into run time and type checking."""
+    """The top-level statements of a module, including conditional ones, at run time and for type checking."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.at_run_time: list[ast.stmt] = []
@@ -43,7 +44,7 @@ class _Statements:
     def _collect(self, body: list[ast.stmt], into: list[ast.stmt]) -> None:
         for node in body:
             if isinstance(node, ast.If):
-                is_for_type_checking = last_name(node.test) == "TYPE_CHECKING"
+                is_for_type_checking = last_dotted_part(node.test) == "TYPE_CHECKING"
                 if not _is_main_check(node.test):
                     self._collect(node.body, self.for_type_checking if is_for_type_checking else into)
                 self._collect(node.orelse, into)
@@ -54,8 +55,8 @@ class _Statements:
                 into.append(node)
 
     @property
-    def deleted(self) -> set[str]:
-        """Names that the module deletes."""
+    def deleted_names(self) -> set[str]:
+        """Names that the module deletes with `del`."""
         gone = (target for node in self.at_run_time if isinstance(node, ast.Delete) for target in node.targets)
         return {target.id for target in gone if isinstance(target, ast.Name)}
 
@@ -63,31 +64,31 @@ class _Statements:
 def statements(tree: ast.Module) -> list[ast.stmt]:
     """Return the statements that take effect when a module is imported, including conditional ones.
 
-    Statements for type checkers are included if their names also exist at run time or are in `__all__`.
+    Statements for type checkers are included if the names that they define also exist at run time or are in `__all__`.
     """
     found = _Statements(tree)
-    known = {name for node in found.at_run_time for name in names_of(node)} | _names_in_all(found.at_run_time)
-    typed = [node for node in found.for_type_checking if not known.isdisjoint(names_of(node))]
-    return [node for node in (*typed, *found.at_run_time) if found.deleted.isdisjoint(names_of(node))]
+    known = {name for node in found.at_run_time for name in defined_names(node)} | _names_in_all(found.at_run_time)
+    typed = [node for node in found.for_type_checking if not known.isdisjoint(defined_names(node))]
+    return [node for node in (*typed, *found.at_run_time) if found.deleted_names.isdisjoint(defined_names(node))]
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[ast.ImportFrom, ast.alias, bool]]:
-    """Yield each imported name, and whether it is imported for type checking only."""
+    """Yield each `from … import` statement, an imported name, and whether it is imported only for type checking."""
     found = _Statements(tree)
-    deleted = found.deleted
+    deleted_names = found.deleted_names
     for body, is_for_type_checking in ((found.at_run_time, False), (found.for_type_checking, True)):
         for node in body:
             if isinstance(node, ast.ImportFrom):
-                kept = (alias for alias in node.names if (alias.asname or alias.name) not in deleted)
+                kept = (alias for alias in node.names if (alias.asname or alias.name) not in deleted_names)
                 yield from ((node, alias, is_for_type_checking) for alias in kept)
 
 
 def _is_main_check(test: ast.expr) -> bool:
-    """Whether a condition checks if the module is run as a script."""
+    """Whether a condition compares `__name__`, to check if the module is run as a script."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def names_of(node: ast.stmt) -> list[str]:
+def defined_names(node: ast.stmt) -> list[str]:
     """Return the names that a statement defines."""
     if isinstance(node, Definition):
         return [node.name]
@@ -98,7 +99,7 @@ def names_of(node: ast.stmt) -> list[str]:
 
 
 def names_in_all(tree: ast.Module) -> set[str]:
-    """Return the literal names in `__all__`."""
+    """Return the names in `__all__` that are string literals."""
     return _names_in_all(_Statements(tree).at_run_time)
 
 
@@ -114,8 +115,8 @@ def _names_in_all(body: list[ast.stmt]) -> set[str]:
     return found
 
 
-def all_names(tree: ast.Module) -> set[str] | None:
-    """Return all names of `__all__`, or None if there is none or it is not a single literal."""
+def literal_all_names(tree: ast.Module) -> set[str] | None:
+    """Return the names in `__all__`, or None if `__all__` is missing or not a single literal list."""
     mentions = sum(_is_dunder_all(node) for node in ast.walk(tree))
     given = [
         node.value
@@ -134,6 +135,6 @@ def _is_dunder_all(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "__all__"
 
 
-def last_name(node: ast.expr) -> str:
+def last_dotted_part(node: ast.expr) -> str:
     """Return the last part of a dotted expression: `Field` for `pydantic.Field`."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Parse a documentation query: its terms with weights, and the names of code in it."""
+"""Parse a documentation query into weighted terms and code names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 12
 _WORDS_BEFORE_NAMES = frozenset("in with using via".split())
-# Queries of up to FEW_WORDS words count as terms or names, from WORDS_OF_SENTENCE words as sentences.
+# Queries of at most MAX_KEYWORD_WORDS words count as keywords, queries of at least MIN_SENTENCE_WORDS as sentences.
 MAX_KEYWORD_WORDS, MIN_SENTENCE_WORDS = 4, 8
-MAX_COMMON_SHARE = 0.3  # terms in a larger share of chunks would make almost everything a candidate
+MAX_COMMON_SHARE = 0.3  # terms in a larger share of chunks would make almost every chunk a candidate
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedQuery:
-    """A query as ranking uses it: weighted terms, adjacent terms, and names of code."""
+    """A query as used for ranking: weighted terms, adjacent terms and code names."""
 
     weights: Mapping[str, float]
     adjacent_terms: tuple[tuple[str, str], ...]
@@ -33,13 +33,13 @@ class WeightedQuery:
     as_names: frozenset[str]  # words whose spelling suggests a name: `Depends`
     plain: frozenset[str]
     is_one_word: bool
-    total: float  # weight of all terms
+    total: float  # weight of all indexed terms
     unknown: float = 0.0  # weight of the terms that occur in no source
-    as_sentence: float = 0.0  # 0 for a few words, 1 for a sentence
+    as_sentence: float = 0.0  # 0 for keywords, 1 for a sentence
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
-    """Weight the `terms` of a query by how rare they are among `chunks`."""
+    """Return the query with its `terms` weighted by their inverse document frequency among `chunks`."""
     weights = {term: idf(frequencies[term], chunks) for term in terms if term in frequencies}
     return WeightedQuery(
         weights=weights,
@@ -50,32 +50,32 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
         is_one_word=len(query.split()) == 1,
         total=sum(weights.values()) or 1.0,
         unknown=idf(0, chunks) * sum(term not in frequencies for term in terms),
-        as_sentence=_as_sentence(len(query.split())),
+        as_sentence=_sentence_degree(len(query.split())),
     )
 
 
-def _as_sentence(words: int) -> float:
-    """Return to what degree a query with this number of words counts as a sentence."""
+def _sentence_degree(words: int) -> float:
+    """Return the degree, from 0 to 1, to which a query with this number of words counts as a sentence."""
     return min(1.0, max(0.0, (words - MAX_KEYWORD_WORDS) / (MIN_SENTENCE_WORDS - MAX_KEYWORD_WORDS)))
 
 
 def query_terms(words: str) -> list[str]:
-    """Return the distinct terms of a question without interrogatives, or all terms if there are no others."""
+    """Return the distinct terms of a query without question words, or all terms if there are no others."""
     terms = list(dict.fromkeys(words.split()))
     return [term for term in terms if term not in _interrogatives()] or terms
 
 
 @cache
 def _interrogatives() -> frozenset[str]:
-    """Return the interrogatives as index terms: `why` is stemmed like other words."""
+    """Return the question words as index terms, stemmed like other words."""
     return frozenset(shared_words().of(" ".join(INTERROGATIVES)).split())
 
 
 def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the names of products that a query mentions.
+    """Return the product names that a query mentions.
 
-    An ordinary word (`express`) counts only where it is used as a name: at the beginning, capitalised, or after `in`,
-    `with` or `using`.
+    An ordinary word such as `express` counts only if it is the first word, is capitalised, or follows a word such as
+    `in`, `with` or `using`.
     """
     asked = tokens(query)
     capitalised = {word.lower() for word in capitalised_words(query)}
@@ -91,7 +91,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def terms_to_look_up(frequencies: Mapping[str, int], total: int) -> list[str]:
-    """Return the terms to look up: the rarest ones, without terms that occur in most chunks."""
+    """Return the rarest terms, without terms that occur in a large share of the chunks."""
     rarest = sorted(frequencies, key=lambda term: frequencies[term])[:MAX_TERMS]
     useful = [term for term in rarest if frequencies[term] <= total * MAX_COMMON_SHARE]
     return useful or rarest[:1]

@@ -1,8 +1,7 @@
-"""Rank candidates for a question by weighted features.
+"""Rank candidates for a query by weighted features.
 
-This module knows words and facts of candidates, not the store. benchmarks/docs_train.py computes the weights in
-weights.json: one set for short queries, where headings and anchors matter most, and one for sentences, where semantic
-similarity does.
+Ranking does not access the store. benchmarks/docs_train.py computes the weights in weights.json: one set for short
+queries, for which headings and anchors matter most, and one for sentences, for which semantic similarity does.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 WEIGHTS = ("few_words", "sentence")
-ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")  # benchmarks/docs_confidence.py
-_K1 = 1.2  # the common value for BM25
-# If even the best candidate lacks more than this share of the question, semantic similarity counts much more.
+# Trained by benchmarks/docs_confidence.py.
+ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
+_K1 = 1.2  # the usual value for BM25
+# If even the best candidate lacks more than this share of the query's weight, semantic similarity counts more.
 _TOLERATED_UNCOVERED_SHARE = 0.5
-# Penalty of a definition without documentation, which has names but no explanation. Tuned on axios and zod.
+# Penalty for a definition without documentation, which explains nothing. Tuned on axios and zod.
 UNDOCUMENTED_PENALTY = 3.0
-# Penalty of each trait of a package's definition, tuned on the development half of questions/packages.jsonl.
+# Penalty for each trait of a definition in a package, tuned on the development half of questions/packages.jsonl.
 _TRAIT_PENALTIES = {
     Trait.TYPE: 1.5,
     Trait.DEEP_IMPORT: 1.5,
@@ -42,10 +42,10 @@ _TRAIT_PENALTIES = {
     Trait.UNDOCUMENTED: UNDOCUMENTED_PENALTY,
 }
 _NAME_BONUS = 3.0  # tuned so that a definition outranks members of the same name in sqlalchemy and rich
-_ABOUT_ERRORS = frozenset("error except exception rais throw catch caught fail failur".split())
-_OLD_MAJOR_PENALTY = 1.5  # like that of a deep import: it decides between equal pages of two major versions
-_MAJOR = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
-# Release notes, blogs and indexes mention everything without explaining it.
+_ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
+_OLD_MAJOR_PENALTY = 1.5  # orders similar pages of two major versions; same size as for a deep import
+_MAJOR_VERSION_PATH = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
+# Release notes, blogs and indexes mention many terms without explaining them.
 _SECONDARY_PAGE = re.compile(
     r"/blog/|what.?s.?new|\breleases?\b|release.?notes|change.?log|\bchanges\b|\bhistory\b|\bnews\b|deprecat|\bupgrad|\bmigrat"
     r"|gen(?:eral.)?index|mod(?:ule)?.?index|book.?index|keyword.?index|table.of.contents|site.?map",
@@ -55,7 +55,7 @@ _SECONDARY_PAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _FieldNormalisation:
-    """Length normalisation of BM25 for one field: `typical_words` is a typical length, `b` the strength."""
+    """BM25 length normalisation for one field, with a typical length in words and the strength `b`."""
 
     typical_words: float
     b: float
@@ -70,10 +70,10 @@ _LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 
 
 class DocsFeatures(NamedTuple):
-    """The features of a candidate; terms count by their share of the question's total weight.
+    """Features of a candidate; each term contributes its share of the query's total weight.
 
-    `meaning` is the cosine similarity standardised among the candidates. `near_alone` is the cosine similarity itself,
-    scaled by how much of the question no candidate covers.
+    `meaning` is the cosine similarity, standardised among the candidates. `near_alone` is the cosine similarity scaled
+    by the share of the query that no candidate covers.
     """
 
     heading: float
@@ -103,7 +103,7 @@ class DocsFeatures(NamedTuple):
 class RankedPassage(NamedTuple):
     """A candidate with its score and confidence; `is_near` marks a semantic match without shared terms.
 
-    `chance` is the probability that the passage answers the question, if half of all questions have an answer.
+    `chance` is the probability that the passage answers the query, assuming that half of all queries have an answer.
     """
 
     score: float
@@ -115,7 +115,7 @@ class RankedPassage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassageSimilarities:
-    """The cosine similarities of all candidates to the question, and the same values standardised."""
+    """Cosine similarities of all candidates to the query, unchanged and standardised."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
@@ -127,19 +127,21 @@ def order(
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None = None,
 ) -> list[RankedPassage]:
-    """Return the candidates with their scores, best first; only terms are used without similarities."""
+    """Return the candidates with their scores, best first; without similarities, only terms count."""
     rows = describe_candidates(query, candidates, page_scores, similarities)
     ranker = ranker_for(query)
     known = known_share(query, candidates)
     cosines = similarities.cosines if similarities else [None] * len(candidates)
-    newest = _newest_majors(candidates)
+    newest = _newest_major_versions(candidates)
     ranked = []
     for candidate, row, cosine in zip(candidates, rows, cosines, strict=True):
-        is_old = _major_of(candidate) < newest[candidate.source]
+        is_old = _major_version(candidate) < newest[candidate.source]
         bonus = kind_bonus(query, candidate) - _OLD_MAJOR_PENALTY * is_old
-        ranked.append(_ranked(ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, bonus)))
+        ranked.append(
+            _rank_candidate(ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, bonus))
+        )
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
-    return _move_first_part_up(query, _move_section_up(ranked, ranker))
+    return _move_first_part_before_others(query, _prefer_best_section(ranked, ranker))
 
 
 def describe_candidates(
@@ -148,7 +150,7 @@ def describe_candidates(
     page_scores: Mapping[int, float],
     similarities: PassageSimilarities | None,
 ) -> list[DocsFeatures]:
-    """Return the features of all candidates, in their order."""
+    """Return the features of each candidate, in the given order."""
     best_page = max(page_scores.values(), default=1.0)
     unknown = [0.0] * len(candidates)
     similar = similarities or PassageSimilarities(unknown, unknown)
@@ -163,30 +165,30 @@ def describe_candidates(
 
 
 def ranker_for(query: WeightedQuery) -> LinearRanker:
-    """Return the ranker for a question, interpolated between short queries and sentences."""
+    """Return the ranker for a query, interpolated between the rankers for short queries and sentences."""
     few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
     return few_words.towards(sentence, query.as_sentence)
 
 
-def _major_of(candidate: CandidateChunk) -> float:
-    """Return the major version in a page's path, such as 3 for `/v3/types`; infinity if there is none."""
-    found = _MAJOR.search(candidate.url)
+def _major_version(candidate: CandidateChunk) -> float:
+    """Return the major version in the URL of a page, such as 3 for `/v3/types`, or infinity if it has none."""
+    found = _MAJOR_VERSION_PATH.search(candidate.url)
     return float(found[1]) if found else math.inf
 
 
-def _newest_majors(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
-    """Return the newest major version in the paths of each source's candidates."""
+def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, float]:
+    """Return the newest major version in the URLs of each source's candidates, by source."""
     newest = dict.fromkeys((candidate.source for candidate in candidates), 0.0)
     for candidate in candidates:
-        if (major := _major_of(candidate)) != math.inf:
+        if (major := _major_version(candidate)) != math.inf:
             newest[candidate.source] = max(newest[candidate.source], major)
     return newest
 
 
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
-    """Return the bonus or penalty of a definition for its kind.
+    """Return the bonus or penalty of a definition for its kind and traits.
 
-    A definition that the question names gets no penalty, and a bonus if its name is the whole question.
+    A definition that the query names has no penalty, and has a bonus if the query is only its name.
     """
     if not candidate.is_definition:
         return 0.0
@@ -195,13 +197,13 @@ def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
     if not candidate.traits or asks_for_name(query, candidate):
         return 0.0
     traits = Trait(candidate.traits)
-    if Trait.ERROR in traits and not _ABOUT_ERRORS.isdisjoint(query.weights):
+    if Trait.ERROR in traits and not _ERROR_TERMS.isdisjoint(query.weights):
         traits &= ~Trait.ERROR
     return -sum(_TRAIT_PENALTIES[trait] for trait in traits)
 
 
 def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the question contains a definition's name, as it is written or as separate words."""
+    """Whether the query contains a definition's name, as it is spelled or as separate words."""
     if _names_exactly(query, candidate):
         return True
     if query.identifiers or any(word[0].isupper() for word in query.as_names):
@@ -209,16 +211,15 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     return query.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
-def _move_first_part_up(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """Move the first part of a definition before its other parts if the question only names it, because it has the
-    signature."""
+def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
+    """Rank the first part of a definition, which has the signature, before other parts if the query only names it."""
     first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
         if part not in first_parts or each.candidate.position < first_parts[part].candidate.position:
             first_parts[part] = each
     ordered: list[RankedPassage] = []
-    emitted: set[int] = set()  # chunks that are already in `ordered`
+    emitted: set[int] = set()  # ids of the chunks that are already in `ordered`
     for each in ranked:
         first_part = first_parts[each.candidate.page_id, each.candidate.section]
         if (
@@ -235,16 +236,16 @@ def _move_first_part_up(query: WeightedQuery, ranked: list[RankedPassage]) -> li
 
 
 def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the question contains nothing but the name of a definition."""
+    """Whether the query contains only the name of a definition."""
     fields = (candidate.heading_words, candidate.anchor_words, candidate.trail_words)
     words = {word for field in fields for word in field.split()}
     return candidate.is_definition and query.weights.keys() <= words and asks_for_name(query, candidate)
 
 
-def _move_section_up(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
-    """Swap a leading page opening with the best section of its page, if only the bonus for openings put it first.
+def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
+    """Swap the opening of a page with the page's best section if it ranks first only because of the bonus for openings.
 
-    That bonus helps to find the right page; on the page itself, the section that answers should lead.
+    The bonus helps to find the right page, but within a page the section that answers the query should rank first.
     """
     if not ranked or ranked[0].candidate.position:
         return ranked
@@ -260,14 +261,14 @@ def _move_section_up(ranked: list[RankedPassage], ranker: LinearRanker) -> list[
 
 
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
-    """Return the share of the question's weight whose terms occur in the searched sources."""
+    """Return the share of the query's weight that belongs to terms in the searched sources."""
     absent = sum(query.weights[word] for word in missing_terms(query, candidates))
     known = (query.total if query.weights else 0.0) - absent
     return known / (known + absent + query.unknown) if known > 0 else 0.0
 
 
 def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> set[str]:
-    """Return the terms of the question that no candidate contains."""
+    """Return the query terms that no candidate contains."""
     absent = set(query.weights)
     for each in candidates:
         if not absent:
@@ -279,10 +280,10 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 
 @dataclass(frozen=True, slots=True)
 class _PassageEvidence:
-    """Evidence, besides matching terms, for whether a candidate answers the question.
+    """Evidence besides matching terms for whether a candidate answers the query.
 
-    `known_share` is the share of the question that occurs in the sources, `cosine` the similarity if it is known, and
-    `kind_bonus` the bonus or penalty for the candidate's kind.
+    `known_share` is the share of the query's weight whose terms occur in the sources, `cosine` the similarity if known,
+    and `kind_bonus` the bonus or penalty for the candidate's kind.
     """
 
     known_share: float
@@ -291,7 +292,9 @@ class _PassageEvidence:
     kind_bonus: float
 
     def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
-        """Return the probability that the candidate answers; based on terms alone if the similarity is not known."""
+        """Return the probability that the candidate answers the query, based on terms alone if the similarity is
+        unknown.
+        """
         if self.cosine is None:
             return ranker.confidence(by_words) * self.known_share
         row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.as_sentence, 1.0)
@@ -299,14 +302,14 @@ class _PassageEvidence:
         return 1 / (1 + math.exp(-score))
 
 
-def _ranked(
+def _rank_candidate(
     ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _PassageEvidence
 ) -> RankedPassage:
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedPassage(
         ranker.score(found) + evidence.kind_bonus,
         candidate,
-        # The cosine similarity itself is a usable confidence; its ranking weight is not.
+        # The cosine similarity can be used as a confidence, but its weighted value in the score cannot.
         confidence=max(ranker.confidence(by_words), found.near_alone),
         is_near=not (found.covered_with_trail or found.covered_by_anchors or found.links),
         chance=evidence.chance(ranker, by_words, found),
@@ -314,7 +317,9 @@ def _ranked(
 
 
 def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """Return how much of the question even the best candidate does not cover: 0 for a usual amount, 1 for all."""
+    """Return the share of the query that even the best candidate lacks: 0 if it is tolerable, 1 if it is the whole
+    query.
+    """
     known = query.total if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
     share = 1 - best * known / (known + query.unknown) if known else 1.0
@@ -323,9 +328,9 @@ def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> floa
 
 def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float, meaning: float = 0.0) -> DocsFeatures:
     """Return the features of one candidate."""
-    heading, trail = _WeightedWords.of(query, candidate.heading_words), _WeightedWords.of(query, candidate.trail_words)
-    anchors, links = _WeightedWords.of(query, candidate.anchor_words), _WeightedWords.of(query, candidate.link_words)
-    body = _WeightedWords.of(query, candidate.body_words)
+    heading, trail = _TermCounts.of(query, candidate.heading_words), _TermCounts.of(query, candidate.trail_words)
+    anchors, links = _TermCounts.of(query, candidate.anchor_words), _TermCounts.of(query, candidate.link_words)
+    body = _TermCounts.of(query, candidate.body_words)
     found = {*heading.counts, *body.counts}
     return DocsFeatures(
         heading=_bm25(query, heading, _HEADING),
@@ -334,11 +339,11 @@ def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float,
         links=_bm25(query, links, _LINKS),
         body=_bm25(query, body, _BODY),
         page=page_score,
-        covered=_covered(query, found),
-        covered_with_trail=_covered(query, found | trail.counts.keys()),
-        covered_by_anchors=_covered(query, anchors.counts),
+        covered=_covered_share(query, found),
+        covered_with_trail=_covered_share(query, found | trail.counts.keys()),
+        covered_by_anchors=_covered_share(query, anchors.counts),
         heading_answered=sum(heading.counts.values()) / heading.length if heading.length else 0.0,
-        phrases=_phrases(query, candidate.body_words),
+        phrases=_adjacent_share(query, candidate.body_words),
         exact_name=float(_names_exactly(query, candidate)),
         source_named=float(candidate.source.lower() in query.plain),
         links_in=math.log1p(candidate.links_in),
@@ -353,29 +358,29 @@ def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float,
 
 
 @dataclass(frozen=True, slots=True)
-class _WeightedWords:
-    """How often the question's terms occur in a field, and the length of the field in words."""
+class _TermCounts:
+    """The number of occurrences of each query term in a field, and the length of the field in words."""
 
     counts: dict[str, int]
     length: int
 
     @classmethod
-    def of(cls, query: WeightedQuery, text: str) -> _WeightedWords:
+    def of(cls, query: WeightedQuery, text: str) -> _TermCounts:
         words = text.split()
         return cls({word: count for word in query.weights if (count := words.count(word))}, len(words))
 
 
-def _bm25(query: WeightedQuery, words: _WeightedWords, field: _FieldNormalisation) -> float:
+def _bm25(query: WeightedQuery, words: _TermCounts, field: _FieldNormalisation) -> float:
     total = sum(query.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
     return total / query.total
 
 
-def _covered(query: WeightedQuery, words: Iterable[str]) -> float:
+def _covered_share(query: WeightedQuery, words: Iterable[str]) -> float:
     return sum(query.weights[word] for word in words) / query.total
 
 
-def _phrases(query: WeightedQuery, body_words: str) -> float:
-    """Return the share of adjacent terms of the question that are adjacent in the text too."""
+def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
+    """Return the share of adjacent query terms that are also adjacent in the text."""
     if not query.adjacent_terms:
         return 0.0
     body = f" {body_words} "
@@ -383,7 +388,7 @@ def _phrases(query: WeightedQuery, body_words: str) -> float:
 
 
 def _names_exactly(query: WeightedQuery, candidate: CandidateChunk) -> bool:
-    """Whether the question contains a candidate's name, as an identifier or as a word with the same spelling."""
+    """Whether the query contains a candidate's name as an identifier or as a word with the same spelling."""
     if not query.identifiers and not (query.as_names and candidate.is_definition):
         return False
     for name in candidate.anchors.split():

@@ -1,4 +1,4 @@
-"""Threads that read the addresses of a source in parallel, so that a slow response does not delay others."""
+"""Read the addresses of a source in parallel threads, so that a slow response does not delay the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.isolated_parser import Parser
     from deltos.store.documents import CrawlAddress, KnownPage
 
-    _Task = tuple[CrawlAddress, KnownPage | None]
+    _ReadTask = tuple[CrawlAddress, KnownPage | None]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ Outcome = ParsedPages | Unchanged | Skipped | DeltosError
 
 
 def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
-    """Run `task` in another thread and return its result; return None as soon as `stopping` says so."""
+    """Run `task` in another thread and return its result, or None as soon as `stopping` returns true."""
     future: Future[_T] = Future()
 
     def work() -> None:
@@ -50,33 +50,32 @@ def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seco
 
 @dataclass(slots=True)
 class Readers:
-    """A pool of reader threads as large as the origin wants. They are daemons, so that a hanging server cannot block
-    exit.
+    """A pool of reader threads, whose size the origin determines; a hanging server cannot block exit.
 
-    The threads fetch; parsing is done in a child process.
+    The threads only fetch; a child process parses the content.
     """
 
     origin: Origin
     parser: Parser
     busy: int = 0
-    _tasks: SimpleQueue[_Task | None] = field(default_factory=SimpleQueue)
+    _tasks: SimpleQueue[_ReadTask | None] = field(default_factory=SimpleQueue)
     _outcomes: SimpleQueue[tuple[CrawlAddress, Outcome]] = field(default_factory=SimpleQueue)
     _started: int = 0
 
     def free(self) -> bool:
-        """Whether another address can be read now."""
+        """Whether a reader thread is available."""
         return self.busy < self.origin.parallel * self.origin.batch_size
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
         """Start reading an address."""
         if self._started < self.origin.parallel and self._started <= self.busy:
-            threading.Thread(target=with_confinement(self._serve), name="deltos-reader", daemon=True).start()
+            threading.Thread(target=with_confinement(self._run_reader), name="deltos-reader", daemon=True).start()
             self._started += 1
         self.busy += 1
         self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
-        """Return the next address that was read with its outcome, or None after the timeout."""
+        """Return the next address that has been read and its outcome, or None after the timeout."""
         try:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:
@@ -85,11 +84,11 @@ class Readers:
         return outcome
 
     def close(self) -> None:
-        """Let the threads end after their current work."""
+        """Ask the threads to end after their current task."""
         for _ in range(self._started):
             self._tasks.put(None)
 
-    def _serve(self) -> None:
+    def _run_reader(self) -> None:
         while tasks := self._next_tasks():
             unparsed: list[tuple[CrawlAddress, Unparsed]] = []
             for address, known in tasks:
@@ -101,15 +100,15 @@ class Readers:
             if unparsed:
                 self._parse(unparsed)
 
-    def _next_tasks(self) -> list[_Task]:
-        """Return the next waiting addresses, up to the batch size; empty at the end."""
-        tasks: list[_Task] = []
+    def _next_tasks(self) -> list[_ReadTask]:
+        """Return the next queued tasks, up to the batch size; empty if the reader should end."""
+        tasks: list[_ReadTask] = []
         with suppress(Empty):
             while len(tasks) < self.origin.batch_size:
                 task = self._tasks.get(block=not tasks)
                 if task is None:
                     if tasks:
-                        self._tasks.put(None)  # handled after these tasks
+                        self._tasks.put(None)  # ends the reader after these tasks
                     break
                 tasks.append(task)
         return tasks
@@ -117,7 +116,7 @@ class Readers:
     def _parse(self, unparsed: list[tuple[CrawlAddress, Unparsed]]) -> None:
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
-        except DeltosError as exc:  # the store is full or gone
+        except DeltosError as exc:  # the disk is full or the store was removed
             replies = [Reply(error=exc)] * len(unparsed)
         for (address, fetched), reply in zip(unparsed, replies, strict=True):
             self._outcomes.put((address, _catch_errors(address, partial(_finish, fetched, reply))))
@@ -130,7 +129,7 @@ def _finish(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
 
 
 def _catch_errors(address: CrawlAddress, work: Callable[[], _T]) -> _T | DeltosError:
-    """Return the result of the work on one address, or its error, so that the thread continues with other addresses."""
+    """Return the result of `work` for one address or the error that it raised, so that the thread can continue."""
     try:
         return work()
     except DeltosError as exc:

@@ -1,4 +1,4 @@
-"""Format answers of the documentation tools: passages within the token budget, sources, crawl status."""
+"""Format answers of the documentation tools: passages, sources and crawl status, within the token budget."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def render_passages(
 ) -> Answer:
     """Format as many passages as fit the token budget, best first, after a line about truncation and the note.
 
-    A passage that was shown before is only named.
+    A passage that was already shown in the session is only referred to.
     """
     shown = shown_before or nothing_shown()
     folded = {passage.id for passage in passages if shown.has(passage.id, passage.text)}
@@ -52,7 +52,7 @@ def render_passages(
     ]
     available_characters = characters_for(token_budget) - len(QUOTED) - len(note) - 120
     if len(pieces[0]) > available_characters:
-        pieces[0] = _shortened_first(passages[0], project_root, available_characters)
+        pieces[0] = _render_shortened_first(passages[0], project_root, available_characters)
         folded.add(passages[0].id)
     fitted = fit(pieces, characters=available_characters)
     new = (each for each in passages[: len(fitted.pieces)] if each.id not in folded)
@@ -68,8 +68,8 @@ def render_passages(
 
 
 def render_passage(number: int, passage: Passage, project_root: Path, *, is_repeated: bool = False) -> str:
-    """Format one result; its text is fenced so that it cannot imitate another result."""
-    fence = _fence(passage.text)
+    """Format one result; its text is fenced, so that it cannot pose as another result."""
+    fence = _unused_fence(passage.text)
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
         section = f"{passage.source} {passage.version} > {section}"
@@ -82,14 +82,14 @@ def render_passage(number: int, passage: Passage, project_root: Path, *, is_repe
     return f"{head}{fence}quoted\n{passage.text}\n{fence}\n{following}---"
 
 
-def _shortened_first(passage: Passage, project_root: Path, available_characters: int) -> str:
+def _render_shortened_first(passage: Passage, project_root: Path, available_characters: int) -> str:
     frame = len(render_passage(1, replace(passage, text=""), project_root)) + 8
     return render_passage(
         1, replace(passage, text=truncate(passage.text, characters=max(0, available_characters - frame))), project_root
     )
 
 
-def _fence(text: str) -> str:
+def _unused_fence(text: str) -> str:
     lines = (line.lstrip() for line in text.split("\n"))
     longest = max((len(line) - len(line.lstrip("~")) for line in lines), default=0)
     return "~" * (max(longest, 2) + 1)
@@ -104,12 +104,14 @@ def render_nothing(
     note: str = "",
     asked: Collection[str] = (),
 ) -> str:
-    """Format an empty answer: the searched and available sources, and why sources are empty or incomplete.
+    """Format an answer without results: the searched sources and APIs, and the available and empty sources.
 
-    `apis` are the names of the searched APIs, `asked` the ids of the searched sources.
+    `apis` contains the names of the searched APIs, `asked` the ids of the searched sources.
     """
     empty_sources = [
-        f"{label_source(s.source)}: {_why_empty(s)}" for s in statuses if s.source.id in asked and not s.chunks
+        f"{label_source(s.source)}: {_describe_empty_source(s)}"
+        for s in statuses
+        if s.source.id in asked and not s.chunks
     ]
     lines = [
         f"No results found for query: {query}",
@@ -131,7 +133,7 @@ def render_nothing(
     return "\n".join(lines)
 
 
-def _why_empty(status: SourceStatus) -> str:
+def _describe_empty_source(status: SourceStatus) -> str:
     if status.reason:
         return f"{status.state}, {status.reason}"
     return f"{status.state}, with no passages{' yet' if status.state in ('WAITING', 'CRAWLING') else ''}"
@@ -144,7 +146,7 @@ def _join_first(names: Sequence[str]) -> str:
 def render_sources(
     statuses: Sequence[SourceStatus], others: Sequence[str], *, project_root: Path, token_budget: int
 ) -> Answer:
-    """Format one entry per source, then the lines in `others`."""
+    """Format one entry for each source, followed by the lines in `others`."""
     pieces = [*(_source_line(status, project_root) for status in statuses), *others]
     if not pieces:
         return Answer("No documentation sources configured. Use add_source to add one.")
@@ -156,7 +158,7 @@ def render_sources(
 
 
 def render_elsewhere(names: Iterable[str]) -> str:
-    """Return a line that names the sources and APIs of other projects; empty if there are none."""
+    """Return a line that lists the sources and APIs of other projects; empty if there are none."""
     names = list(dict.fromkeys(names))
     return (
         f"Only in other projects: {_join_first(names)}. Name one as source to search it, or add it here."
@@ -181,7 +183,7 @@ def _source_line(status: SourceStatus, project_root: Path) -> str:
 
 
 def render_status(status: SourceStatus, *, project_root: Path, token_budget: int) -> Answer:
-    """Format the progress of a crawl, and the failed pages with their reasons."""
+    """Format the progress of a crawl, and its failed pages with reasons."""
     source = status.source
     searchable = f"{counted(status.chunks, 'chunk')} of {counted(status.pages, 'page')}"
     lines = [
@@ -214,7 +216,7 @@ def _page_counts(status: SourceStatus) -> str:
 
 
 def _skipped_lines(status: SourceStatus, project_root: Path) -> Iterator[str]:
-    """Yield the reasons for skipped addresses, each with its count and first address."""
+    """Yield a line for each reason for skipping addresses, with the count and the first address."""
     if not status.skipped:
         return
     yield "skipped:"
@@ -230,7 +232,7 @@ def _first_line(text: str) -> str:
 
 
 def render_added(added: Added, statuses: Sequence[SourceStatus], *, project_root: Path) -> str:
-    """Format the added sources with their ids, and failures with reasons."""
+    """Format the added sources with their ids, and the failures with reasons."""
     lines = [added.api_line] if added.api_line else []
     lines += [
         f"Added {label_source(source)}, which is indexed already"
@@ -238,7 +240,8 @@ def render_added(added: Added, statuses: Sequence[SourceStatus], *, project_root
         for source in added.known
     ]
     lines += [
-        f"Added {s.source.name} ({display_path(s.source.url, project_root)}), id {s.source.id}{_version(s.source)}:"
+        f"Added {s.source.name} ({display_path(s.source.url, project_root)}), "
+        f"id {s.source.id}{_format_version(s.source)}:"
         f" {s.state}" + (f" — {s.reason}" if s.reason else "")
         for s in statuses
     ]
@@ -251,7 +254,7 @@ def render_added(added: Added, statuses: Sequence[SourceStatus], *, project_root
 
 
 def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, project_root: Path) -> str:
-    """Format the removed sources, and the remaining versions of the same name."""
+    """Format the removed sources, and the remaining sources with the same name."""
     lines = []
     for gone in removed:
         apis = f" Its APIs were removed too: {', '.join(gone.apis)}." if gone.apis else ""
@@ -265,12 +268,12 @@ def render_removed(removed: Sequence[Removed], left: Sequence[SourceRow], *, pro
     return "\n".join(lines)
 
 
-def _version(source: SourceRow) -> str:
+def _format_version(source: SourceRow) -> str:
     return f", version {source.version}" if source.version else ""
 
 
 def format_time_left(seconds: float | None) -> str:
-    """Return ` | about 1 min 20 s left`; empty if the time is not known."""
+    """Return text such as ` | about 1 min 20 s left`; empty if the time is unknown."""
     if seconds is None:
         return ""
     return f" | about {int(seconds // 60)} min {int(seconds % 60)} s left"

@@ -1,4 +1,4 @@
-"""A remote or local git repository as a source: selects its documentation files and reads them from git objects."""
+"""Read a remote or local git repository as a source: select its documentation files and read them from git objects."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from deltos.clones.address import file_address
 from deltos.clones.commit_files import CommitFiles, find_local, local_reference, unread_reason
 from deltos.clones.fetching import FETCHED
 from deltos.domains.docs.folder import matches_any
-from deltos.domains.docs.local_files import API_SUFFIXES, NO_DOCUMENT, LocalFiles, read_document
-from deltos.domains.docs.model import IS_API, FoundDescription, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.local_files import API_SUFFIXES, NOT_DOCUMENTATION_REASON, LocalFiles, read_document
+from deltos.domains.docs.model import API_DESCRIPTION_REASON, FoundDescription, Skipped, Unchanged, Unparsed
 from deltos.errors import Cancelled, NotFound, NothingToIndex, SourceError
 from deltos.fetch.files import (
     MAX_DESCRIPTION_BYTES,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
-_MAX_DOCS_FOLDER_DEPTH = 3  # packages/NAME/docs
+_MAX_DOCS_FOLDER_DEPTH = 3  # folder levels; allows packages/NAME/docs
 _SKIPPED_FOLDERS = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
 _DOCUMENT_NAMES = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -48,14 +48,14 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Access to remote repositories: the clones and the login of a source."""
+    """Access to a remote repository: its clones and its login."""
 
     clones: Clones
     login: Callable[[], Login | None]
 
 
 class GitRepository(LocalFiles):
-    """Reads the documentation of one branch or tag."""
+    """Reads the documentation in one branch or tag of a repository."""
 
     def __init__(self, source: SourceRow, apis: ApiCatalog, checkout: Checkout) -> None:
         self._source = source
@@ -68,14 +68,14 @@ class GitRepository(LocalFiles):
 
     @property
     def is_local(self) -> bool:
-        """Whether it lies on this machine, where nothing has to be fetched."""
+        """Whether the repository is on this machine, so that it need not be fetched."""
         return "://" not in self._source.url
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag of the source; contacts a remote repository."""
+        """The branch or tag of the source; determining it contacts a remote repository."""
         if self.is_local:
-            return local_reference(self._local(), self._wanted_version)
+            return local_reference(self._open_local(), self._wanted_version)
         return self._checkout.clones.reference(self._source.url, self._wanted_version, self._checkout.login())
 
     @property
@@ -83,7 +83,7 @@ class GitRepository(LocalFiles):
         return self._source.reference or self._source.version
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Fetch the repository and yield its documentation files; template files are reported as skipped."""
+        """Fetch the repository and yield its documentation files; template files are yielded as skipped."""
         if not self.is_local:
             source, login = self._source, self._checkout.login()
             self._checkout.clones.fetch_commit(
@@ -96,9 +96,9 @@ class GitRepository(LocalFiles):
         wanted = [path for path in selected if not is_template(path)]
         if not wanted:
             raise NothingToIndex("The repository has no documentation", hint="Select folders with include globs.")
-        yield from map(self._address, wanted)
+        yield from map(self._file_url, wanted)
         for path in filter(is_template, selected):
-            yield CrawlAddress(self._address(path), state="skipped", reason=TEMPLATE)
+            yield CrawlAddress(self._file_url(path), state="skipped", reason=TEMPLATE)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless its object id is unchanged."""
@@ -106,7 +106,7 @@ class GitRepository(LocalFiles):
             return self._read(address.url, known)
 
     def close(self) -> None:
-        """Stop a running fetch and remove git's temporary folder."""
+        """Stop a running fetch, and remove git's temporary folder."""
         self._is_closed.set()
         with self._lock:
             if self._opened:
@@ -115,7 +115,7 @@ class GitRepository(LocalFiles):
     def _read(self, url: str, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         files = self._files()
         if not self._paths:
-            self._paths = {self._address(path): path for path in files.files()}
+            self._paths = {self._file_url(path): path for path in files.files()}
         file = files.files().get(self._paths.get(url, ""))
         if file is None:
             return Skipped("gone")
@@ -124,13 +124,14 @@ class GitRepository(LocalFiles):
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        if form == "man" and file.size_bytes > MAX_FILE_BYTES:  # for example a library, whose name may end in a number
-            return Skipped(NO_DOCUMENT)
+        # For example a binary library, whose name may end in a number.
+        if form == "man" and file.size_bytes > MAX_FILE_BYTES:
+            return Skipped(NOT_DOCUMENTATION_REASON)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
         if data.startswith(_LFS_POINTER):
             return Skipped("a Git LFS pointer, whose content is not fetched")
         if form is None:
-            return self._not_a_page(file.path, url, data)
+            return self._handle_non_page(file.path, url, data)
         return read_document(CrawlAddress(url), file.path, form, data, files=files, stamp=file.id, known=known)
 
     def _files(self) -> CommitFiles:
@@ -138,24 +139,25 @@ class GitRepository(LocalFiles):
             raise Cancelled("The repository was closed")
         if self._opened is None:
             if self.is_local:
-                repository = self._local()
+                repository = self._open_local()
                 reference = local_reference(repository, self._wanted_version).name
             else:
                 repository, reference = self._checkout.clones.fetched_repository(self._source.id), FETCHED
             self._opened = CommitFiles(repository, reference, self._source.folder)
         return self._opened
 
-    def _local(self) -> Repository:
+    def _open_local(self) -> Repository:
         path = Path(self._source.url)
         check_unmoved(path)
         repository = find_local(path)
         if repository is None:
             raise NotFound(
-                f"No git repository at {path.name}", hint="It existed when it was added. Check if it was moved."
+                f"No git repository at {path.name}",
+                hint="It existed when the source was added; check whether it was moved.",
             )
         return repository
 
-    def _address(self, path: str) -> str:
+    def _file_url(self, path: str) -> str:
         return file_address(self._source.url, self._source.version, path)
 
     def _is_selected(self, path: str) -> bool:
@@ -166,20 +168,20 @@ class GitRepository(LocalFiles):
             return False
         return not matches_any(path, source.exclude)
 
-    def _not_a_page(self, path: str, url: str, data: bytes) -> Skipped:
+    def _handle_non_page(self, path: str, url: str, data: bytes) -> Skipped:
         source = self._source
         if source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
-            # For a local repository, the address must not be a file path, because the commit is read, not the file.
+            # For a local repository, the URL must not be a file path, because the file is read from the commit.
             place = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
             self._apis.add(FoundDescription.of_source(source, name, place, data, read))
-            return Skipped(IS_API)
-        return Skipped(NO_DOCUMENT)
+            return Skipped(API_DESCRIPTION_REASON)
+        return Skipped(NOT_DOCUMENTATION_REASON)
 
     def _read_referenced(self, path: str, relative: str) -> bytes:
-        """Return a file of the commit that the description at `path` refers to; called while that is read."""
+        """Return the content of a file to which the API description at `path` refers, from the same commit."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
         if target.startswith(("../", "/")) or target == "..":
             raise SourceError("outside the repository")
@@ -189,8 +191,8 @@ class GitRepository(LocalFiles):
 def select_documents(files: dict[str, TreeFile], *, whole: bool = False) -> list[str]:
     """Return the documentation files of a repository.
 
-    These are files in documentation folders, every README and manual page, and top-level files such as CHANGELOG;
-    without such a folder, all readable files. With `whole`, because the user gave globs, all readable files too.
+    These are files in documentation folders, every README and manual page, and top-level files such as CHANGELOG. If
+    there is no such folder, or if `whole` is set because the user gave globs, all readable files are returned.
     """
     readable = [path for path in files if _is_readable(path)]
     selected = [] if whole else [path for path in readable if _is_in_docs_folder(path)]
@@ -203,18 +205,18 @@ def _is_readable(path: str) -> bool:
     *folders, name = path.split("/")
     if any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
         return False
-    return _format_of(name) is not None or _suffix(name) in API_SUFFIXES
+    return _format_of(name) is not None or _lower_suffix(name) in API_SUFFIXES
 
 
 def _format_of(path: str) -> Format | None:
     """Return the format of a file by its name; README and similar files need no suffix."""
-    suffix = _suffix(path)
+    suffix = _lower_suffix(path)
     if suffix in SUFFIXES:
         return format_of(f"x{suffix}")
     return "text" if PurePosixPath(path).name.lower() in _DOCUMENT_NAMES else None
 
 
-def _suffix(path: str) -> str:
+def _lower_suffix(path: str) -> str:
     return PurePosixPath(path.lower()).suffix
 
 
@@ -224,12 +226,12 @@ def _is_in_docs_folder(path: str) -> bool:
 
 
 def _is_named_like_documentation(path: str) -> bool:
-    """Whether a file is documentation by its name: a README, a manual page, or a top-level file such as CHANGELOG."""
+    """Whether a file name indicates documentation: a README, a manual page, or a top-level file such as CHANGELOG."""
     name = path.lower().rpartition("/")[2]
-    if _suffix(path) in API_SUFFIXES:
+    if _lower_suffix(path) in API_SUFFIXES:
         return False
     return (
-        _suffix(path) in MAN_SUFFIXES
+        _lower_suffix(path) in MAN_SUFFIXES
         or name.startswith("readme")
         or ("/" not in path and name.startswith(_DOCUMENT_NAMES))
     )

@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from deltos.domains.docs.chunk import JOINED_HEADING
+from deltos.domains.docs.chunk import MERGED_HEADING_PREFIX
 from deltos.domains.docs.missing_terms import absent_names, missing_words
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
@@ -33,29 +33,30 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex, Similarities
     from deltos.store.documents import CandidateChunk, DocsTotals, Passages, ShownChunk, SourceRow
 
-# With 200, page recall@5 and the number of right sections were lower (benchmarks/RESULTS.md).
+# With 200 candidates, page recall@5 and the number of correct sections were lower (benchmarks/RESULTS.md).
 MAX_CANDIDATES = 300
-# More candidates if types are given, because types are known only after candidates are loaded.
+# Used if types are given, because the type of a candidate is known only after it is loaded.
 TYPED_CANDIDATES = 3_000
-# Additional candidates by similarity, because a passage in other words shares no terms with the question.
+# Maximum number of additional candidates by similarity, which may share no terms with the query.
 MAX_NEAREST_CHUNKS = 60
-# If only some sources are searched, this number of most similar chunks is checked before all chunks of the sources.
+# If only some sources are searched, this number of most similar chunks is checked first, before all chunks of these
+# sources.
 MAX_CHECKED_CHUNKS = 1_000
-# Results that are counted, independent of `limit`, so that the total does not depend on how many are shown.
-COUNTED_UNITS = 50  # parts of APIs
+# Maximum number of results to count; independent of `limit`, so that the total does not depend on it.
+COUNTED_UNITS = 50  # API parts
 COUNTED_CANDIDATES = 100
-# Minimum confidence of passages that are shown next to parts of a named API. 90 % of the passages that are unrelated to
-# such questions are below it (benchmarks/RESULTS.md).
+# Minimum confidence of passages that are shown together with parts of a named API. 90 % of the passages that are
+# unrelated to such queries are below it (benchmarks/RESULTS.md).
 FAIR_CONFIDENCE = 0.5
-_MIN_NAMED_API_PARTS = 3  # parts of a named API that are shown even if they are unlikely to answer
-# Below this probability the best passage rarely answers (benchmarks/docs_confidence.py).
+_MIN_NAMED_API_PARTS = 3  # number of best parts of a named API that are shown even if they are unlikely to answer
+# If its probability is lower, even the best passage rarely answers the query (benchmarks/docs_confidence.py).
 WEAK_CHANCE = 0.3
 _MAX_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class DocsRequest:
-    """A search request: the query and what to search."""
+    """A search request: the query, the sources to search, and the limits."""
 
     query: str
     limit: int = 10
@@ -64,15 +65,15 @@ class DocsRequest:
     api_name: str = ""
     types: tuple[str, ...] = ()
     with_apis: bool = True
-    roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; none select all
-    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name, found by `search`
+    roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; all projects if empty
+    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name; set by `search`
 
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """The passages, best first, with notes; without passages, how much was searched.
+    """Passages, best first, and notes; if there are no passages, `searched` says how much was searched.
 
-    `total` is the number of results without a limit, or a lower bound of it.
+    `total` is the number of results regardless of the limit, or a lower bound if `total_is_least` is set.
     """
 
     passages: tuple[Passage, ...]
@@ -80,17 +81,17 @@ class DocsResults:
     note: str = ""
     total: int = 0
     total_is_least: bool = False
-    confidence: float = 1.0  # probability that one of them answers
-    is_weak: bool = False  # whether probably none of them answers
+    confidence: float = 1.0  # probability that one of the passages answers the query
+    is_weak: bool = False  # whether none of the passages is likely to answer the query
     asked: tuple[str, ...] = ()  # ids of the searched sources
     left_out: tuple[str, ...] = ()  # names of sources that are searched only by name
     elsewhere: frozenset[str] = frozenset()  # ids of the sources that only other projects see
-    absent: tuple[str, ...] = ()  # words of the question that occur in no searched source
-    absent_names: tuple[str, ...] = ()  # code names of the question that occur in no searched source
+    absent: tuple[str, ...] = ()  # query words that occur in no searched source
+    absent_names: tuple[str, ...] = ()  # code names in the query that occur in no searched source
 
     @property
     def full_note(self) -> str:
-        """The note with all additions: missing names and words, a weak match, and sources that were not searched."""
+        """The note, extended by missing names and words, a weak match, and sources that were not searched."""
         lines = [self.note]
         if self.passages and self.absent_names:
             names = ", ".join(f"`{name}`" for name in self.absent_names[:_MAX_NAMES_SHOWN])
@@ -112,12 +113,12 @@ class DocsResults:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The input of ranking: the query, the candidate chunks, and the scores of their pages."""
+    """The input of ranking: the parsed query, the candidate chunks, and the scores of their pages."""
 
     asked: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
-    similarities: PassageSimilarities | None  # None if they are not known
+    similarities: PassageSimilarities | None  # None if unknown
     note: str = ""  # reason why similarities are missing
 
 
@@ -138,47 +139,48 @@ class DocsSearch:
         self._words = shared_words()
 
     def search(self, question: DocsRequest) -> DocsResults:
-        """Return the best passages without duplicates."""
+        """Return the best passages for a request, without duplicates."""
         self._semantic_index()  # load the vectors before the snapshot starts
         elsewhere = self._library.elsewhere(question.roots)
         names_elsewhere = [source.name for source in elsewhere]
         question = replace(question, without=frozenset(source.id for source in elsewhere))
-        asked = self._sources(question)
-        named = self._apis_named(question)
-        # Unfinished sources may contain APIs.
+        asked = self._sources_to_search(question)
+        named = self._mentioned_apis(question)
+        # Sources whose crawl is unfinished may contain APIs.
         unfinished = self._library.unfinished_sources() if question.with_apis and not asked else []
         freshness = [*self._library.freshen(asked or unfinished)]
         try:
             freshness += self._freshen_apis(question)
-            descriptions = self._search_apis(question)  # before the snapshot too, to see APIs added by this search
+            # Also before the snapshot, so that it includes APIs added by this search.
+            descriptions = self._search_apis(question)
         except NotFound as exc:
             names = ", ".join(source.name for source in self._library.unfinished_sources())
             raise NotFound(
                 exc.message, hint=f"Still being crawled: {names}. Ask again." if names else exc.hint
             ) from exc
         with self._store.snapshot():
-            sources = self._sources(question)
+            sources = self._sources_to_search(question)
             ids = [source.id for source in sources]
             found = self.candidates(question.query, ids, question.types)
             if question.version and not sources and not self.apis_of(question):
                 raise version_not_found("any source", question.version, self._library.sources(), self._apis.versions())
-            ranked = _ordered(found)[:COUNTED_CANDIDATES]
+            ranked = _rank_candidates(found)[:COUNTED_CANDIDATES]
             documentation = self._search_passages(question, found, ranked)
             if preferred := self._mentioned_sources(question, sources):
                 of_them = self.candidates(question.query, preferred, question.types)
-                best = _ordered(of_them)[:COUNTED_CANDIDATES]
-                documentation = _prefer(self._search_passages(question, of_them, best), documentation, best)
+                best = _rank_candidates(of_them)[:COUNTED_CANDIDATES]
+                documentation = _move_to_front(self._search_passages(question, of_them, best), documentation, best)
                 ranked = [*best, *ranked]
             every = merge(
                 documentation,
                 descriptions,
                 is_api_named=bool(named),
-                named_sources=self._sources_named(question) if descriptions else frozenset(),
+                named_sources=self._named_sources(question) if descriptions else frozenset(),
             )
             passages = self._with_continuation(every[: question.limit])
             is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
             searched = None if passages else self._store.totals(ids)
-            note = "\n".join(filter(None, (*freshness, self._note(question, found, sources, named))))
+            note = "\n".join(filter(None, (*freshness, self._describe_search(question, found, sources, named))))
             chance = _best_chance(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
             is_weak = chance < WEAK_CHANCE and confidence < MIN_API_CONFIDENCE
@@ -199,36 +201,36 @@ class DocsSearch:
                 absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
 
-    def _note(
+    def _describe_search(
         self,
         question: DocsRequest,
         found: Candidates,
         sources: Sequence[SourceRow],
         named: Sequence[str],
     ) -> str:
-        """Return why the results may be incomplete, and which versions were searched."""
+        """Return a note about why the results may be incomplete and which versions were searched."""
         versions = _versions_note(sources) if question.source else ""
         return " ".join(filter(None, (found.note, _named_apis_note(named), versions)))
 
-    def _apis_named(self, question: DocsRequest) -> tuple[str, ...]:
-        """Return the APIs that the question names, if all APIs are searched."""
+    def _mentioned_apis(self, question: DocsRequest) -> tuple[str, ...]:
+        """Return the APIs that the query names; empty if the request already selects an API or source."""
         if not question.with_apis or question.api_name or question.source:
             return ()
         return self._apis.named_in(question.query, question.roots)
 
-    def _sources_named(self, question: DocsRequest) -> frozenset[str]:
-        """Return the names of the sources that the question contains."""
+    def _named_sources(self, question: DocsRequest) -> frozenset[str]:
+        """Return the names of visible sources that occur in the query."""
         asked = f" {' '.join(tokens(question.query))} "
         names = (source.name for source in self._library.sources() if source.id not in question.without)
         return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
 
     def _mentioned_sources(self, question: DocsRequest, sources: Sequence[SourceRow]) -> list[str]:
-        """Return the ids of the searched sources whose product the question mentions, unless that is all of them."""
+        """Return the ids of the searched sources whose name the query mentions; empty if it mentions all of them."""
         names = mentioned_names(question.query, {source.name for source in sources})
         found = [source.id for source in sources if source.name in names]
         return found if len(found) < len(sources) else []
 
-    def _sources(self, question: DocsRequest) -> list[SourceRow]:
+    def _sources_to_search(self, question: DocsRequest) -> list[SourceRow]:
         """Return the sources to search; raise NotFound for an unknown name or version."""
         if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
@@ -238,7 +240,7 @@ class DocsSearch:
         try:
             return self._library.matching_sources(question.source, question.version)
         except NotFound:
-            if self._api_from_source(question):  # only an API has that name or version
+            if self._api_from_source(question):  # the name or version belongs to an API only
                 return []
             raise
 
@@ -256,12 +258,12 @@ class DocsSearch:
             )
             passage = _passage(cited, score, found_as.confidence, is_near=found_as.is_near)
             known = texts.get(chunk.text)
-            if known is None or _is_older_version(known, passage):  # the same text is cited from the newer version
+            if known is None or _is_older_version(known, passage):  # cite identical text from the newer version
                 texts[chunk.text] = passage
         return sorted(texts.values(), key=lambda passage: -passage.score)
 
     def _with_continuation(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Set `goes_on_in` of passages whose section continues in the next chunk."""
+        """Set `goes_on_in` for passages whose section continues in the next chunk."""
         numbers = {passage.id: int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         wanted = {each for number in numbers.values() for each in (number, number + 1)}
         chunks = {chunk.id: chunk for chunk in self._store.chunks(sorted(wanted))} if wanted else {}
@@ -276,31 +278,33 @@ class DocsSearch:
         return tuple(map(with_continuation, passages))
 
     def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
-        """Move the anchor that shares most terms with the question to the front; a chunk may join several sections."""
+        """Move the anchor that shares most terms with the query to the front, because a chunk may contain several
+        sections.
+        """
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
         return (best, *(anchor for anchor in anchors if anchor != best))
 
     def passage(self, chunk_id: int) -> Passage | None:
-        """Return the passage with the number in its id, or None if it no longer exists."""
+        """Return the passage with a chunk id, or None if it no longer exists."""
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
         return self._with_continuation([_passage(shown[0], 1.0, 1.0)])[0]
 
     def texts(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
-        """Return chunks by the numbers in their ids."""
+        """Return the chunks with the given ids."""
         return self._store.chunks(chunk_ids)
 
     def rank(self, query: str, source_ids: list[str]) -> list[RankedPassage]:
         """Return the ranked candidates for a query, best first."""
-        return _ordered(self.candidates(query, source_ids))
+        return _rank_candidates(self.candidates(query, source_ids))
 
     def candidates(self, query: str, source_ids: list[str], types: Collection[str] = ()) -> Candidates:
         """Return the unordered candidates for a query, by terms and by similarity.
 
-        With `types`, only sections of these types.
+        If `types` are given, only sections of these types are returned.
         """
         query = self._translate(query)
         terms = query_terms(documentation_query_words(query))
@@ -314,7 +318,7 @@ class DocsSearch:
         similarities, note = self._similarities(TextToEmbed(query, query_words(query))) if source_ids else (None, "")
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
-            new = [chunk_id for chunk_id in self._nearest(similarities, source_ids) if chunk_id not in known]
+            new = [chunk_id for chunk_id in self._nearest_chunks(similarities, source_ids) if chunk_id not in known]
             candidates += _filter_types(self._store.candidates_with(new, source_ids), types)
         if types and len(matching) == limit and len(candidates) < MAX_CANDIDATES:
             sample = f"Only the {limit:,} best matches were checked for these types."
@@ -327,10 +331,11 @@ class DocsSearch:
             note=note,
         )
 
-    def _nearest(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
-        """Return the chunks of the given sources that are most similar to a question.
+    def _nearest_chunks(self, similarities: Similarities, source_ids: Collection[str]) -> list[int]:
+        """Return the ids of the chunks in the given sources that are most similar to a query.
 
-        If other sources have more similar chunks, a larger number is checked, then every chunk of the sources.
+        If chunks of other sources are among the most similar ones, more chunks are checked, and finally every chunk of
+        the sources.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
@@ -342,9 +347,9 @@ class DocsSearch:
         return similarities.among(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
-        """Translate a query into English, keeping its own words if the pages are in its language.
+        """Translate a query into English; keep its own words too if pages are in its language.
 
-        Otherwise only words that occur in some page but in no English one are kept.
+        Otherwise, only foreign words that occur in a page are kept.
         """
         english = translate_to_english(query)
         if not english:
@@ -356,11 +361,11 @@ class DocsSearch:
         distinctive_terms = {word: query_terms(documentation_query_words(word)) for word in foreign_words(query)}
         present_words = [word for word, terms in distinctive_terms.items() if any(map(frequencies.get, terms))]
         if query.split() == present_words:
-            return query  # it occurs as typed; its translation is found by similarity
+            return query  # pages contain the query as typed; its translation is found by similarity
         return " ".join((english, *present_words))
 
     def _similarities(self, question: TextToEmbed) -> tuple[Similarities | None, str]:
-        """Return the similarities of all chunks to the question, or the reason why they are not known."""
+        """Return the similarities of all chunks to the query, or None and the reason why they are unknown."""
         semantic_index = self._semantic_index()
         try:
             return (semantic_index.similarities(question) if semantic_index else None), ""
@@ -368,30 +373,30 @@ class DocsSearch:
             return None, f"Searched by terms only ({exc.message})."
 
     def apis_of(self, question: DocsRequest) -> list[str]:
-        """Return the names of the APIs that a request searches."""
+        """Return the names of the APIs to search for a request."""
         if question.source:
             named = [self._api_from_source(question)]
         else:
             named = [question.api_name] if question.api_name else list(self._apis.names(question.roots))
         versions = self._apis.versions()
-        wanted = (name for name in named if name and _is_of_version(versions.get(name, ""), question.version))
+        wanted = (name for name in named if name and _matches_version(versions.get(name, ""), question.version))
         found_apis = (api for source in self._sources_with_apis(question) for api in self._apis.brought_by(source.id))
         return list(dict.fromkeys((*wanted, *found_apis)))
 
     def apis_elsewhere(self, question: DocsRequest) -> list[str]:
-        """Return the names of the APIs that only other projects see, if APIs are searched."""
+        """Return the names of APIs that only other projects see; empty if no APIs are searched."""
         if not question.roots or not question.with_apis or question.api_name:
             return []
         visible = self._apis.names(question.roots)
         return [name for name in self._apis.versions() if name not in visible]
 
     def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
-        """Refresh the searched APIs whose files changed; return notes about stale results."""
+        """Refresh the searched APIs whose files have changed; return notes about stale results."""
         named = self._api_from_source(question) if question.source else question.api_name
         return self._apis.freshen(named) if question.with_apis and (named or not question.source) else ()
 
     def _search_apis(self, question: DocsRequest) -> list[Passage]:
-        """Return parts of the searched APIs in the wanted version."""
+        """Return matching parts of the searched APIs in the requested version."""
         if not question.with_apis:
             return []
         limit = max(COUNTED_UNITS, question.limit)
@@ -403,14 +408,16 @@ class DocsSearch:
         found: list[Passage] = []
         named = self._api_from_source(question) if question.source else question.api_name
         if named or not question.source:
-            found = [each for each in parts_of(named) if _is_of_version(each.version, question.version)]
+            found = [each for each in parts_of(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        for source in sources_with_apis:  # these APIs have the version of their source
+        for source in sources_with_apis:  # the version of these APIs is that of their source
             found += parts_of(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
     def _api_from_source(self, question: DocsRequest) -> str:
-        """Return the API that `source` names, because source lists show both."""
+        """Return the API with the name given as `source`, because APIs are also listed as sources; empty if there is
+        none.
+        """
         name = question.source.strip().lower()
         if not name:
             return ""
@@ -419,11 +426,11 @@ class DocsSearch:
         return names.get(name, question.source.strip() if is_group else "")
 
     def _sources_with_apis(self, question: DocsRequest) -> list[SourceRow]:
-        """Return the searched sources that contain APIs."""
+        """Return the sources to search that contain APIs."""
         if not question.source:
             return []
         named = replace(question, api_name="", types=())
-        return [source for source in self._sources(named) if self._apis.brought_by(source.id)]
+        return [source for source in self._sources_to_search(named) if self._apis.brought_by(source.id)]
 
 
 def _is_chunk(passage: Passage) -> bool:
@@ -435,13 +442,15 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
 
 
 def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedPassage]) -> float:
-    """Return the probability that one of the passages answers."""
+    """Return the highest probability with which one of the passages answers the query."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
 
 
-def _prefer(preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]) -> list[Passage]:
-    """Return the preferred passages that may answer with scores above all others, then the other passages."""
+def _move_to_front(
+    preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]
+) -> list[Passage]:
+    """Return the preferred passages that may answer the query, with raised scores, followed by the other passages."""
     chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
     first = [passage for passage in preferred if chances[passage.id] >= WEAK_CHANCE]
     best, lowest = max((each.score for each in others), default=0.0), min((each.score for each in first), default=0.0)
@@ -450,14 +459,14 @@ def _prefer(preferred: Sequence[Passage], others: Sequence[Passage], ranked: Seq
     return [*raised, *(passage for passage in others if passage.id not in known)]
 
 
-def _ordered(found: Candidates) -> list[RankedPassage]:
+def _rank_candidates(found: Candidates) -> list[RankedPassage]:
     if not found.candidates:
         return []
     return order(found.asked, found.candidates, found.page_scores, found.similarities)
 
 
 def _filter_types(candidates: list[CandidateChunk], types: Collection[str]) -> list[CandidateChunk]:
-    """Return the candidates of one of the types, or all if no types are given."""
+    """Return the candidates that have one of the types, or all candidates if no types are given."""
     wanted = set(types)
     return [each for each in candidates if not wanted or wanted & types_of(each)]
 
@@ -468,8 +477,8 @@ def _candidate_similarities(similarities: Similarities, candidates: Sequence[Can
     return PassageSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
 
 
-def _is_of_version(version: str, wanted: str) -> bool:
-    """Whether an API has the wanted version; an API has only one, which counts as the latest."""
+def _matches_version(version: str, wanted: str) -> bool:
+    """Whether an API matches the requested version; its only version also matches "latest" and "all"."""
     return wanted.lower() in ("", ALL, LATEST) or same_version(version, wanted)
 
 
@@ -478,7 +487,7 @@ def _is_older_version(known: Passage, other: Passage) -> bool:
 
 
 def _versions_note(sources: Sequence[SourceRow]) -> str:
-    """Return a note if several versions were searched together."""
+    """Return a note if several versions of a source were searched; empty otherwise."""
     versions = [source.version for source in sources if source.version]
     if len(versions) < 2:
         return ""
@@ -494,13 +503,13 @@ def merge(
     is_api_named: bool = False,
     named_sources: Collection[str] = (),
 ) -> list[Passage]:
-    """Merge the two ranked lists without duplicates.
+    """Merge ranked documentation passages and API parts, without duplicates.
 
-    If the question names an API, its parts come first, alternating with named sources, then other passages that
-    probably answer. Otherwise clear API matches alternate with such passages, followed by the remaining documentation
-    and the remaining API parts; a source that the question names comes first.
+    If the query names an API, its parts come first, alternating with passages of named sources; other passages that are
+    likely to answer follow. Otherwise clear API matches alternate with passages that are likely to answer, starting
+    with those of named sources; the remaining passages and API parts follow.
     """
-    # The scores of the two lists are not comparable; `is_clear` was decided with a separate threshold.
+    # The scores of the two lists are not comparable; `is_clear` is decided with a separate threshold.
     fair = [passage for passage in documentation if passage.confidence >= FAIR_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:
@@ -508,11 +517,11 @@ def merge(
             each for place, each in enumerate(descriptions) if place < _MIN_NAMED_API_PARTS or not _is_unlikely(each)
         ]
         named_passages = [passage for passage in documentation if passage.source in named_sources]
-        lists = (_in_turns(api_parts, named_passages), fair, descriptions)
+        lists = (_alternate(api_parts, named_passages), fair, descriptions)
     else:
         clear = [passage for passage in descriptions if passage.is_clear]
         named_passages = [passage for passage in fair if passage.source in named_sources]
-        in_turns = _in_turns(named_passages, clear) if named_passages else _in_turns(clear, fair if clear else ())
+        in_turns = _alternate(named_passages, clear) if named_passages else _alternate(clear, fair if clear else ())
         lists = (in_turns, documentation, descriptions)
     merged: dict[str, Passage] = {}
     for passage in chain.from_iterable(lists):
@@ -520,12 +529,12 @@ def merge(
     return list(merged.values())
 
 
-def _in_turns(one: Sequence[Passage], other: Sequence[Passage]) -> Iterator[Passage]:
+def _alternate(one: Sequence[Passage], other: Sequence[Passage]) -> Iterator[Passage]:
     return (passage for pair in zip_longest(one, other) for passage in pair if passage is not None)
 
 
 def _named_apis_note(named: Sequence[str]) -> str:
-    """Return a note that only the APIs named in the question were searched."""
+    """Return a note that only the APIs named in the query were searched; empty if it names none."""
     if not named:
         return ""
     more = " …" if len(named) > _MAX_NAMES_SHOWN else ""
@@ -541,9 +550,9 @@ def _is_unlikely(part: Passage) -> bool:
 
 
 def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
-    """Whether a passage is an undocumented declaration and the question asks for more than its name.
+    """Whether a passage is an undocumented declaration although the query asks for more than its name.
 
-    Definitions of packages are excluded, because their trait says so already.
+    Definitions in packages are excluded, because they have a trait for this.
     """
     is_known = candidate.url.startswith(PACKAGE_ADDRESSES)
     if not candidate.is_definition or is_known or asked.identifiers or not _is_code_only(text):
@@ -563,24 +572,28 @@ def _is_code_only(text: str) -> bool:
 
 
 def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """Return a chunk with these anchors and the section heading that the first anchor belongs to.
+    """Return a chunk with the given anchors, and with the heading to which the first anchor belongs as its section.
 
-    A chunk may contain several merged entries.
+    The chunk may contain several merged entries with headings.
     """
     trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
-    joined = [line.removeprefix(JOINED_HEADING) for line in chunk.text.split("\n") if line.startswith(JOINED_HEADING)]
+    joined = [
+        line.removeprefix(MERGED_HEADING_PREFIX)
+        for line in chunk.text.split("\n")
+        if line.startswith(MERGED_HEADING_PREFIX)
+    ]
     if not joined or anchors[:1] == chunk.anchors[:1]:
         return replace(chunk, anchors=anchors)
     for heading in (first, *joined):
-        if _is_anchor_of(anchors[0], heading):
+        if _is_anchor_for(anchors[0], heading):
             return replace(chunk, anchors=anchors, section=f"{trail}{separator}{heading}")
     return chunk
 
 
-def _is_anchor_of(anchor: str, heading: str) -> bool:
+def _is_anchor_for(anchor: str, heading: str) -> bool:
     """Whether an anchor was generated from a heading or from the name at its beginning."""
     made_of, name = (
-        "".join(sign for sign in text.lower() if sign.isalnum())
+        "".join(character for character in text.lower() if character.isalnum())
         for text in (unquote(anchor), heading.partition("(")[0])
     )
     return bool(name) and (made_of.endswith(name) or name.endswith(made_of))

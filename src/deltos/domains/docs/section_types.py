@@ -1,4 +1,4 @@
-"""Classify sections (overview, guide, reference …) by position, heading and page; a section may have several types."""
+"""Classify sections as overview, guide, reference and so on; a section may have several types."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from deltos.store.documents import CandidateChunk
 
 DOCUMENTATION_TYPES = frozenset(("overview", "guide", "glossary", "use-case", "reference"))
-_OVERVIEW = frozenset("overview introduction about summary readme synopsis started welcome".split())
-_USE_CASE = frozenset(
+_OVERVIEW_WORDS = frozenset("overview introduction about summary readme synopsis started welcome".split())
+_USE_CASE_WORDS = frozenset(
     """example examples tutorial tutorials recipe recipes cookbook howto howtos quickstart walkthrough usecase usecases
     cases""".split()
 )
-_GLOSSARY = frozenset("glossary glossaries terminology vocabulary".split())
-_REFERENCE = frozenset("reference references api apis".split())
+_GLOSSARY_WORDS = frozenset("glossary glossaries terminology vocabulary".split())
+_REFERENCE_WORDS = frozenset("reference references api apis".split())
 
 
 def types_of(candidate: CandidateChunk) -> frozenset[str]:
-    """Return the documentation types of a section; never those of APIs."""
+    """Return the documentation types of a section, judging by its position, heading and page."""
     heading = set(tokens(candidate.section.rpartition(SECTION_SEPARATOR)[2]))
     around = set(tokens(f"{candidate.section} {candidate.title} {candidate.url.rpartition('/')[2]}"))
-    is_glossary = bool(around & _GLOSSARY)
+    is_glossary = bool(around & _GLOSSARY_WORDS)
     found = {
         "glossary": is_glossary,
-        "reference": candidate.is_definition or bool(around & _REFERENCE),
-        "overview": candidate.position == 0 or bool(heading & _OVERVIEW),
-        "use-case": bool(around & _USE_CASE),
+        "reference": candidate.is_definition or bool(around & _REFERENCE_WORDS),
+        "overview": candidate.position == 0 or bool(heading & _OVERVIEW_WORDS),
+        "use-case": bool(around & _USE_CASE_WORDS),
         "guide": not candidate.is_definition and not is_glossary,
     }
     return frozenset(name for name, is_one in found.items() if is_one)

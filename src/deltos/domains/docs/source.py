@@ -1,4 +1,4 @@
-"""Parse the address of a source, and open sources of every kind."""
+"""Parse source addresses, and open sources of every kind."""
 
 from __future__ import annotations
 
@@ -39,62 +39,67 @@ if TYPE_CHECKING:
 
 Kind = Literal["website", "folder", "git", "pypi", "npm"]
 
-_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")
-_PACKAGE = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
+_URL_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")
+_PACKAGE_ADDRESS = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """A parsed address: the kind of source and its canonical form."""
+class SourceAddress:
+    """A parsed source address: the kind of source and the canonical URL or path."""
 
     kind: Kind
     url: str
-    version: str = ""  # branch or tag in the address of a repository
-    folder: str = ""  # folder in the address of a repository
+    version: str = ""  # branch or tag given in a repository URL
+    folder: str = ""  # folder given in a repository URL
 
 
-def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> Address:
-    """Parse an address; raise BadArgument if it cannot be a source, AddressRefused for local paths outside `roots`."""
+def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> SourceAddress:
+    """Parse a source address; raise BadArgument if it is invalid, AddressRefused if it is a local path outside
+    `roots`.
+    """
     text = text.strip()
     if package := package_address(text):
         return package
     if repository := parse_repository(text):
         require_web_address(repository.url)
-        return Address("git", repository.url, repository.reference, repository.folder)
+        return SourceAddress("git", repository.url, repository.reference, repository.folder)
     if (written := local_path_of(text)) is not None:
         return _local_repository(allowed_path(project_root / given_path(written), roots))
-    scheme = _SCHEME.match(text)
+    scheme = _URL_SCHEME.match(text)
     if scheme and scheme.group(1).lower() in ("http", "https"):
         require_web_address(text)
-        return Address("website", normalise(text))
-    if scheme and len(scheme.group(1)) > 1:  # a single letter is a drive
+        return SourceAddress("website", normalise(text))
+    if scheme and len(scheme.group(1)) > 1:  # a single letter is a Windows drive
         raise BadArgument(
             f"'{scheme.group(1)}:' addresses are not supported",
-            hint="Give an http(s) address, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
+            hint="Give an http(s) URL, a git repository, a local path, pypi:NAME, npm:NAME or deps:.",
         )
     if not text:
-        raise BadArgument("The address is empty", hint="Give an http(s) address, a local path, pypi:NAME or npm:NAME.")
+        raise BadArgument("The address is empty", hint="Give an http(s) URL, a local path, pypi:NAME or npm:NAME.")
     path = allowed_path(project_root / given_path(text), roots)
     if not (path / ".git").exists() and path.is_dir() and find_local(path):  # a bare repository
-        return Address("git", path.as_posix())
-    return Address("folder", path.as_posix())
+        return SourceAddress("git", path.as_posix())
+    return SourceAddress("folder", path.as_posix())
 
 
-def package_address(text: str) -> Address | None:
-    """Return the address of an installed package, or None if `text` is another kind of address."""
-    package = _PACKAGE.match(text.strip())
+def package_address(text: str) -> SourceAddress | None:
+    """Return the parsed address of an installed package, or None if `text` is not a package address."""
+    package = _PACKAGE_ADDRESS.match(text.strip())
     if package is None:
         return None
     kind, name = package.groups()
-    return Address("npm", f"npm:{name}") if kind == "npm" else Address("pypi", f"pypi:{normalised_name(name)}")
+    return (
+        SourceAddress("npm", f"npm:{name}") if kind == "npm" else SourceAddress("pypi", f"pypi:{normalised_name(name)}")
+    )
 
 
-def _local_repository(path: Path) -> Address:
+def _local_repository(path: Path) -> SourceAddress:
     if not path.is_dir() or find_local(path) is None:
         raise BadArgument(
-            f"{visible_location(str(path))} is not a git repository", hint="Give a folder by its path, without file:."
+            f"{visible_location(str(path))} is not a git repository",
+            hint="Specify a folder by its path, without file:.",
         )
-    return Address("git", path.as_posix())
+    return SourceAddress("git", path.as_posix())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +108,11 @@ class SourceOpener:
 
     client: Callable[[Login | None], HttpClient]
     apis: ApiCatalog
-    parser: Callable[[], Parser]  # one for each crawl
+    parser: Callable[[], Parser]  # returns a parser for one crawl
     clones: Clones
     environments: tuple[Path, ...] = ()
     logins: Logins = NO_LOGINS
-    browser: str = ""  # path of the program if it is not on PATH
+    browser: str = ""  # path of the browser if it is not on PATH
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -116,7 +121,7 @@ class SourceOpener:
         match source.kind:
             case "website":
                 client = self.client(self.logins.find(source.auth, source.url))
-                rendering = self._rendering(source)
+                rendering = self._browser_rendering(source)
                 return Website(
                     source,
                     client,
@@ -134,7 +139,7 @@ class SourceOpener:
                 return NpmPackage(source, parser)
             case "import":
                 raise SourceError(
-                    f"{source.name} was imported from a file", hint="Import a newer file: deltos docs import."
+                    f"{source.name} was imported from a file", hint="Import a newer file with `deltos docs import`."
                 )
             case _:
                 return Folder(source, self.apis)
@@ -143,7 +148,7 @@ class SourceOpener:
         login = partial(self.logins.find, source.auth, source.url)
         return GitRepository(source, self.apis, Checkout(self.clones, login))
 
-    def _rendering(self, source: SourceRow) -> BrowserRendering | None:
+    def _browser_rendering(self, source: SourceRow) -> BrowserRendering | None:
         if not source.browser:
             return None
         from deltos.browser.render import Renderer  # deferred: few sources need a browser
@@ -152,8 +157,8 @@ class SourceOpener:
         return BrowserRendering(Renderer(self.browser), None if source.auth else HttpClient(), self.sleep)
 
     def version_of(self, source: SourceRow) -> str:
-        """Return the current version of a package or repository; for other sources the user's."""
-        is_known = source.kind == "git" and source.generation  # a recrawl stays on the same branch or tag
+        """Return the current version of a package or repository, or the version given by the user for other sources."""
+        is_known = source.kind == "git" and source.generation  # a recrawl uses the same branch or tag
         if source.kind not in ("pypi", "npm", "git") or is_known:
             return source.version
         if source.kind == "git":
@@ -162,5 +167,5 @@ class SourceOpener:
         return origin.version if isinstance(origin, PythonPackage | NpmPackage) else source.version
 
     def reference_of(self, source: SourceRow) -> Reference:
-        """Return the branch or tag of a repository source; contacts a remote repository."""
+        """Return the branch or tag of a repository source; contacts the remote repository."""
         return self._repository(source).reference

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 TYPES = ("overview", "guide", "endpoint", "schema", "glossary", "use-case", "reference")
 _SOURCE = Parameter("source", "string", "Id or name", aliases=("source_id",))
 _VERSION = Parameter("version", "string", "A version, latest or all", "")
-_PAGE_SECONDS = 30.0
+_PAGE_TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class DocsTools:
-    """The tool handlers and their dependencies."""
+    """Handlers of the documentation tools, and their dependencies."""
 
     docs: Docs
     token_budget: int
@@ -50,7 +50,7 @@ class DocsTools:
         return self.docs.library
 
     def search_docs(self, call: Call) -> Answer:
-        """Answer a query with quoted and cited passages."""
+        """Answer a query with quoted passages and citations."""
         query = call.text("query").strip()
         if not query:
             raise BadArgument("The query is empty", hint="Give a question or a name.")
@@ -80,7 +80,7 @@ class DocsTools:
         )
 
     def list_sources(self, call: Call) -> Answer:
-        """List every source with its status, API descriptions last."""
+        """List every source with its status, followed by the API descriptions."""
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
         roots = call.session.project_roots()
@@ -90,7 +90,7 @@ class DocsTools:
         return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
-        """Record a source and start its crawl in the background; a single page is crawled before the answer."""
+        """Add a source and start its crawl in the background; the crawl of a single page is awaited."""
         root = call.session.project_root()
         added = self._library.add(
             NewSource(
@@ -110,12 +110,12 @@ class DocsTools:
         )
         notes = [note for source in added.sources if (note := self._library.crawls.start(source.id))]
         for source in added.sources:
-            self._library.crawls.wait(source.id, _PAGE_SECONDS if source.max_pages == 1 else 0.0)
+            self._library.crawls.wait(source.id, _PAGE_TIMEOUT_SECONDS if source.max_pages == 1 else 0.0)
         statuses = [self._library.status(source.id) for source in added.sources]
         return Answer("\n".join((render_added(added, statuses, project_root=root), *notes)))
 
     def remove_source(self, call: Call) -> Answer:
-        """Remove one or all versions of a source; a running crawl is cancelled."""
+        """Remove one or all versions of a source, and cancel its crawl."""
         name, version = call.text("source"), call.text("version")
         if api := self.docs.api_named(name):
             return Answer(self.docs.apis.remove(api))
@@ -148,7 +148,7 @@ class DocsTools:
         return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
     def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
-        """Start a recrawl and return a line for the user; if several were requested, an error is returned as text."""
+        """Start a recrawl and return a line for the user; if several were requested, return an error as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:
@@ -166,7 +166,7 @@ class DocsTools:
 
 
 def docs_tools(open_tools: Callable[[], DocsTools]) -> tuple[Tool, ...]:
-    """Return the documentation tools; the store is opened by the first call."""
+    """Return the documentation tools; the first call opens the store."""
     return (
         Tool(
             "search_docs", "docs", "Docs",

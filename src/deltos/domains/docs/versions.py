@@ -16,7 +16,7 @@ LATEST = "latest"
 ALL = "all"
 _PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
 _MAX_DIGITS = 18
-_MAX_NAMES = 10
+_MAX_NAMES_SHOWN = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
 
@@ -32,32 +32,36 @@ def version_key(version: str) -> VersionKey:
     numbers: list[int] = []
     after: list[int] = []
     is_release = 1
-    for is_number, run in _runs(version.strip().lstrip("vV")):
+    for is_number, run in _character_runs(version.strip().lstrip("vV")):
         if is_number:
             (numbers if is_release else after).append(int(run[:_MAX_DIGITS]))
         elif run.lower() in _PRERELEASE_TAGS and is_release:
             is_release = 0
-        elif run in "+_":  # the rest identifies a build
+        elif run in "+_":  # the remaining characters identify a build
             break
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers), is_release, tuple(after)
 
 
-def _runs(text: str) -> Iterable[tuple[bool, str]]:
-    """Split a text into runs of digits, letters and other characters."""
-    for kind, run in groupby(text, key=lambda sign: (sign.isascii() and sign.isdigit(), sign.isalpha())):
+def _character_runs(text: str) -> Iterable[tuple[bool, str]]:
+    """Split a text into runs of digits, letters and other characters, each with whether it is a number."""
+    for kind, run in groupby(
+        text, key=lambda character: (character.isascii() and character.isdigit(), character.isalpha())
+    ):
         yield kind[0], "".join(run)
 
 
 def newest_first(sources: Iterable[SourceRow]) -> list[SourceRow]:
-    """Return sources by name, newest version first."""
+    """Return the sources sorted by name, newest version first."""
     by_version = sorted(sources, key=lambda source: version_key(source.version), reverse=True)
     return sorted(by_version, key=lambda source: source.name.lower())
 
 
 def select_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
-    """Return the sources of a version, which may be a prefix, "latest" or "all"; `sources` must be newest first."""
+    """Return the sources with a version, which may be a prefix, "latest" or "all"; `sources` must be sorted newest
+    first.
+    """
     wanted = wanted.strip()
     if not wanted:
         return list(sources)
@@ -70,7 +74,7 @@ def select_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]
 
 
 def find_by_name(sources: Sequence[SourceRow], named: str) -> list[SourceRow]:
-    """Return the sources with that id, name or address."""
+    """Return the sources with the given id, name or URL."""
     named = named.strip()
     if by_id := [source for source in sources if source.id == named]:
         return by_id
@@ -81,28 +85,28 @@ def find_by_name(sources: Sequence[SourceRow], named: str) -> list[SourceRow]:
 
 def name_and_version(named: str) -> tuple[str, str]:
     """Split `flask@2.2` into name and version; the `@` of an npm scope belongs to the name."""
-    name, sign, version = named.strip().rpartition("@")
-    return (name, version) if sign and name and not name.endswith((":", "/")) else (named.strip(), "")
+    name, separator, version = named.strip().rpartition("@")
+    return (name, version) if separator and name and not name.endswith((":", "/")) else (named.strip(), "")
 
 
 def version_not_found(what: str, wanted: str, sources: Sequence[SourceRow], apis: Mapping[str, str]) -> NotFound:
-    """Return a NotFound error that lists the available versions; `apis` are versions by API name."""
+    """Return a NotFound error that lists the available versions; `apis` maps API names to versions."""
     known = _known_versions(sources, apis)
-    hint = f"Known: {known}; or {LATEST}." if known else "None has a version; leave it out."
+    hint = f"Known: {known}; or {LATEST}." if known else "No source has a version; omit it."
     return NotFound(f"No version '{wanted}' of {what}", hint=hint)
 
 
 def _known_versions(sources: Sequence[SourceRow], apis: Mapping[str, str]) -> str:
-    """Return a list of the versions of each name, newest first."""
+    """Return text that lists the versions of each source and API, newest first."""
     named = [
         f"{name} {', '.join(versions)}"
         for name, group in groupby(sources, key=lambda source: source.name)
         if (versions := [source.version for source in group if source.version])
     ]
     named += [f"{name} {version}" for name, version in apis.items() if version]
-    return "; ".join(named[:_MAX_NAMES]) + (" …" if len(named) > _MAX_NAMES else "")
+    return "; ".join(named[:_MAX_NAMES_SHOWN]) + (" …" if len(named) > _MAX_NAMES_SHOWN else "")
 
 
 def label_source(source: SourceRow) -> str:
-    """Return the name of a source and its version if it has one."""
+    """Return the name of a source, followed by its version if it has one."""
     return f"{source.name} {source.version}" if source.version else source.name

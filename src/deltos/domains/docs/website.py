@@ -1,4 +1,4 @@
-"""A website as a source: find its pages, fetch them, and follow links that belong to it."""
+"""Read a website as a source: find its pages, fetch them, and follow links within it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from deltos.domains.docs.api_page import description_addresses
+from deltos.domains.docs.api_page import description_url_candidates
 from deltos.domains.docs.browser_pages import CrawledSite
-from deltos.domains.docs.model import IS_API, ApiCatalog, FoundDescription, ParsedPages, Skipped, Unchanged, Unparsed
+from deltos.domains.docs.model import (
+    API_DESCRIPTION_REASON,
+    ApiCatalog,
+    FoundDescription,
+    ParsedPages,
+    Skipped,
+    Unchanged,
+    Unparsed,
+)
 from deltos.domains.docs.pages import RawPage, text_of
 from deltos.errors import AddressRefused, FetchFailed, ParserStopped, SourceError
 from deltos.fetch.rate_limit import HostRateLimiter
@@ -40,28 +48,28 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MAX_QUERIES_PER_PATH = 30  # calendars and filters generate endless addresses
+_MAX_QUERIES_PER_PATH = 30  # calendars and filters generate endless URLs
 _MAX_SITEMAPS = 50
-_RULES_PAUSE_SECONDS = 0.2  # while another thread fetches robots.txt
+_ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # delay while another thread fetches robots.txt
 GONE_STATUSES = frozenset((404, 410))
-_NO_FOLDER_STATUSES = GONE_STATUSES | {403}  # responses of servers that serve no page for a folder
-GONE_PAGE = "gone"  # a page that was indexed
+_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # statuses of servers that have no page for a folder URL
+GONE_PAGE = "gone"  # reason for a page that was indexed and no longer exists
 NOT_TEXT = "not text"
 _MISSING_REASON = "The page says that it does not exist"
-_REDIRECTS = "redirects to "
-_OUTSIDE = ", outside the source"
-_SHOWS_API = "it shows an API description, which is read instead"
+_REDIRECT_PREFIX = "redirects to "
+_OUTSIDE_SUFFIX = ", outside the source"
+_API_PAGE_REASON = "it shows an API description, which is indexed instead"
 NEEDS_BROWSER = "no text without running scripts; remove the source and add it with browser=true (--browser)"
-_MAX_NOTICE_CHARACTERS = 300  # characters of "please enable JavaScript"
+_MAX_NOTICE_CHARACTERS = 300  # maximum length of a notice such as "please enable JavaScript"
 _NOTICE_WORDS = ("enable", "require", "need", "turn on", "turned off", "disabled", "without javascript")
 _LLMS_PAGE = re.compile(r"^# ++(?P<title>[^\n]+)\n++(?:Source|URL):\s*+(?P<url>https?://\S++)[ \t]*+$", re.MULTILINE)
-_MIN_FULL_TEXT_BYTES = 2_000  # bytes; a shorter llms-full.txt is a stub or an error page
-_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, but served as plain text
-_SAME_PAGE = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
+_MIN_FULL_TEXT_BYTES = 2_000  # a shorter llms-full.txt is a placeholder or an error page
+_LLMS_FILES = ("/llms.txt", "/llms-full.txt")  # Markdown by convention, but often served as plain text
+_INDEX_SUFFIX = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 
 class Website:
-    """Reads pages below a start address at the rate that the site allows."""
+    """Reads the pages below a start URL, at the rate that the site allows."""
 
     parallel = PARALLEL_REQUESTS
     batch_size = 1
@@ -94,7 +102,9 @@ class Website:
 
     @property
     def _scope(self) -> SiteScope:
-        """The scope of the source. If the start page redirects elsewhere, the scope follows it."""
+        """The URLs that belong to the source; if the start page redirects elsewhere, its target determines the
+        scope.
+        """
         with self._scope_lock:
             if self._cached_scope is None:
                 self._cached_scope = self._resolve_scope()
@@ -111,25 +121,26 @@ class Website:
         return scope if scope.admits(final) else SiteScope(final, scope.include, scope.exclude)
 
     def begin(self) -> Iterator[str | CrawlAddress]:
-        """Yield an llms-full.txt with the whole site, or else the start page and the pages listed in llms.txt and
-        sitemaps."""
+        """Yield the llms-full.txt that contains the whole site, or else the start page and the pages in llms.txt and
+        sitemaps.
+        """
         start = self._scope.start
-        full_text = self._full_text()
+        full_text = self._find_full_text()
         if full_text:
             yield full_text
         if isinstance(full_text, str) and full_text:
             return
         yield start
-        yield from self._listed_in_llms()
-        yield from self._listed_in_sitemaps()
+        yield from self._pages_in_llms()
+        yield from self._pages_in_sitemaps()
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
-        """Fetch one page if robots.txt allows it; unchanged pages are not downloaded again."""
-        rules = self._rules_of(address)
+        """Fetch one page if robots.txt allows it; an unchanged page is not downloaded again."""
+        rules = self._fetch_rules(address)
         if rules.unavailable:
             raise FetchFailed(f"robots.txt cannot be read ({rules.unavailable})", retryable=False)
         if not rules.allow(address.url):
-            return self._robots_refusal(address)
+            return self._refuse_by_robots(address)
         host = urlsplit(address.url).netloc
         before = known or address
         try:
@@ -140,24 +151,25 @@ class Website:
                     return Skipped(address.reason, (), address.etag, address.last_modified, is_missing=is_missing)
                 response = self._client.get(address.url)
         except FetchFailed as exc:
-            if exc.status in _NO_FOLDER_STATUSES and (index := self._index_page_of(address.url)):
+            if exc.status in _MISSING_INDEX_STATUSES and (index := self._index_page_of(address.url)):
                 return Skipped(f"it is at {index}", (index,))
             return self._handle_failure(address, known, exc)
         self._rate_limiter.record_success(host)
-        response = self._render(address, response)
+        response = self._render_in_browser(address, response)
         digest = hashlib.blake2b(response.body, digest_size=16).digest()
         if response.not_modified or (known and known.hash == digest):
             return Unchanged()
         return self._to_task(address, response, digest)
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return the delay that the host requires. The first address of a host fetches robots.txt while the others
-        wait."""
+        """Return the delay in seconds that the host requires; other URLs wait while the first one fetches
+        robots.txt.
+        """
         host = urlsplit(address.url).netloc
         if rules := self._robots.known(address.url):
             return self._rate_limiter.take_turn(host, rules.delay_seconds())
         if host in self._fetching_rules:
-            return _RULES_PAUSE_SECONDS
+            return _ROBOTS_POLL_INTERVAL_SECONDS
         self._fetching_rules.add(host)
         return 0.0
 
@@ -169,21 +181,22 @@ class Website:
 
     # ------------------------------------------------------------------ one page
 
-    def _rules_of(self, address: CrawlAddress) -> SiteRules:
+    def _fetch_rules(self, address: CrawlAddress) -> SiteRules:
         host = urlsplit(address.url).netloc
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
                 self._rate_limiter.take_turn(
                     host, rules.delay_seconds()
-                )  # counts this request, now that the delay is known
+                )  # count this request, now that the required delay is known
             return rules
         finally:
             self._fetching_rules.discard(host)
 
     def _index_page_of(self, url: str) -> str:
-        """Return the address of a folder's index page if the server serves none for the folder itself; empty if there
-        is none."""
+        """Return the URL of a folder's index page if the server has no page for the folder URL; empty if there
+        is none.
+        """
         index = f"{url}{INDEX_PAGE}"
         rules = self._robots.rules(index)
         if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):
@@ -195,17 +208,19 @@ class Website:
         except FetchFailed:
             return ""
 
-    def _render(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
-        """Render the page in the browser if the source wants that; it gets no validators, so it is never unchanged."""
+    def _render_in_browser(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
+        """Render a page in the browser if the source requires it; the result has no validators, so it always counts as
+        changed.
+        """
         is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
         if self._rendering is None or response.not_modified or not is_page:
             return response
         html = self._rendering.html(response, CrawledSite(self._client, self._robots, self._rate_limiter))
         return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
-    def _robots_refusal(self, address: CrawlAddress) -> Skipped:
+    def _refuse_by_robots(self, address: CrawlAddress) -> Skipped:
         if address.depth == 0:
-            raise SourceError("robots.txt forbids this address", hint="Add a local copy of the documentation instead.")
+            raise SourceError("robots.txt forbids this URL", hint="Add a local copy of the documentation instead.")
         return Skipped("robots.txt forbids it")
 
     def _handle_failure(self, address: CrawlAddress, known: KnownPage | None, exc: FetchFailed) -> Skipped:
@@ -219,7 +234,7 @@ class Website:
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
-            reason = f"{_REDIRECTS}{url}{'' if inside else _OUTSIDE}"
+            reason = f"{_REDIRECT_PREFIX}{url}{'' if inside else _OUTSIDE_SUFFIX}"
             return Skipped(reason, (url,) if inside else (), response.etag, response.last_modified)
         form = "markdown" if url.endswith(_LLMS_FILES) else format_of(url, response.media_type)
         if form is None or response.media_type.endswith(("json", "yaml")) or url in self._api_candidates:
@@ -235,7 +250,7 @@ class Website:
             raise SourceError("The page requires a login", hint=HOW_TO_LOG_IN)
         skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
         if page.missing_notice:
-            # Treated like a 404: an indexed page is removed, a new one is reported with the reason.
+            # Treated like status 404: an indexed page is removed, a new page is reported with the reason.
             return skipped(f"{_MISSING_REASON} ('{page.missing_notice}')", is_missing=True)
         leads_to = tuple(filter(self._is_within_query_limit, page.leads_to))
         if page.moved_to:
@@ -243,13 +258,13 @@ class Website:
         if page.canonical != address.url:
             return skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
         if page.is_noindex and address.depth > 0:
-            return skipped("the page asks not to be indexed", leads_to)
+            return skipped("the page forbids indexing", leads_to)
         if (
             page.is_filled_by_script
             and not self._source.auth
             and (descriptions := self._find_descriptions(address.url, response))
         ):
-            return Skipped(_SHOWS_API, (*leads_to, *descriptions))
+            return Skipped(_API_PAGE_REASON, (*leads_to, *descriptions))
         if page.is_filled_by_script and self._rendering is None:
             return skipped(NEEDS_BROWSER, leads_to)
         rows = (
@@ -264,46 +279,46 @@ class Website:
         if self._apis.recognises(response.body):
             name = urlsplit(url).path.rpartition("/")[2].rpartition(".")[0] or self._source.name
             self._apis.add(FoundDescription.of_source(self._source, name, url, response.body))
-            return Skipped(IS_API)
-        # A page of Swagger UI may name a script that names the description.
+            return Skipped(API_DESCRIPTION_REASON)
+        # A Swagger UI page may refer to a script that refers to the description.
         reason = f"{NOT_TEXT} ({response.media_type or 'unknown type'})"
         if url in self._api_candidates:
             return Skipped(reason, tuple(self._find_descriptions(url, response)))
         return Skipped(reason, (), response.etag, response.last_modified)
 
     def _find_descriptions(self, url: str, response: HttpResponse) -> list[str]:
-        """Return the addresses of the API description that a viewer page loads, or of the script that names it."""
-        named = description_addresses(response.body, url)
+        """Return possible URLs of the API description that a viewer page loads, or of the script that names it."""
+        named = description_url_candidates(response.body, url)
         self._api_candidates.update(named)
         return named
 
     def _is_within_query_limit(self, url: str) -> bool:
-        """Whether a path has not exceeded the limit on different query strings."""
+        """Whether the path of a URL has not exceeded the limit on different query strings."""
         path, _, query = url.partition("?")
         if not query:
             return True
         self._queries[path] += 1
         return self._queries[path] <= _MAX_QUERIES_PER_PATH
 
-    # ------------------------------------------------------------------ lists of pages
+    # ------------------------------------------------------------------ page lists
 
-    def _full_text(self) -> str | CrawlAddress:
-        """Return the address of an llms-full.txt that contains the whole site, or an empty text."""
+    def _find_full_text(self) -> str | CrawlAddress:
+        """Return the URL of an llms-full.txt that contains the whole site; empty if there is none."""
         for url in self._urls_near_start("llms-full.txt"):
-            response = self._text_at(url)
+            response = self._fetch_text(url)
             if response is not None and len(response.body) >= _MIN_FULL_TEXT_BYTES:
                 data = response.body
                 try:
-                    names_pages = self._parser.run(names_its_pages, data, content=(data,))
+                    names_pages = self._parser.run(has_page_urls, data, content=(data,))
                 except ParserStopped as exc:
                     return CrawlAddress(url, state="failed", reason=str(exc))
                 if names_pages or url == urljoin(self._scope.start, "llms-full.txt"):
                     return url
         return ""
 
-    def _listed_in_llms(self) -> Iterator[str | CrawlAddress]:
+    def _pages_in_llms(self) -> Iterator[str | CrawlAddress]:
         for url in self._urls_near_start("llms.txt"):
-            response = self._text_at(url)
+            response = self._fetch_text(url)
             if response is not None:
                 data = response.body
                 try:
@@ -314,7 +329,7 @@ class Website:
                     yield from filter(self._is_within_query_limit, listed)
                 return
 
-    def _listed_in_sitemaps(self) -> Iterator[str | CrawlAddress]:
+    def _pages_in_sitemaps(self) -> Iterator[str | CrawlAddress]:
         named = self._robots.rules(self._scope.start).sitemaps()
         if len(named) > _MAX_SITEMAPS:
             reason = f"only the first {_MAX_SITEMAPS} of its {len(named)} sitemaps were read"
@@ -327,7 +342,7 @@ class Website:
                     elif self._is_within_query_limit(found):
                         yield found
             except SourceError:
-                continue  # a sitemap on a host that may not be contacted
+                continue  # the sitemap is on a host that may not be contacted
 
     def _parse_sitemap(self, data: bytes) -> Sitemap:
         return self._parser.run(read_sitemap, self._scope, data, content=(data,))
@@ -337,7 +352,7 @@ class Website:
         site = f"{parts.scheme}://{parts.netloc}"
         return list(dict.fromkeys((f"{site}{folder_of(parts.path)}{name}", f"{site}/{name}")))
 
-    def _text_at(self, url: str) -> HttpResponse | None:
+    def _fetch_text(self, url: str) -> HttpResponse | None:
         try:
             if not self._robots.rules(url).allow(url):
                 return None
@@ -351,21 +366,23 @@ class Website:
 
 
 def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
-    """Whether a "not modified" response comes from the same address as before; other pages may have the same ETag."""
+    """Whether a "not modified" response comes from the same URL as before, because other pages may have the
+    same ETag.
+    """
     url = normalise(response.url)
     if url == address.url:
-        return not address.reason.startswith(_REDIRECTS)
-    return address.reason.removesuffix(_OUTSIDE) == f"{_REDIRECTS}{url}"
+        return not address.reason.startswith(_REDIRECT_PREFIX)
+    return address.reason.removesuffix(_OUTSIDE_SUFFIX) == f"{_REDIRECT_PREFIX}{url}"
 
 
-# ---------------------------------------------------------------------- what runs in a child process
+# ---------------------------------------------------------------------- functions run in a child process
 
-# Recognises "page not found" pages that are served with status 200. Longer pages may be about that error.
+# Detects "page not found" pages that are served with status 200. Longer pages may be about that error.
 _MAX_MISSING_CHARACTERS = 1_000
 _MAX_HEADING_CHARACTERS = 80
 _MISSING_CODES = ("404", "error 404", "http 404")
 _CODE_SUFFIXES = ("error", "not found")
-_AFTER_HEADING = (":", "-", "|", "–", "—", "·", "(")
+_CODE_SEPARATORS = (":", "-", "|", "–", "—", "·", "(")
 _MISSING_PHRASES = (
     "page not found",
     "page could not be found",
@@ -381,9 +398,9 @@ _MISSING_PHRASES = (
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """The parsed contents of a fetched page, and the addresses within its source that it links to.
+    """The parsed content of a fetched page, and the URLs in its source to which it links.
 
-    `texts` has an entry for each page in it: usually one, none if the page is skipped.
+    `texts` contains the URL and text of each page in the response: usually one, none if the page is skipped.
     """
 
     texts: tuple[tuple[str, PageText], ...]
@@ -397,14 +414,14 @@ class WebPage:
 
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
-    """Parse a page that was requested at `url`."""
+    """Parse a page that was requested with `url`."""
     document = raw.document()
-    canonical = _canonical(scope, url, document)
+    canonical = _canonical_url(scope, url, document)
     if document.moved_to:
         # Not in canonical form, because `dir/` may redirect to `dir/index.html`.
         moved_to = [normalise(document.moved_to)] if _canonical_urls(scope, [document.moved_to]) else []
         return WebPage((), tuple(moved_to), canonical, document.moved_to, document.requires_login)
-    links = _links(scope, document)
+    links = _links_within(scope, document)
     texts: tuple[tuple[str, PageText], ...] = ()
     if canonical == url and not document.requires_login:
         texts = _pages_of_full_text(url, raw.data) or ((url, text_of(document, links)),)
@@ -421,7 +438,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
 
 
 def _find_missing_notice(document: Document) -> str:
-    """Return the heading with which a short page says that it does not exist; empty for all other pages."""
+    """Return the heading of a short page that says the page does not exist; empty for all other pages."""
     if sum(len(block.text) for section in document.sections for block in section.blocks) > _MAX_MISSING_CHARACTERS:
         return ""
     headings = (
@@ -437,16 +454,16 @@ def _find_missing_notice(document: Document) -> str:
 
 
 def _is_missing_code(words: str) -> bool:
-    """Whether a heading is only the error code, not a topic such as "404 handling"."""
+    """Whether a heading is only an error code, unlike a topic such as "404 handling"."""
     code = next((code for code in _MISSING_CODES if words.startswith(code)), "")
     rest = words[len(code) :].strip(" .!")
     for suffix in _CODE_SUFFIXES:
         rest = rest.removeprefix(suffix).lstrip()
-    return bool(code) and (not rest or rest.startswith(_AFTER_HEADING))
+    return bool(code) and (not rest or rest.startswith(_CODE_SEPARATORS))
 
 
 def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bool:
-    """Whether a page is HTML with scripts and no text except a notice that JavaScript is required."""
+    """Whether a page is HTML with scripts and without text, except for a notice that JavaScript is required."""
     if raw.format != "html" or not texts or b"<script" not in raw.data.lower():
         return False
     text = " ".join(chunk.text for _, page in texts for chunk in page.chunks)
@@ -456,38 +473,39 @@ def _is_empty_shell(raw: RawPage, texts: tuple[tuple[str, PageText], ...]) -> bo
     )
 
 
-def names_its_pages(data: bytes) -> bool:
-    """Whether an llms-full.txt contains the addresses of its pages."""
+def has_page_urls(data: bytes) -> bool:
+    """Whether an llms-full.txt contains the URLs of its pages."""
     return _LLMS_PAGE.search(data.decode("utf-8", "replace")) is not None
 
 
 def listed_links(scope: SiteScope, url: str, data: bytes) -> tuple[str, ...]:
-    """Return the pages of the source that an llms.txt lists."""
+    """Return the URLs of the source's pages that an llms.txt lists."""
     document = parse_markdown(data.decode("utf-8", "replace"), url=url)
     return _canonical_urls(scope, (link.url for link in document.links))
 
 
 def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
-    """Parse a sitemap, keeping only the pages of the source."""
+    """Parse a sitemap; keep only URLs that belong to the source."""
     sitemap = parse_sitemap(data)
     return sitemap if sitemap.is_index else replace(sitemap, addresses=_canonical_urls(scope, sitemap.addresses))
 
 
-def _canonical(scope: SiteScope, url: str, document: Document) -> str:
-    """Return the canonical address that the page declares if it is clearly the same page; many sites declare wrong
-    ones."""
+def _canonical_url(scope: SiteScope, url: str, document: Document) -> str:
+    """Return the declared canonical URL if it is clearly the same page, otherwise `url`; many sites declare
+    wrong URLs.
+    """
     if not document.canonical_url:
         return url
     try:
         canonical = normalise(document.canonical_url)
     except ValueError:
         return url
-    same = _SAME_PAGE.sub("", canonical.split("?")[0]) == _SAME_PAGE.sub("", url.split("?")[0])
+    same = _INDEX_SUFFIX.sub("", canonical.split("?")[0]) == _INDEX_SUFFIX.sub("", url.split("?")[0])
     return canonical if same and scope.admits(canonical) else url
 
 
-def _links(scope: SiteScope, document: Document) -> tuple[Link, ...]:
-    """Return the page's links to pages of this source in canonical form; fragments are kept."""
+def _links_within(scope: SiteScope, document: Document) -> tuple[Link, ...]:
+    """Return a page's links to pages of the same source, in canonical form with fragments."""
     bases = dict.fromkeys(link.url.partition("#")[0] for link in document.links)
     forms = {base: form for base in bases for form in _canonical_urls(scope, [base])}
     found = []
@@ -499,7 +517,7 @@ def _links(scope: SiteScope, document: Document) -> tuple[Link, ...]:
 
 
 def _canonical_urls(scope: SiteScope, addresses: Iterable[str]) -> tuple[str, ...]:
-    """Return the addresses that belong to this source in canonical form, without duplicates."""
+    """Return the URLs that belong to the source, in canonical form and without duplicates."""
     found: dict[str, None] = {}
     for address in addresses:
         try:
@@ -512,7 +530,7 @@ def _canonical_urls(scope: SiteScope, addresses: Iterable[str]) -> tuple[str, ..
 
 
 def _pages_of_full_text(url: str, data: bytes) -> tuple[tuple[str, PageText], ...]:
-    """Return the pages inside an llms-full.txt that contains their addresses; empty for any other page."""
+    """Return the pages in an llms-full.txt that contains their URLs; empty for any other page."""
     if not url.endswith("llms-full.txt"):
         return ()
     text = data.decode("utf-8", "replace")
