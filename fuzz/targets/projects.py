@@ -207,9 +207,9 @@ def _diff(_scratch: Path) -> Run:
 
 
 def _log(_scratch: Path) -> Run:
-    from deltos.domains.history.index import read_chunk
+    from deltos.domains.history.index import parse_log_chunk
 
-    return lambda data: read_chunk(b"marker", frozenset(), "src/", True, data)
+    return lambda data: parse_log_chunk(b"marker", frozenset(), "src/", True, data)
 
 
 def _tree(_scratch: Path) -> Run:

@@ -14,7 +14,7 @@ from deltos.domains.docs.model import PACKAGE_ADDRESSES
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
 from deltos.domains.graph.search import GraphSearch
-from deltos.domains.history.commit_text import SHORT_HASH, headline
+from deltos.domains.history.commit_text import SHORT_HASH_CHARACTERS, headline
 from deltos.domains.history.line_history import LineRange, commits_of_lines
 from deltos.domains.history.state import limits_of
 from deltos.domains.memory.core.model import format_id, title_of
@@ -77,7 +77,7 @@ class DomainLinks:
         if not found.commits:
             return []
         of = f"the file{_whole_file_reason(found)}" if found.is_whole_file else "these lines"
-        rows = [f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in found.commits]
+        rows = [f"commit:{row.hash[:SHORT_HASH_CHARACTERS]} {headline(row)}" for row in found.commits]
         note = [f"({limits})"] if (limits := limits_of(store)) else []
         return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
 
@@ -92,7 +92,7 @@ class DomainLinks:
             return []
         recent = () if commits.is_whole_file else commits.commits
         return [
-            *(f"commit:{row.hash[:SHORT_HASH]} {headline(row)}" for row in recent),
+            *(f"commit:{row.hash[:SHORT_HASH_CHARACTERS]} {headline(row)}" for row in recent),
             *self.observation_lines(rows[:_MAX_RELATED], root),
             *passage_lines(pages[:_MAX_RELATED], root),
         ]

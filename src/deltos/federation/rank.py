@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.code.paths import is_prose
-from deltos.domains.history.terms import SAME_CHANGE, named_changes, numbers_in, share_of_number
+from deltos.domains.history.terms import SAME_CHANGE, named_changes, numbers_in, version_match_share
 from deltos.ranking import load_ranker
 from deltos.text.identifiers import last_part
 from deltos.text.idf import idf
@@ -273,7 +273,7 @@ class _Question:
     def version_score(self, hit: Hit) -> float:
         """Return how well a candidate matches the versions in a query about history; 1 if it has none."""
         found_terms = hit.text[:_MAX_TEXT_CHARACTERS]
-        return min((share_of_number(found_terms, number) for number in self._numbers), default=1.0)
+        return min((version_match_share(found_terms, number) for number in self._numbers), default=1.0)
 
     def is_other_change(self, hit: Hit) -> bool:
         """Whether a commit does not name the kind of change that the query asks about."""

@@ -12,7 +12,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.domains.history.query import parse_query
-from deltos.domains.history.terms import share_of_number
+from deltos.domains.history.terms import version_match_share
 from deltos.errors import BadArgument, NotFound
 from tests.calling import ToolClient
 from tests.domains.history.repositories import START, commit, create_repository
@@ -331,4 +331,4 @@ def test_query_about_the_past_without_history_has_a_note(tmp_path: Path, workers
     ],
 )
 def test_feature_is_the_share_of_query_versions_found_in_the_text(text: str, number: str, share: float) -> None:
-    assert share_of_number(text, number) == share
+    assert version_match_share(text, number) == share

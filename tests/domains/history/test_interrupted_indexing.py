@@ -172,7 +172,7 @@ def test_omitted_commits_are_reported_even_if_counting_times_out(
 def test_slow_parser_process_is_stopped_and_the_reason_reported(
     root: Path, store: ProjectStore, workers: ProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
+    monkeypatch.setattr(history_index, "_MAX_PARSING_CPU_SECONDS", 1e-6)
     read_history(store, root, HistoryIndexer(workers=workers))
     assert (
         len(subjects(store)) < STEPS
@@ -182,7 +182,7 @@ def test_slow_parser_process_is_stopped_and_the_reason_reported(
     read_history(store, root, HistoryIndexer(workers=workers))
     assert subjects(store) == step_subjects(5, 0)
     commit_many(root, 1_500)
-    monkeypatch.setattr(history_index, "_CPU_SECONDS", 1e-6)
+    monkeypatch.setattr(history_index, "_MAX_PARSING_CPU_SECONDS", 1e-6)
     indexer, project = HistoryIndexer(workers=workers), Project(root.resolve(), "test")
     with pytest.raises(TimeLimitExceeded):
         indexer.catch_up(project, store, Silent())

@@ -1,4 +1,4 @@
-"""Find authors in a query: `commits by Ben Noordhuis`, `what did Ankita change`."""
+"""Find author names in a query such as `commits by Ben Noordhuis` or `what did Ankita change`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _MAX_NAME_WORDS = 4
-_MIN_SINGLE_WORD_CHARACTERS = 3  # minimum length of a one-word name
+_MIN_ONE_WORD_NAME_CHARACTERS = 3  # minimum length of a one-word name
 _CONTRIBUTION_WORDS = frozenset(
     """commit commits committed change changes changed work works worked contribution contributions author authored
     history log made done wrote written merged""".split()
@@ -34,24 +34,24 @@ _RECENCY_WORDS = frozenset("last latest newest recent first".split())
 
 @dataclass(frozen=True, slots=True)
 class AuthorMention:
-    """Names of the mentioned authors, if any, and the query without the mention."""
+    """Names of the authors that a query mentions, and the query without the mention."""
 
     names: tuple[str, ...]
     rest: str
 
 
 def may_mention_author(question: str) -> bool:
-    """Whether the wording of a query allows an author mention; a cheap check that needs no names."""
-    words = _words(question)
+    """Whether a query may mention an author, judging by its wording alone."""
+    words = _words_without_accents(question)
     is_name = 2 <= len(words) <= _MAX_NAME_WORDS and all(word[0].isupper() for word in _WORD.findall(question))
     has_author_clause = any(word in _AUXILIARIES and after not in STOP_WORDS for word, after in pairwise(words))
     return is_name or has_author_clause or not _CONTRIBUTION_WORDS.isdisjoint(words)
 
 
 def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
-    """Find the authors among `known` whose commits a query asks for."""
+    """Return the authors among `known` whose commits the query asks for, and the query without them."""
     tokens = list(_WORD.finditer(question))
-    words = [_folded(token[0]) for token in tokens]
+    words = [_without_accents(token[0]) for token in tokens]
     names = _AuthorNames(known)
     for size in range(min(_MAX_NAME_WORDS, len(words)), 0, -1):
         for place in range(len(words) - size + 1):
@@ -65,11 +65,11 @@ def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
 
 
 def _is_author_position(words: Sequence[str], place: int, size: int, *, is_whole: bool) -> bool:
-    """Whether words that match a name are in a position where a query mentions an author."""
+    """Whether the words at `place`, which match a name, are in a position where a query mentions an author."""
     before = words[place - 1] if place else ""
     after = [word for word in words[place + size : place + size + 3] if word not in _RECENCY_WORDS]
     if size == 1 and (
-        len(words[place]) < _MIN_SINGLE_WORD_CHARACTERS
+        len(words[place]) < _MIN_ONE_WORD_NAME_CHARACTERS
         or words[place] in STOP_WORDS | QUESTION_WORDS | _CONTRIBUTION_WORDS
     ):
         return False
@@ -83,23 +83,23 @@ def _is_author_position(words: Sequence[str], place: int, size: int, *, is_whole
 
 
 class _AuthorNames:
-    """Known author names, indexed by word."""
+    """Author names, indexed by word."""
 
     def __init__(self, known: Iterable[str]) -> None:
-        self._words = {name: _words(name) for name in known}
+        self._words_without_accents = {name: _words_without_accents(name) for name in known}
         self._by_word: defaultdict[str, list[str]] = defaultdict(list)
-        for name, words in self._words.items():
+        for name, words in self._words_without_accents.items():
             for word in set(words):
                 self._by_word[word].append(name)
 
     def names_with(self, phrase: Sequence[str]) -> tuple[str, ...]:
-        """Return the names that contain the words of `phrase` in sequence."""
+        """Return the names that contain the words of `phrase` in this order without gaps."""
         among = min((self._by_word.get(word, []) for word in phrase), key=len)
-        return tuple(name for name in among if _contains_phrase(self._words[name], phrase))
+        return tuple(name for name in among if _contains_phrase(self._words_without_accents[name], phrase))
 
     def is_whole(self, phrase: Sequence[str]) -> bool:
-        """Whether a name consists of exactly these words."""
-        return any(self._words[name] == list(phrase) for name in self._by_word.get(phrase[0], []))
+        """Whether a name consists of exactly the words of `phrase`."""
+        return any(self._words_without_accents[name] == list(phrase) for name in self._by_word.get(phrase[0], []))
 
 
 def _contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
@@ -107,11 +107,11 @@ def _contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
     return any(words[place : place + size] == list(phrase) for place in range(len(words) - size + 1))
 
 
-def _words(text: str) -> list[str]:
-    return [_folded(word) for word in _WORD.findall(text)]
+def _words_without_accents(text: str) -> list[str]:
+    return [_without_accents(word) for word in _WORD.findall(text)]
 
 
-def _folded(word: str) -> str:
-    """Return a word in lower case without accents, which people often omit."""
+def _without_accents(word: str) -> str:
+    """Return a word in lower case without accents, which users often omit."""
     parts = unicodedata.normalize("NFKD", word.casefold())
     return "".join(part for part in parts if not unicodedata.combining(part))

@@ -1,4 +1,4 @@
-"""One commit as text: message, files and diff from git, within limits that the text mentions."""
+"""Format a commit as text: message, files and diff from git, with notes where limits truncate them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MAX_MESSAGE_BYTES = 40_000
 MAX_DIFF_BYTES = 400_000
 MAX_LINE_CHARACTERS = 500
 MAX_SECONDS = 10.0
-_FILES_LISTED = 200
-SHORT_HASH = 10
+_MAX_LISTED_FILES = 200
+SHORT_HASH_CHARACTERS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCommit:
-    """Message, files and diff of a commit."""
+    """Message, files and diff of a commit, as text."""
 
     message: str
     files: tuple[str, ...]
@@ -42,36 +42,38 @@ class ShownCommit:
 
 
 def headline(commit: CommitRow) -> str:
-    """Return a commit in one line: day, author, subject and number of files."""
+    """Return a commit as one line with its date, author, subject and number of files."""
     count = f"{commit.file_count:,} file{'' if commit.file_count == 1 else 's'}"
     return f"{day(commit.time)} {commit.author}: {commit.subject} ({'merge' if commit.is_merge else count})"
 
 
 def text_of(commit: CommitRow, root: Path) -> str:
-    """Return message, files and diff; if git fails, the indexed message and the reason."""
+    """Return the message, files and diff of a commit; if git fails, the indexed message and the reason."""
     try:
-        shown = _ask(commit, root)
+        shown = _read_from_git(commit, root)
     except GitFailed as failed:
         kept = f"{commit.subject}\n\n{commit.body}".strip()
         return f"{kept}\n\n(files and diff are not available: {failed.message})"
-    listed = shown.files[:_FILES_LISTED]
+    listed = shown.files[:_MAX_LISTED_FILES]
     more = f"\n… and {len(shown.files) - len(listed):,} more" if len(shown.files) > len(listed) else ""
     files = "\n".join(listed) + more if listed else "(none listed)"
     return f"{shown.message}\n\n--- files ---\n{files}\n\n--- diff ---\n{shown.diff}"
 
 
-def _ask(commit: CommitRow, root: Path) -> ShownCommit:
+def _read_from_git(commit: CommitRow, root: Path) -> ShownCommit:
     with reading_commits(root) as (git, prefix):
-        message, is_cut = _head(git, MAX_MESSAGE_BYTES, "log", *SAFE_OPTIONS, "-1", "--format=%B", commit.hash, "--")
+        message, is_cut = _read_output_start(
+            git, MAX_MESSAGE_BYTES, "log", *SAFE_OPTIONS, "-1", "--format=%B", commit.hash, "--"
+        )
         if is_cut:
             message += "\n… (message truncated)"
         if commit.hash in git.shallow():
             return ShownCommit(message, (), "(not available: the shallow clone ends here)")
-        return ShownCommit(message, _files(git, commit, prefix), _diff(git, commit, prefix))
+        return ShownCommit(message, _list_files(git, commit, prefix), _read_diff(git, commit, prefix))
 
 
-def _files(git: Git, commit: CommitRow, prefix: str) -> tuple[str, ...]:
-    """Return the files that a commit touched below the project's root; none for a merge."""
+def _list_files(git: Git, commit: CommitRow, prefix: str) -> tuple[str, ...]:
+    """Return the files that a commit changed below the project root; empty for a merge commit."""
     wanted = CommitRange(commit.hash, limit=1)
     for found in read_commits(git, wanted, prefix, max_seconds=MAX_SECONDS):
         if found.hash == commit.hash:
@@ -82,30 +84,30 @@ def _files(git: Git, commit: CommitRow, prefix: str) -> tuple[str, ...]:
     return ()
 
 
-def _diff(git: Git, commit: CommitRow, prefix: str) -> str:
-    """Return the diff against the first parent; a last line mentions truncation."""
+def _read_diff(git: Git, commit: CommitRow, prefix: str) -> str:
+    """Return the diff against the first parent; if it is truncated, the last line says so."""
     arguments = (
         "log", *SAFE_OPTIONS, "-1", "-m", "--first-parent", "--patch", "--unified=3", "--find-renames", "-l200",
         "--format=", "--src-prefix=a/", "--dst-prefix=b/", commit.hash, *pathspec_arguments(prefix),
     )  # fmt: skip
     try:
-        text, is_cut = _head(git, MAX_DIFF_BYTES, *arguments)
+        text, is_cut = _read_output_start(git, MAX_DIFF_BYTES, *arguments)
     except GitStopped as stopped:
         return f"(not available: {stopped.message})"
-    lines = [_shortened(line) for line in text.split("\n")]
+    lines = [_shorten_line(line) for line in text.split("\n")]
     if is_cut:
         lines.append(f"… (diff truncated at {MAX_DIFF_BYTES // 1000:,} kB)")
     return "\n".join(lines).strip("\n") or "(no changes below this project's folder)"
 
 
-def _shortened(line: str) -> str:
+def _shorten_line(line: str) -> str:
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
     return f"{line[:MAX_LINE_CHARACTERS]}… ({len(line) - MAX_LINE_CHARACTERS:,} more characters)"
 
 
-def _head(git: Git, max_bytes: int, *arguments: str) -> tuple[str, bool]:
-    """Return the beginning of git's output, and whether there is more."""
+def _read_output_start(git: Git, max_bytes: int, *arguments: str) -> tuple[str, bool]:
+    """Return at most `max_bytes` of git's output, and whether it was truncated."""
     output = bytearray()
     with closing(git.stream(*arguments, max_bytes=max_bytes + (1 << 17), timeout_seconds=MAX_SECONDS)) as pieces:
         for piece in pieces:

@@ -1,4 +1,4 @@
-"""Incremental indexing of a repository's history: add new commits, remove rewritten ones, then read older ones."""
+"""Index a repository's history incrementally: add new commits, remove rewritten ones, then add older ones."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ if TYPE_CHECKING:
     from deltos.workspace.git import Git
     from deltos.workspace.repository import Repository
 
-# Increase this number when parsing or storage changes; all commits are then indexed again.
-VERSION = 3
-# A checkout that differs by more commits or renames than this is indexed from scratch.
+# Increase this number when parsing or storage changes, so that all commits are indexed again.
+INDEX_VERSION = 3
+# If the checkout differs from the index by more commits or renames, the history is indexed from scratch.
 MAX_NEW_COMMITS = 2_000
 MAX_GONE_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
 MIN_REMOVED_FOR_REBUILD = 200
-# Above this number of commits, the history is indexed from scratch, dropping the oldest commits.
+# If more commits are indexed, the history is indexed from scratch without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
 MAX_SECONDS = 300.0
-# Parsing a chunk usually takes far less than a second.
-_CPU_SECONDS = 30.0
-_MAX_RENAMES_OF_FILE = 50
-_SETTLE_BATCH_FILES = 500
+# Limit for parsing one chunk, which usually takes far less than a second.
+_MAX_PARSING_CPU_SECONDS = 30.0
+_MAX_RENAMES_PER_FILE = 50
+_FILE_TERMS_BATCH_SIZE = 500
 _CHECK_INTERVAL_SECONDS = 1.0
 _SEEN_KEY = "history/seen"
-_NO_REPOSITORY: tuple[object, ...] = ((), "")  # no repository and no indexed commit
-# Paths per commit whose terms are indexed.
+_NO_REPOSITORY: tuple[object, ...] = ((), "")  # stamp of a project without a repository
+# Maximum number of paths per commit whose terms are indexed.
 _MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
 
 class HistoryLimits(NamedTuple):
-    """Limits on the number of commits, the time of a run, and the size of a chunk of git output."""
+    """Limits on the number of commits, the duration of a run, and the size of a chunk of git output."""
 
     max_commits: int
     max_seconds: float
     chunk_bytes: int
 
 
-class ReadCommit(NamedTuple):
-    """A commit with its index terms and vector, as sent by a child process."""
+class ParsedCommit(NamedTuple):
+    """A commit with its index terms and vector, parsed in a child process."""
 
     commit: Commit
     subject_words: str
@@ -80,13 +80,15 @@ class ReadCommit(NamedTuple):
     vector: bytes
 
 
-def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: bool, chunk: bytes) -> list[ReadCommit]:
-    """Parse a chunk of `git log` output in a child process; with `makes_vectors`, embed the subjects."""
+def parse_log_chunk(
+    marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: bool, chunk: bytes
+) -> list[ParsedCommit]:
+    """Parse a chunk of `git log` output and, if `makes_vectors` is set, embed the subjects. Runs in a child process."""
     commits = parse_log(marker, ends, prefix, chunk)
     subjects = [words_of(commit.subject) for commit in commits]
-    vectors = _vectors_of(subjects) if makes_vectors else [b""] * len(commits)
+    vectors = _embed_subjects(subjects) if makes_vectors else [b""] * len(commits)
     return [
-        ReadCommit(
+        ParsedCommit(
             commit,
             subject,
             words_of(f"{commit.body} {commit.author}"),
@@ -97,15 +99,15 @@ def read_chunk(marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: 
     ]
 
 
-def _vectors_of(subjects: list[str]) -> list[bytes]:
+def _embed_subjects(subjects: list[str]) -> list[bytes]:
     from deltos.embed.static import shared_model
-    from deltos.embed.vector_rows import quantised  # deferred: the server itself needs no numpy to read a log
+    from deltos.embed.vector_rows import quantised  # deferred: reading a log without vectors does not need numpy
 
     return [vector.tobytes() for vector in quantised(shared_model().of_words(subjects))]
 
 
 class HistoryIndexer:
-    """Implements `workspace.indexer.Follower` for the commits of a repository."""
+    """Indexes the commits of a repository; implements `workspace.indexer.Follower`."""
 
     name = "history"
 
@@ -126,19 +128,20 @@ class HistoryIndexer:
         self._heads = Heads()
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether the checked-out commit differs from the last indexed one; checked about once a second, or now with
-        `at_once`."""
+        """Whether the checked-out commit differs from the last indexed one; checked about once a second, or immediately
+        if `at_once` is set.
+        """
         now = time.monotonic()
         if not at_once and now < self._checked_at.get(project.root, float("-inf")) + _CHECK_INTERVAL_SECONDS:
             return False
         self._checked_at[project.root] = now
         seen = self._seen(project, store)
         if project.root not in self._settled and store.meta(_SEEN_KEY) == self._digest(project, seen[0]):
-            self._settled[project.root] = seen  # indexed by another process
+            self._settled[project.root] = seen  # another process has indexed the commit
         return self._settled.get(project.root, _NO_REPOSITORY) != seen
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Record that another process indexes the current checkout."""
+        """Record that another process is indexing the current checkout."""
         self._settled[project.root] = self._seen(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
@@ -155,8 +158,8 @@ class HistoryIndexer:
             _record(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
-            # A failure is retried when the repository or the git program changes, or in another process.
-            # Another process may be indexing an earlier commit, so that case is checked again.
+            # A failed run is repeated when the repository or the git program changes, or by another process. If another
+            # process holds the lock, it may be indexing an earlier commit, so the checkout is compared again.
             if not is_read_elsewhere:
                 self._settled[project.root] = (stamp, store.meta("history/tip"))
 
@@ -168,7 +171,7 @@ class HistoryIndexer:
                 writer.set_metadata({_SEEN_KEY: seen})
 
     def _digest(self, project: Project, stamp: tuple[object, ...]) -> str:
-        about = (VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
+        about = (INDEX_VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
         return sha256(repr(about).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _seen(self, project: Project, store: ProjectStore) -> tuple[tuple[object, ...], str]:
@@ -181,7 +184,7 @@ class HistoryIndexer:
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)
         if repository is None:
-            if project.root.is_dir():  # a missing folder says nothing about its repository
+            if project.root.is_dir():  # if the folder is missing, the state of its repository is unknown
                 _clear_history(store)
             return
         with reading(repository) as git:
@@ -208,7 +211,7 @@ def _clear_history(store: ProjectStore) -> None:
 
 @dataclass(slots=True)
 class _IndexRun:
-    """One indexing run."""
+    """One run that indexes the history of a project."""
 
     project: Project
     repository: Repository
@@ -217,7 +220,7 @@ class _IndexRun:
     progress: Progress
     limits: HistoryLimits
     workers: ProcessPool | None
-    model: str  # empty if subjects are not embedded
+    model: str  # identity of the embedding model; empty if subjects are not embedded
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""
     files: set[str] = field(default_factory=set)
@@ -225,34 +228,35 @@ class _IndexRun:
     deadline: float = 0.0
 
     def run(self, head: str, *, again: bool) -> None:
-        """Index new commits, then older ones that earlier runs did not reach, then the terms of files."""
+        """Index new commits, then older commits that earlier runs did not reach, then the terms of changed files."""
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
         self.prefix = prefix_in_repository(self.project.root, self.repository)
-        if self.state.layout == self._layout(model_identity()):
-            self.model = model_identity()  # an index with vectors keeps them, even if this process was started without
-        layout = self._layout(self.model)
+        if self.state.layout == self._layout_key(model_identity()):
+            self.model = model_identity()  # keep existing vectors even if this process was started without embedding
+        layout = self._layout_key(self.model)
         if not again and layout == self.state.layout and self.state.tip == head and self.state.complete:
             if self.state.stopped:  # clear the error of an earlier run
                 self._record_state(stopped="")
-            self._settle()
+            self._update_file_terms()
             return
         self.files = files_at(self.git, head, self.prefix)
         if again or layout != self.state.layout or not self._add_newer(head):
-            self._begin(HistoryState(layout=layout, tip=head, start=head))
+            self._reset_index(HistoryState(layout=layout, tip=head, start=head))
         if not self.state.complete:
             self._add_older()
         else:
             self._record_state()
-        self._settle()
+        self._update_file_terms()
 
-    def _layout(self, model: str) -> str:
-        """Return a key of everything the index depends on: code version, model, limits, shallow boundary and project
-        folder."""
+    def _layout_key(self, model: str) -> str:
+        """Return a key of all settings on which the index depends: code version, model, limits, shallow boundary and
+        project folder.
+        """
         ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
-        return f"{VERSION}:{model}:{self.limits.max_commits}:{ends}:{self.prefix}"
+        return f"{INDEX_VERSION}:{model}:{self.limits.max_commits}:{ends}:{self.prefix}"
 
-    def _begin(self, state: HistoryState) -> None:
+    def _reset_index(self, state: HistoryState) -> None:
         with self.store.writing() as writer:
             writer.history.clear()
             writer.set_metadata(state.facts())
@@ -260,7 +264,7 @@ class _IndexRun:
         self.names = {}
 
     def _add_newer(self, head: str) -> bool:
-        """Add commits since the last run and remove vanished ones; return False if a full rebuild is needed."""
+        """Add commits made since the last run and remove rewritten ones; return False if a full rebuild is needed."""
         if self.state.tip == head:
             self.names = self.store.history.renamed()
             return True
@@ -269,22 +273,22 @@ class _IndexRun:
         known = self.store.history.totals().commits
         if gone is None or new is None or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS:
             return False
-        if gone and not self.state.complete:  # the commit at which reading would continue may be gone as well
+        if gone and not self.state.complete:  # the commit at which reading would continue may have been removed too
             return False
-        # Terms of removed commits stay in the index; after too many removals, rebuild it.
+        # Terms of removed commits stay in the index, so it is rebuilt after many removals.
         if self.state.removed_count + len(gone) > max(MIN_REMOVED_FOR_REBUILD, known // 10):
             return False
         wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
         with closing(self._read(wanted)) as chunks:
             commits = [commit for chunk in chunks for commit in chunk]
-        renames = self._renames(commits)
+        renames = self._renamed_files(commits)
         if len(renames) > MAX_NEW_RENAMES:
             return False
         self.names = self.store.history.renamed() | dict(renames)
         self._write_newer(head, commits, gone, renames)
         return True
 
-    def _renames(self, commits: Sequence[ReadCommit]) -> list[tuple[str, str]]:
+    def _renamed_files(self, commits: Sequence[ParsedCommit]) -> list[tuple[str, str]]:
         """Return (old, new) paths of renamed files, oldest first, unless the old path exists again."""
         return [
             (file.before, file.path)
@@ -294,7 +298,7 @@ class _IndexRun:
         ]
 
     def _write_newer(
-        self, head: str, commits: Sequence[ReadCommit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
+        self, head: str, commits: Sequence[ParsedCommit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
     ) -> None:
         with self.store.writing() as writer:
             writer.history.remove(gone)
@@ -308,7 +312,7 @@ class _IndexRun:
             writer.set_metadata(self.state.facts())
 
     def _add_older(self) -> None:
-        """Read older commits in steps and store each step, so that a later run continues there."""
+        """Index older commits in steps; each step is stored, so that a later run can continue after it."""
         walked = self.state.walked_count
         wanted = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
         read = walked
@@ -327,7 +331,7 @@ class _IndexRun:
         ends = "limit" if has_more else "shallow" if self.git.shallow() else ""
         self._record_state(complete="1", stopped="", ends=ends, older=self._count_older() if has_more else "")
 
-    def _write_older(self, batch: Sequence[ReadCommit], walked: int) -> None:
+    def _write_older(self, batch: Sequence[ParsedCommit], walked: int) -> None:
         before = dict(self.names)
         records = [self._record(commit) for commit in batch]
         with self.store.writing() as writer:
@@ -336,8 +340,8 @@ class _IndexRun:
             self.state = replace(self.state, walked=str(walked))
             writer.set_metadata(self.state.facts())
 
-    def _record(self, read: ReadCommit) -> CommitRecord:
-        """Convert a commit to its stored form, with the current paths of its files."""
+    def _record(self, read: ParsedCommit) -> CommitRecord:
+        """Convert a parsed commit to its stored form, with the current paths of its files."""
         commit = read.commit
         paths = []
         for file in commit.files:
@@ -361,20 +365,20 @@ class _IndexRun:
         )
 
     def _current_name(self, path: str) -> str:
-        """Return the current path of a file, or an empty string if it no longer exists."""
-        for _ in range(_MAX_RENAMES_OF_FILE):
+        """Return the current path of a file that may have been renamed; empty if it no longer exists."""
+        for _ in range(_MAX_RENAMES_PER_FILE):
             if path in self.files or not path:
                 return path
             path = self.names.get(path, "")
         return ""
 
-    def _settle(self) -> None:
-        """Collect the terms of files in batches, so that other writers need not wait long."""
-        settled = _SETTLE_BATCH_FILES
-        while settled == _SETTLE_BATCH_FILES:
+    def _update_file_terms(self) -> None:
+        """Update the terms of changed files in batches, so that other writers need not wait long."""
+        settled = _FILE_TERMS_BATCH_SIZE
+        while settled == _FILE_TERMS_BATCH_SIZE:
             self._check()
             with self.store.writing() as writer:
-                settled = writer.history.settle(limit=_SETTLE_BATCH_FILES)
+                settled = writer.history.settle(limit=_FILE_TERMS_BATCH_SIZE)
 
     def _record_state(self, **changes: str) -> None:
         self.state = replace(self.state, **changes)
@@ -382,14 +386,14 @@ class _IndexRun:
 
     def _count_older(self) -> str:
         if self.prefix:
-            return ""  # counting the commits of a folder takes as long as reading them
+            return ""  # for a subfolder, counting commits takes as long as reading them
         try:
             return str(max(0, count_commits(self.git, self.state.start) - self.limits.max_commits))
         except GitFailed:
             return ""
 
-    def _read(self, wanted: CommitRange) -> Generator[list[ReadCommit]]:
-        """Yield commits with their terms in chunks; git prints them, a child process parses them."""
+    def _read(self, wanted: CommitRange) -> Generator[list[ParsedCommit]]:
+        """Yield chunks of commits with their terms; a child process parses the output of git."""
         marker, ends = new_marker(), self.git.shallow()
         chunk_bytes, max_seconds = self.limits.chunk_bytes, self._seconds_left()
         chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)
@@ -397,11 +401,11 @@ class _IndexRun:
             for chunk in chunks:
                 self._check()
                 if self.workers is None:
-                    yield read_chunk(marker, ends, self.prefix, bool(self.model), chunk)
+                    yield parse_log_chunk(marker, ends, self.prefix, bool(self.model), chunk)
                 else:
-                    limits = TaskLimits(cpu_seconds=_CPU_SECONDS, wall_seconds=_CPU_SECONDS * 8)
+                    limits = TaskLimits(cpu_seconds=_MAX_PARSING_CPU_SECONDS, wall_seconds=_MAX_PARSING_CPU_SECONDS * 8)
                     yield self.workers.run(
-                        read_chunk, marker, ends, self.prefix, bool(self.model), chunk, limits=limits
+                        parse_log_chunk, marker, ends, self.prefix, bool(self.model), chunk, limits=limits
                     )
 
     def _check(self) -> None:

@@ -1,7 +1,7 @@
-"""Find the commits that changed given lines of a file, by following the file's diffs back from the working tree.
+"""Find the commits that changed given lines of a file by following its diffs back from the working tree.
 
-`git blame` and `git log -L` walk the whole history; here the commits that touched the file are already indexed. Git
-follows the file only if it began as an edited copy of another one.
+`git blame` and `git log -L` walk the whole history, while here the commits that changed the file are already known from
+the index. Git is asked to follow the file only if it began as an edited copy of another file.
 """
 
 from __future__ import annotations
@@ -27,19 +27,25 @@ MAX_COMMITS = 150
 MAX_SECONDS = 1.0
 MAX_FILE_BYTES = 2_000_000
 MAX_DIFF_BYTES = 20_000_000
-_MAX_NAMES = 10
+_MAX_PATHS = 10
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
-_COMMIT = "commit "
-_FILE = "diff --git "
-_NEW = "new file mode "
-_RENAMED_FROM = "rename from "
-_RENAMED_TO = "rename to "
-_HEADERS = (b"@", *(header.encode() for header in (_COMMIT, _FILE, _NEW, _RENAMED_FROM, _RENAMED_TO)))
+_COMMIT_HEADER = "commit "
+_FILE_HEADER = "diff --git "
+_NEW_FILE_HEADER = "new file mode "
+_RENAME_FROM_HEADER = "rename from "
+_RENAME_TO_HEADER = "rename to "
+_HEADER_PREFIXES = (
+    b"@",
+    *(
+        header.encode()
+        for header in (_COMMIT_HEADER, _FILE_HEADER, _NEW_FILE_HEADER, _RENAME_FROM_HEADER, _RENAME_TO_HEADER)
+    ),
+)
 _MAX_HEADER_BYTES = 10_000
 
 
 class Hunk(NamedTuple):
-    """A hunk of a diff without context lines, with git's line numbers."""
+    """A hunk of a diff without context lines, with line numbers as in git's output."""
 
     old_start: int
     old_count: int
@@ -49,7 +55,7 @@ class Hunk(NamedTuple):
 
 @dataclass(slots=True)
 class FileDiff:
-    """The diff of one file in a commit, with its previous path; paths that git quotes are empty."""
+    """Diff of one file in a commit, with its previous path; a path that git quotes is empty."""
 
     path: str
     previous_path: str
@@ -58,7 +64,7 @@ class FileDiff:
 
 
 class LineRange(NamedTuple):
-    """First and last line of a range."""
+    """First and last line number of a range."""
 
     first: int
     last: int
@@ -66,9 +72,10 @@ class LineRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LineCommits:
-    """The last commits that changed given lines, newest first.
+    """The latest commits that changed given lines, newest first.
 
-    `is_whole_file`: none of the `commits_read` commits changed the lines, so these are commits of the whole file.
+    `is_whole_file` is set if none of the `commits_read` commits changed the lines, so that the latest commits that
+    changed the file are returned.
     """
 
     commits: tuple[CommitRow, ...]
@@ -77,13 +84,13 @@ class LineCommits:
 
 
 def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, *, limit: int) -> LineCommits:
-    """Return the last commits that changed lines of a file, as far as they can be found within the time limit."""
+    """Return the latest commits that changed lines of a file, as far as they are found within the time limit."""
     known = [row for row in history.commits_of(path, limit=MAX_COMMITS) if not row.is_merge]
     if not known:
         return LineCommits(())
-    names = [path, *_former_names(history, path)]
+    names = [path, *_former_paths(history, path)]
     try:
-        hashes, commits_read = _changed(root, names, lines, [row.hash for row in known], limit)
+        hashes, commits_read = _find_changing_commits(root, names, lines, [row.hash for row in known], limit)
     except GitFailed:
         hashes, commits_read = [], 0
     rows = {row.hash: row for row in known}
@@ -92,34 +99,36 @@ def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, 
     return LineCommits(tuple(found or known[:limit]), is_whole_file=not found, commits_read=commits_read)
 
 
-def _former_names(history: History, path: str) -> list[str]:
-    """Return former paths of a file."""
+def _former_paths(history: History, path: str) -> list[str]:
+    """Return former paths of a renamed file."""
     renamed = history.renamed()
-    return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_NAMES]
+    return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_PATHS]
 
 
-def _changed(
+def _find_changing_commits(
     root: Path, names: Sequence[str], lines: LineRange, hashes: Sequence[str], limit: int
 ) -> tuple[list[str], int]:
-    """Return the hashes of up to `limit` commits that changed the lines, and the number of commits read."""
+    """Return the hashes of at most `limit` commits that changed the lines, and the number of commits read."""
     with reading_commits(root) as (git, prefix):
-        trail = _Trail(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
+        trail = _LineTracker(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
         paths = [pathspec_arguments(prefix + name)[1] for name in names]
-        _follow(trail, git, "--no-walk=unsorted", *hashes, "--", *paths)
-        # The file may have begun as an edited copy of another one, which the list of renames does not contain.
+        _track_lines(trail, git, "--no-walk=unsorted", *hashes, "--", *paths)
+        # The file may have begun as an edited copy of another file, which is not recorded as a rename.
         created = trail.created
-        if created and _comes_from_another(trail, git, created):
-            _follow(trail, git, "--follow", "--no-merges", f"--max-count={MAX_COMMITS}", created, "--", trail.pathspec)
+        if created and _is_copy_of_another_file(trail, git, created):
+            _track_lines(
+                trail, git, "--follow", "--no-merges", f"--max-count={MAX_COMMITS}", created, "--", trail.pathspec
+            )
         if trail.created and not trail.is_done:
             trail.found.append(trail.created)
     return trail.found, trail.commits_read
 
 
 @dataclass(slots=True)
-class _Trail:
-    """State while following lines back through history: their position, file path, and the commits found.
+class _LineTracker:
+    """State of tracking lines back through history: their position, the file path, and the commits found.
 
-    `created` is the commit that added the file, once it is reached.
+    `created` is the commit that added the file, or empty if it has not been reached.
     """
 
     position: LineRange | None
@@ -131,19 +140,19 @@ class _Trail:
 
     @property
     def is_done(self) -> bool:
-        """Whether the search can stop."""
+        """Whether tracking can stop."""
         return self.position is None or len(self.found) >= self.limit
 
     @property
     def pathspec(self) -> str:
-        """Git pathspec that limits output to the file."""
+        """The git pathspec of the file."""
         return pathspec_arguments(self.path)[1]
 
     def take(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
-        """Move the lines back over one commit."""
+        """Move the position of the lines to before a commit, and record the commit if it changed them."""
         file = next((each for each in files if each.path in (self.path, "")), None)
         if file is None or self.position is None:
-            return  # a different file that once had the same path
+            return  # this is a different file that once had the same path
         if file.is_new:
             self.created = commit_hash
             return
@@ -156,16 +165,16 @@ class _Trail:
         self.path = file.previous_path or self.path
 
 
-def _follow(trail: _Trail, git: Git, *revisions: str) -> None:
-    """Follow the lines back through commits until enough are found or the file begins."""
+def _track_lines(trail: _LineTracker, git: Git, *revisions: str) -> None:
+    """Track the lines back through commits until enough commits are found or the file was added."""
     trail.created = ""
     arguments = (
         "log", *SAFE_OPTIONS, "--patch", "--unified=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
-        f"--format=tformat:{_COMMIT}%H", *revisions,
+        f"--format=tformat:{_COMMIT_HEADER}%H", *revisions,
     )  # fmt: skip
     pieces = git.stream(*arguments, max_bytes=MAX_DIFF_BYTES, timeout_seconds=MAX_SECONDS)
     # Output printed before a timeout or limit is still valid.
-    with suppress(GitStopped), closing(_diffs(pieces)) as diffs:
+    with suppress(GitStopped), closing(_parse_diffs(pieces)) as diffs:
         for commit_hash, files in diffs:
             if trail.is_done or trail.created:
                 break
@@ -173,17 +182,17 @@ def _follow(trail: _Trail, git: Git, *revisions: str) -> None:
             trail.take(commit_hash, files)
 
 
-def _comes_from_another(trail: _Trail, git: Git, created: str) -> bool:
-    """Whether the commit that added the file renamed or copied another one."""
+def _is_copy_of_another_file(trail: _LineTracker, git: Git, created: str) -> bool:
+    """Whether the commit that added the file renamed or copied another file."""
     if trail.is_done:
         return False
     looked = replace(trail, found=[])
-    _follow(looked, git, "--follow", "--max-count=1", created, "--", trail.pathspec)
+    _track_lines(looked, git, "--follow", "--max-count=1", created, "--", trail.pathspec)
     return looked.path != trail.path
 
 
 def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
-    """Whether a commit changed some of the lines, or removed lines between them."""
+    """Whether a commit changed any of the lines or removed lines between them."""
     return any(
         hunk.new_start <= lines.last and hunk.new_start + hunk.new_count > lines.first
         if hunk.new_count
@@ -198,7 +207,7 @@ def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | 
     shift_first = shift_last = 0
     for hunk in hunks:
         grown = hunk.new_count - hunk.old_count
-        # A hunk that only removes lines gives the line before them.
+        # If a hunk only removes lines, git gives the number of the line before them.
         start = hunk.new_start if hunk.new_count else hunk.new_start + 1
         end = start + hunk.new_count  # first line after the hunk
         if end <= lines.first:
@@ -215,16 +224,16 @@ def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | 
     return found if 1 <= found.first <= found.last else None
 
 
-def _diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
-    """Yield each commit with its file diffs. Content lines have a prefix, so they cannot be mistaken for headers."""
+def _parse_diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
+    """Yield each commit with its file diffs; content lines have a prefix, so they cannot be mistaken for headers."""
     commit_hash, files = "", list[FileDiff]()
-    for line in _lines(pieces):
-        if line.startswith(_COMMIT):
+    for line in _header_lines(pieces):
+        if line.startswith(_COMMIT_HEADER):
             if commit_hash:
                 yield commit_hash, files
-            commit_hash, files = line.removeprefix(_COMMIT), []
-        elif line.startswith(_FILE):
-            name = _path_from_header(line.removeprefix(_FILE))
+            commit_hash, files = line.removeprefix(_COMMIT_HEADER), []
+        elif line.startswith(_FILE_HEADER):
+            name = _path_from_header(line.removeprefix(_FILE_HEADER))
             files.append(FileDiff(name, name))
         elif files:
             _add_header(files[-1], line)
@@ -233,20 +242,22 @@ def _diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
 
 
 def _add_header(file: FileDiff, line: str) -> None:
-    """Store the information of a diff header line in `file`."""
+    """Store the information in a diff header line in `file`."""
     if match := _HUNK.match(line):
         old_start, old_count, new_start, new_count = (int(number) if number else 1 for number in match.groups())
         file.hunks.append(Hunk(old_start, old_count, new_start, new_count))
-    elif line.startswith(_NEW):
+    elif line.startswith(_NEW_FILE_HEADER):
         file.is_new = True
-    elif line.startswith(_RENAMED_FROM):
-        file.previous_path = _unquoted(line.removeprefix(_RENAMED_FROM))
-    elif line.startswith(_RENAMED_TO):
-        file.path = _unquoted(line.removeprefix(_RENAMED_TO))
+    elif line.startswith(_RENAME_FROM_HEADER):
+        file.previous_path = _unquoted(line.removeprefix(_RENAME_FROM_HEADER))
+    elif line.startswith(_RENAME_TO_HEADER):
+        file.path = _unquoted(line.removeprefix(_RENAME_TO_HEADER))
 
 
 def _path_from_header(both: str) -> str:
-    """Return the path in `a/PATH b/PATH`; empty if it is quoted or differs, in which case other headers contain it."""
+    """Return the path in `a/PATH b/PATH`; empty if it is quoted or the paths differ, because other headers contain it
+    then.
+    """
     half = len(both) // 2
     name = both[:half].removeprefix("a/")
     return name if both == f"a/{name} b/{name}" else ""
@@ -257,20 +268,22 @@ def _unquoted(name: str) -> str:
     return "" if name.startswith('"') else name
 
 
-def _lines(pieces: Generator[bytes]) -> Iterator[str]:
-    """Yield the complete lines of a diff that may be headers."""
+def _header_lines(pieces: Generator[bytes]) -> Iterator[str]:
+    """Yield the complete lines of a diff that may be header lines."""
     begun = b""
     with closing(pieces):
         for piece in pieces:
             *complete_lines, begun = (begun + piece).split(b"\n")
             begun = begun[:_MAX_HEADER_BYTES]
             for line in complete_lines:
-                if line.startswith(_HEADERS) and len(line) < _MAX_HEADER_BYTES:
+                if line.startswith(_HEADER_PREFIXES) and len(line) < _MAX_HEADER_BYTES:
                     yield line.decode("utf-8", "replace")
 
 
 def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines: LineRange) -> LineRange | None:
-    """Map lines of the file on disk to the last committed version; return None if all of them are new."""
+    """Return the position of lines of the file on disk in the last committed version, or None if all of them
+    are new.
+    """
     try:
         with FileTree(root) as tree:
             now = tree.read(path, MAX_FILE_BYTES).split(b"\n")

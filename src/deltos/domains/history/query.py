@@ -1,4 +1,4 @@
-"""Analysis of history queries: groups of synonymous terms, time spans and authors."""
+"""Parse history queries into groups of synonyms, time spans and authors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.history.authors import find_authors
-from deltos.domains.history.terms import SAME_CHANGE, asks_when, named_changes, numbers_in, words_of, words_of_number
+from deltos.domains.history.terms import SAME_CHANGE, asks_when, named_changes, numbers_in, version_terms, words_of
 from deltos.text.dates import requested_spans
 from deltos.text.stop_words import QUESTION_WORDS, STOP_WORDS
 from deltos.text.words import plain_words, unique
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _MICROSECONDS = 1_000_000
-# Words about time; ignored if the query has a time span.
+# Words that express time, ignored if the query contains a time span.
 _TIME_WORDS = frozenset(
     """january february march april may june july august september october november december jan feb mar apr jun jul
     aug sep oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday tonight morning
@@ -24,11 +24,11 @@ _TIME_WORDS = frozenset(
     during before after until till between from older newer early mid late two three four five six seven eight
     nine ten""".split()
 )
-# Words that apply to every commit.
+# Words that apply to every commit and do not distinguish commits.
 _COMMIT_WORDS = frozenset(
     "commit commits committed change changes changed happen happened history log did done work worked new".split()
 )
-# Words of queries that list commits in general, of one author, or the newest ones.
+# Words in queries that only list commits: all commits, those of an author, or the newest ones.
 _COMMIT_NOUNS = frozenset("commit commits committed change changes changed history log git".split())
 _AUTHOR_WORK_WORDS = frozenset(
     "working works contribute contributed contribution contributions make made do doing been".split()
@@ -40,11 +40,11 @@ _MAX_NUMBERS = 4
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """An analysed query: index terms, groups of synonyms, and time spans in seconds (from, up to).
+    """A parsed query: index terms, groups of synonyms, and time spans as pairs of start and end in seconds.
 
-    - `wants_first`: the query asks how something began, so the oldest matching commit answers it.
-    - `lists_commits`: the query asks for commits by time or author only.
-    - `numbers`: version numbers that an answer must mention; `versions`: their term groups in the same order.
+    - `wants_first`: whether the query asks how something began, so that the oldest matching commit answers it.
+    - `lists_commits`: whether the query asks for commits by time or author only.
+    - `numbers`: version numbers that an answer must mention; `versions`: their groups of terms, in the same order.
     - `changes`: kinds of change that an answer must name; `authors`: the mentioned authors.
     """
 
@@ -59,8 +59,8 @@ class HistoryQuery:
     authors: tuple[str, ...] = ()
 
     @property
-    def meanings(self) -> list[str]:
-        """All terms including synonyms."""
+    def all_terms(self) -> list[str]:
+        """All terms, including synonyms."""
         return unique(word for group in self.groups for word in group)
 
     @property
@@ -70,7 +70,7 @@ class HistoryQuery:
 
 
 def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> HistoryQuery:
-    """Analyse a query; `authors` are all known author names."""
+    """Parse a query; `authors` contains all known author names."""
     asked = find_authors(text, authors)
     text, names = asked.rest, asked.names
     spans = tuple((span.start // _MICROSECONDS, span.end // _MICROSECONDS) for span in requested_spans(text, now))
@@ -83,7 +83,7 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
         kept = " ".join(word for word in text.split() if not _is_ignored(word, ignored, has_spans=bool(spans)))
     terms = unique(words_of(kept).split())[:MAX_TERMS]
     numbers = tuple(numbers_in(kept))[:_MAX_NUMBERS]
-    versions = tuple(words_of_number(number, _word_before(number, kept)) for number in numbers)
+    versions = tuple(version_terms(number, _word_before(number, kept)) for number in numbers)
     of_versions = {word for group in versions for word in group}
     groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in of_versions), *versions)
     return HistoryQuery(
@@ -99,7 +99,9 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
 
 
 def _lists_commits(text: str, *, has_spans: bool, has_authors: bool) -> bool:
-    """Whether a query asks for commits without any word that distinguishes them, apart from time and author."""
+    """Whether a query only lists commits, because apart from time and author it has no word that distinguishes
+    commits.
+    """
     words = [word.lower() for word in plain_words(text)]
     uninformative = QUESTION_WORDS | STOP_WORDS | _COMMIT_WORDS | _COMMIT_NOUNS | _NEWEST_WORDS
     uninformative |= _TIME_WORDS if has_spans else frozenset()
@@ -109,7 +111,7 @@ def _lists_commits(text: str, *, has_spans: bool, has_authors: bool) -> bool:
 
 
 def _word_before(number: str, text: str) -> str:
-    """Return the word before a number, in lower case."""
+    """Return the lower-case word before a number; empty if there is none."""
     words = text.split()
     places = [place for place, word in enumerate(words) if number in word]
     before = words[places[0] - 1].lower() if places and places[0] else ""

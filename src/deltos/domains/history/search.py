@@ -1,4 +1,4 @@
-"""Search for commits by words, touched files, author and time."""
+"""Search for commits by words, changed files, author and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.history.authors import may_mention_author
 from deltos.domains.history.query import parse_query
-from deltos.domains.history.terms import share_of_number, words_of
+from deltos.domains.history.terms import version_match_share, words_of
 from deltos.model import NO_FILTERS
 from deltos.store.history import CommitMatch
 from deltos.text.idf import idf
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from deltos.model import Filters
     from deltos.store.history import CommitRow, History
 
-_CANDIDATES = 80
-_OTHER_CANDIDATES = 40
-_SUBJECT_CANDIDATES = 200  # commits whose subject contains the whole query, regardless of commit length
-_MAX_GROUPS = 8  # query terms beyond which subjects are not required to contain all of them
-# Words are looked up until this number of commits would have to be scored.
+_MAX_CANDIDATES = 80
+_MAX_SYNONYM_CANDIDATES = 40
+_MAX_SUBJECT_CANDIDATES = 200  # commits whose subject contains all query terms
+_MAX_GROUPS = 8  # subjects are required to contain all query terms only up to this number
+# Words are looked up only as long as they match at most this number of commits.
 _MAX_MATCHED_COMMITS = 4_000
 _MAX_FILES = 20
-_TAGGED_CANDIDATES = 1_000
-_SECOND_MICROS = 1_000_000
-_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends it to the subject of a squash merge
-_MAX_BODY_CHARACTERS = 600  # part of a message that counts for coverage
-_HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
-# Weights of features, set by hand on questions about this project, Django and Rails.
+_MAX_TAGGED_CANDIDATES = 1_000
+_MICROS_PER_SECOND = 1_000_000
+_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # appended by GitHub to the subject of a squash merge
+_MAX_BODY_CHARACTERS = 600  # start of a message body that counts for coverage
+_RECENCY_HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
+# Feature weights, set by hand with queries about this project, Django and Rails.
 _BM25, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
-_VERSION_MATCH = 0.6  # weight of a commit that mentions the queried version
-_CHANGE_MISSING = -0.4  # penalty of a commit that does not name the queried kind of change
-_FULL_COVERAGE = 0.999  # share of the query that counts as complete
-_WHOLE_SUBJECT = 0.4  # weight of a subject that consists of the query only
+_VERSION_MATCH_WEIGHT = 0.6  # for a commit that mentions the requested version
+_MISSING_CHANGE_PENALTY = -0.4  # for a commit that does not name the requested kind of change
+_MIN_FULL_COVERAGE = 0.999  # share of the query from which it counts as fully covered
+_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject that contains only the query
 
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
-    """A matching commit with some of its files that still exist; a higher score is better.
+    """A matching commit with its score and some of its files that still exist.
 
-    `repository` is the index of its history among the searched ones.
+    `repository` is the position of its repository among the searched ones.
     """
 
     commit: CommitRow
@@ -60,11 +60,11 @@ class CommitHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundCommits:
-    """The best commits and the number of matching ones.
+    """The best commits and the number of matching commits.
 
-    - `is_list`: the query asked for commits by time or author only.
-    - `is_nearest_substitute`: no commit matches the time, so the nearest one is returned.
-    - `is_first_commit`: that one is the first commit, because the time is before all commits; otherwise it is the last.
+    - `is_list`: whether the query asked for commits by time or author only.
+    - `is_nearest_substitute`: whether no commit matches the time and the nearest one is returned instead.
+    - `is_first_commit`: whether the nearest commit is the first one, because the time precedes all commits.
     - `authors`: the authors that the query mentions.
     """
 
@@ -79,16 +79,16 @@ class FoundCommits:
 def search_commits(
     history: History, question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """Return the best commits for a query; for a query about a time only, the newest commits of that time."""
+    """Return the best commits for a query, or the newest commits of a time if the query names only a time."""
     return search_commits_across([history], question, now, limit=limit, filters=filters)
 
 
 def search_commits_across(
     histories: Sequence[History], question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """Search several repositories as one; document frequencies are summed over all of them.
+    """Search several repositories together, with document frequencies summed over all of them.
 
-    A query without results is repeated in English.
+    A query without results is translated to English and repeated.
     """
     found = _search_across(histories, question, now, limit=limit, filters=filters)
     english = None if found.hits else translate_to_english(question)
@@ -106,20 +106,22 @@ def _search_across(
         if query.lists_commits and not filters.tag:
             return _list_commits(histories, query, _intersect_spans(query.spans, filters), limit)
         if filters == NO_FILTERS and not query.groups:
-            scored = _newest(histories, query.spans, query.authors, limit) if query.spans or query.authors else []
+            scored = (
+                _newest_commits(histories, query.spans, query.authors, limit) if query.spans or query.authors else []
+            )
         else:
-            searchers = _searchers(histories, query, words_of(filters.tag).split())
+            searchers = _make_searchers(histories, query, words_of(filters.tag).split())
             if filters != NO_FILTERS:
-                found = [_filtered(searcher, filters) for searcher in searchers]
+                found = [_filter_commits(searcher, filters) for searcher in searchers]
             else:
                 found = _candidates(searchers, query)
-            scored = _scored(searchers, found)
-        hits = _with_paths(histories, scored[:limit])
+            scored = _score_candidates(searchers, found)
+        hits = _to_hits(histories, scored[:limit])
     return FoundCommits(tuple(hits), len(scored), authors=query.authors)
 
 
 def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[list[CommitMatch]]:
-    """Return candidates restricted to the query's time and author; drop these restrictions if no commit matches."""
+    """Return candidates for the query's time and author; if no commit matches, one or both restrictions are dropped."""
     narrowed = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
     found: list[list[CommitMatch]] = []
     for spans, authors in dict.fromkeys(narrowed):
@@ -133,22 +135,22 @@ def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequ
     """Intersect the time spans of the query with those of the filters."""
     if filters == NO_FILTERS:
         return spans
-    start, end = _seconds(filters)
+    start, end = _filter_span_seconds(filters)
     return [(max(start, since), min(end, until)) for since, until in spans] or [(start, end)]
 
 
 def _list_commits(
     histories: Sequence[History], query: HistoryQuery, spans: Sequence[tuple[int, int]], limit: int
 ) -> FoundCommits:
-    """Return the newest commits of a time or author; if there are none, the last commit, or the first one of all."""
-    scored = _newest(histories, spans, query.authors, limit + 1)
+    """Return the newest commits of a time or author; if there are none, the nearest commit."""
+    scored = _newest_commits(histories, spans, query.authors, limit + 1)
     is_nearest_substitute, is_first_commit = not scored, False
     if is_nearest_substitute:
         totals = [history.totals() for history in histories]
         oldest = min((each.oldest for each in totals if each.commits), default=0)
         is_first_commit = bool(spans) and not query.authors and all(end <= oldest for _, end in spans)
-        scored = _newest(histories, [(oldest, oldest + 1)] if is_first_commit else (), query.authors, 1)
-    hits = _with_paths(histories, scored[:limit])
+        scored = _newest_commits(histories, [(oldest, oldest + 1)] if is_first_commit else (), query.authors, 1)
+    hits = _to_hits(histories, scored[:limit])
     return FoundCommits(
         tuple(hits),
         len(scored),
@@ -159,9 +161,9 @@ def _list_commits(
     )
 
 
-def _newest(
+def _newest_commits(
     histories: Sequence[History], spans: Sequence[tuple[int, int]], authors: Sequence[str], limit: int
-) -> list[_Scored]:
+) -> list[_ScoredCommit]:
     rows = [
         (row, number)
         for number, history in enumerate(histories)
@@ -169,10 +171,10 @@ def _newest(
     ]
     if len(histories) > 1:
         rows.sort(key=lambda pair: -pair[0].time)
-    return [_Scored(row, 1.0 - place / 1_000, number) for place, (row, number) in enumerate(rows)]
+    return [_ScoredCommit(row, 1.0 - place / 1_000, number) for place, (row, number) in enumerate(rows)]
 
 
-def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list[CommitHit]:
+def _to_hits(histories: Sequence[History], scored: Sequence[_ScoredCommit]) -> list[CommitHit]:
     paths: dict[tuple[int, int], Sequence[str]] = {}
     for number in {each.repository for each in scored}:
         ids = [each.commit.id for each in scored if each.repository == number]
@@ -184,46 +186,46 @@ def _with_paths(histories: Sequence[History], scored: Sequence[_Scored]) -> list
     ]
 
 
-def _seconds(filters: Filters) -> tuple[int, int]:
+def _filter_span_seconds(filters: Filters) -> tuple[int, int]:
     """Return the time range of the filters in whole seconds, rounded up."""
-    return -(-filters.since // _SECOND_MICROS), -(-filters.until // _SECOND_MICROS)
+    return -(-filters.since // _MICROS_PER_SECOND), -(-filters.until // _MICROS_PER_SECOND)
 
 
-def _filtered(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
-    """Return the commits that pass the filters and contain a query word or the tag."""
+def _filter_commits(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
+    """Return the commits that pass the filters and contain a query word or the requested tag."""
     spans, authors = _intersect_spans(searcher.query.spans, filters), searcher.query.authors
     tag_words = words_of(filters.tag).split()
     found = searcher.candidates(spans, authors)
     if tag_words:
         known = {match.commit.id for match in found}
-        tagged = searcher.history.match_commits(tag_words, spans, authors, limit=_TAGGED_CANDIDATES)
+        tagged = searcher.history.match_commits(tag_words, spans, authors, limit=_MAX_TAGGED_CANDIDATES)
         found += [CommitMatch(match.commit, 0.0) for match in tagged if match.commit.id not in known]
         found = [match for match in found if has_tag(f"{match.commit.subject}\n{match.commit.body}", filters.tag)]
     return found
 
 
-class _Scored(NamedTuple):
-    """A commit with its score and the index of its history."""
+class _ScoredCommit(NamedTuple):
+    """A commit with its score and the position of its repository."""
 
     commit: CommitRow
     score: float
     repository: int
 
 
-def _searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
-    """Return one searcher per history; all use document frequencies of all histories."""
-    own = [history.commit_counts([*query.meanings, *tag_words]) for history in histories]
+def _make_searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
+    """Return one searcher for each history, with document frequencies of all histories."""
+    own = [history.commit_counts([*query.all_terms, *tag_words]) for history in histories]
     counts = {word: sum(each[word] for each in own) for word in own[0]}
     total = sum(history.totals().commits for history in histories)
     return [_Searcher(history, query, counts, total) for history in histories]
 
 
-def _scored(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch]]) -> list[_Scored]:
-    """Score the candidates of all histories, best first."""
+def _score_candidates(searchers: Sequence[_Searcher], found: Sequence[Sequence[CommitMatch]]) -> list[_ScoredCommit]:
+    """Return the candidates of all histories with their scores, best first."""
     newest = max((match.commit.time for matches in found for match in matches), default=0)
     best = max((matches[0].score for matches in found if matches), default=0.0)
     scored = [
-        _Scored(commit, score, number)
+        _ScoredCommit(commit, score, number)
         for number, (searcher, matches) in enumerate(zip(searchers, found, strict=True))
         for commit, score in searcher.scored(matches, newest, max(best, 1e-9))
     ]
@@ -240,24 +242,26 @@ class _Searcher:
     total: int
 
     def candidates(self, spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = ()) -> list[CommitMatch]:
-        """Return the best matches of the query's words, with some matches of synonyms."""
-        words, meanings = self._rare_words(self.query.words), self._rare_words(self.query.meanings)
-        found = self.history.match_commits(words, spans, authors, limit=_CANDIDATES)
-        if len(meanings) > len(words):
+        """Return the best matches for the words of the query, and some matches for their synonyms."""
+        words, all_terms = self._rarest_words(self.query.words), self._rarest_words(self.query.all_terms)
+        found = self.history.match_commits(words, spans, authors, limit=_MAX_CANDIDATES)
+        if len(all_terms) > len(words):
             known = {match.commit.id for match in found}
             lowest = found[-1].score if found else 0.0
-            others = self.history.match_commits(meanings, spans, authors, limit=_OTHER_CANDIDATES)
+            others = self.history.match_commits(all_terms, spans, authors, limit=_MAX_SYNONYM_CANDIDATES)
             found += [CommitMatch(match.commit, lowest) for match in others if match.commit.id not in known]
         groups = self.query.plain_groups
         if 0 < len(groups) <= _MAX_GROUPS:
             known = {match.commit.id for match in found}
-            subject_matches = self.history.commits_with_subject_terms(groups, spans, authors, limit=_SUBJECT_CANDIDATES)
+            subject_matches = self.history.commits_with_subject_terms(
+                groups, spans, authors, limit=_MAX_SUBJECT_CANDIDATES
+            )
             lowest = found[-1].score if found else 0.0
             found += [CommitMatch(commit, lowest) for commit in subject_matches if commit.id not in known]
         return found
 
-    def _rare_words(self, words: Sequence[str]) -> list[str]:
-        """Return the rarest words, at least two, while they match few commits; common words only affect scores."""
+    def _rarest_words(self, words: Sequence[str]) -> list[str]:
+        """Return the rarest words that together match few commits, but at least two; other words only affect scores."""
         known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
         sums = accumulate(self.counts[word] for word in known)
         return [
@@ -270,47 +274,53 @@ class _Searcher:
         """Score candidates; `newest` and `best` are the latest time and the highest BM25 score over all histories."""
         if not found:
             return []
-        weights, meanings = self._weights(), set(self.query.meanings)
+        weights, all_terms = self._group_weights(), set(self.query.all_terms)
         paths = self.history.paths_of([match.commit.id for match in found], limit=_MAX_FILES)
 
         def score(match: CommitMatch) -> float:
             commit = match.commit
             files = " ".join(paths.get(commit.id, ()))
             subject_text = _PULL_REQUEST_SUFFIX.sub("", commit.subject)
-            subject = self._words_in(subject_text)
-            anywhere = subject | self._words_in(f"{commit.body[:_MAX_BODY_CHARACTERS]} {files}")
-            recency: float = 0.5 ** ((newest - commit.time) / _HALF_LIFE_SECONDS)
+            subject = self._index_terms_of(subject_text)
+            anywhere = subject | self._index_terms_of(f"{commit.body[:_MAX_BODY_CHARACTERS]} {files}")
+            recency: float = 0.5 ** ((newest - commit.time) / _RECENCY_HALF_LIFE_SECONDS)
             covered = _coverage(weights, subject)
-            concise = len(subject.intersection(meanings)) / max(1, len(subject))
+            concise = len(subject.intersection(all_terms)) / max(1, len(subject))
             return (
                 _BM25 * match.score / best
                 + _IN_SUBJECT * covered
                 + _ANYWHERE * _coverage(weights, anywhere)
                 + _CONCISE * concise
-                + _WHOLE_SUBJECT * (concise if covered > _FULL_COVERAGE else 0.0)
+                + _WHOLE_SUBJECT_WEIGHT * (concise if covered > _MIN_FULL_COVERAGE else 0.0)
                 + _RECENT * (1.0 - recency if self.query.wants_first else recency)
                 + (_MERGE if commit.is_merge else 0.0)
-                + (_CHANGE_MISSING if any(anywhere.isdisjoint(change) for change in self.query.changes) else 0.0)
-                + _VERSION_MATCH * self._version_score(f"{commit.subject} {commit.body[:_MAX_BODY_CHARACTERS]} {files}")
+                + (
+                    _MISSING_CHANGE_PENALTY
+                    if any(anywhere.isdisjoint(change) for change in self.query.changes)
+                    else 0.0
+                )
+                + _VERSION_MATCH_WEIGHT
+                * self._version_score(f"{commit.subject} {commit.body[:_MAX_BODY_CHARACTERS]} {files}")
             )
 
         return [(match.commit, score(match)) for match in found]
 
-    def _words_in(self, text: str) -> set[str]:
-        """Return the index terms of a text, with terms of the query's versions it mentions; a single digit is not
-        indexed."""
+    def _index_terms_of(self, text: str) -> set[str]:
+        """Return the index terms of a text, including those of requested versions that it mentions, such as a single
+        digit.
+        """
         found = set(words_of(text).split())
         for number, version in zip(self.query.numbers, self.query.versions, strict=True):
-            if share_of_number(text, number):
+            if version_match_share(text, number):
                 found.add(version[0])
         return found
 
     def _version_score(self, text: str) -> float:
-        """Return how well a text matches the versions of the query; 0 if it has none."""
-        return min((share_of_number(text, number) for number in self.query.numbers), default=0.0)
+        """Return how well a text matches the versions in the query; 0 if the query has none."""
+        return min((version_match_share(text, number) for number in self.query.numbers), default=0.0)
 
-    def _weights(self) -> dict[tuple[str, ...], float]:
-        """Return the weight of each group of synonyms; rare ones weigh more."""
+    def _group_weights(self) -> dict[tuple[str, ...], float]:
+        """Return the weight of each group of synonyms; rarer groups weigh more."""
         sums = {group: sum(self.counts[word] for word in group) for group in self.query.groups}
         return {
             group: idf(min(self.total, count), self.total, added=1, against_rest=False) for group, count in sums.items()
@@ -318,6 +328,6 @@ class _Searcher:
 
 
 def _coverage(weights: dict[tuple[str, ...], float], words: set[str]) -> float:
-    """Return the weighted share of the query that `words` cover."""
+    """Return the share of the query's weight that `words` cover."""
     total = sum(weights.values()) or 1.0
     return sum(weight for group, weight in weights.items() if not words.isdisjoint(group)) / total

@@ -1,4 +1,4 @@
-"""Progress of history indexing, stored with the project, and messages about its limits."""
+"""Progress of history indexing, stored with the project, and messages about incomplete history."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
 
 MAX_COMMITS = 50_000
-_KEY = "history/"
+_KEY_PREFIX = "history/"
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """How much of the history is indexed; all values are stored as text.
+    """Progress of indexing the history; all values are stored as text.
 
-    - `layout`: settings that the index depends on; a change triggers a rebuild.
+    - `layout`: settings on which the index depends; a change triggers a rebuild.
     - `tip`: newest indexed commit; `start`: commit from which `walked` commits were read backwards.
-    - `complete`: set once all older commits are read; `ends`: why there are no older ones (shallow, limit).
+    - `complete`: set when all older commits have been read; `ends`: why there are no older ones (shallow, limit).
     - `stopped`: why the last run ended early; `older`: number of commits beyond the limit, if known.
     - `removed`: commits removed since `start`, whose terms are still in the index.
-    - `summary`: text for `deltos status`; `seen`: digest of the repository state that is fully indexed.
+    - `summary`: text for `deltos status`; `seen`: digest of the repository state that was last fully indexed.
     """
 
     layout: str = ""
@@ -45,12 +45,12 @@ class HistoryState:
 
     @classmethod
     def read(cls, fact: Callable[[str], str]) -> HistoryState:
-        """Load the stored state."""
-        return cls(*(fact(_KEY + field.name) for field in fields(cls)))
+        """Return the stored state; `fact` returns the value of a key."""
+        return cls(*(fact(_KEY_PREFIX + field.name) for field in fields(cls)))
 
     def facts(self) -> dict[str, str]:
         """Return the state as stored key-value pairs."""
-        return {_KEY + field.name: getattr(self, field.name) for field in fields(self)}
+        return {_KEY_PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def removed_count(self) -> int:
@@ -64,12 +64,12 @@ class HistoryState:
 
 
 def limits_of(store: ProjectFiles) -> str:
-    """Return one sentence about missing history, or an empty string."""
+    """Return a sentence about missing history of a project; empty if the history is complete."""
     return describe_limits(HistoryState.read(store.meta))
 
 
 def describe_limits(state: HistoryState) -> str:
-    """Return one sentence about missing history for a state, or an empty string."""
+    """Return a sentence about missing history for a state; empty if the history is complete."""
     if state.stopped and not state.walked_count:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:
@@ -89,7 +89,7 @@ def describe_limits(state: HistoryState) -> str:
 
 
 def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
-    """Return a summary for `deltos status`, `deltos doctor` and `deltos index`."""
+    """Return a summary of the indexed history for `deltos status`, `deltos doctor` and `deltos index`."""
     limits = describe_limits(state)
     if not totals.commits:
         return limits or "no commits"
@@ -101,8 +101,8 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
 
 
 def day(seconds: int) -> str:
-    """Return the date of a commit."""
+    """Return the date of a commit time, as text."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):  # a commit may contain any timestamp
+    except (OverflowError, OSError, ValueError):  # a commit may have any timestamp
         return "at an unknown time"

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
-# Numbers that may be versions: not issue numbers, and not parts of words, dates or times.
+# Numbers that may be versions, but not issue numbers or parts of words, dates or times.
 _NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
-_ATTACHED = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
-# The word index splits at points; a letter instead of the point keeps a version together.
-_POINT = "p"
-_RELEASE_SHARE = 0.7
-_MAX_MINOR_RELEASES = 13  # minor releases tried for a whole number; Python 3 had thirteen before 2026
-# Synonyms of kinds of change, as index terms.
-_SAME_CHANGE = (
+_ATTACHED_NUMBER = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
+# Replaces the points in a version number, because the word index splits words at points.
+_POINT_REPLACEMENT = "p"
+_RELEASE_MATCH_SHARE = 0.7
+_MAX_MINOR_RELEASES = 13  # minor releases assumed for a whole number; Python 3 had thirteen before 2026
+# Groups of synonyms for kinds of change, as index terms.
+_CHANGE_SYNONYMS = (
     ("drop", "remov", "delet", "discontinu"),
     ("add", "introduc", "implement", "begin", "start"),
     ("renam", "move"),
@@ -28,8 +28,8 @@ _SAME_CHANGE = (
     ("revert", "undo"),
     ("replac", "switch", "migrat"),
 )
-SAME_CHANGE = {word: group for group in _SAME_CHANGE for word in group}
-# Kinds of change that a matching commit must name: a commit that adds support for X does not answer "drop X".
+SAME_CHANGE = {word: group for group in _CHANGE_SYNONYMS for word in group}
+# Kinds of change that a commit must name to match, because a commit that adds X does not answer "drop X".
 _EXPLICIT_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
 _WHEN_OPENINGS = ("when ", "since when ", "who ")
 
@@ -40,8 +40,9 @@ def asks_when(question: str) -> bool:
 
 
 def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the kinds of change that an answer must name, as groups of synonyms; empty unless the query asks when or
-    who."""
+    """Return the kinds of change that an answer must name, as groups of synonyms; empty if the query does not ask when
+    or who.
+    """
     if not asks_when(question):
         return []
     return list(
@@ -51,27 +52,29 @@ def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
 
 def words_of(text: str) -> str:
     """Return the index terms of a text, separated by spaces."""
-    versions = " ".join(version.replace(".", _POINT) for version in _VERSION.findall(text))
+    versions = " ".join(version.replace(".", _POINT_REPLACEMENT) for version in _VERSION.findall(text))
     return f"{shared_words().of(text)} {versions}".rstrip()
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers in a text that may be versions: `2.6`, `3` in `Python 3`."""
+    """Return the numbers in a text that may be versions, such as `2.6`, or `3` in `Python 3`."""
     return list(dict.fromkeys(_NUMBER.findall(text)))
 
 
-def share_of_number(text: str, number: str) -> float:
-    """Return how well a text matches a version: 1 if it contains it (`py3` contains `3`), less for a release of it,
-    else 0."""
-    found_numbers = (*_NUMBER.findall(text), *_ATTACHED.findall(text))
+def version_match_share(text: str, number: str) -> float:
+    """Return 1 if a text contains a version (`py3` contains `3`), a lower share if it contains a release of it,
+    else 0.
+    """
+    found_numbers = (*_NUMBER.findall(text), *_ATTACHED_NUMBER.findall(text))
     if number in found_numbers:
         return 1.0
-    return _RELEASE_SHARE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
+    return _RELEASE_MATCH_SHARE if any(each.startswith(f"{number}.") for each in found_numbers) else 0.0
 
 
-def words_of_number(number: str, named: str) -> tuple[str, ...]:
-    """Return the index terms of a version: itself, its minor releases if it is a whole number, and `named` with the
-    number."""
+def version_terms(number: str, named: str) -> tuple[str, ...]:
+    """Return the index terms of a version: the number, the minor releases of a whole number, and the number after
+    `named`.
+    """
     releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_MAX_MINOR_RELEASES)))
-    written = [f"{named}{number}", *(release.replace(".", _POINT) for release in releases)]
+    written = [f"{named}{number}", *(release.replace(".", _POINT_REPLACEMENT) for release in releases)]
     return tuple(dict.fromkeys(written))

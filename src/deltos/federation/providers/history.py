@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from deltos.domains.history.commit_text import SHORT_HASH, headline, text_of
+from deltos.domains.history.commit_text import SHORT_HASH_CHARACTERS, headline, text_of
 from deltos.domains.history.search import search_commits, search_commits_across
 from deltos.domains.history.state import day, limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
@@ -194,7 +194,7 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     return Hit(
         id=_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit.hash[:SHORT_HASH]),  # the full hash would be a third of a result line
+        url=_url(commit.hash[:SHORT_HASH_CHARACTERS]),  # the full hash would be a third of a result line
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
@@ -203,7 +203,7 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
 
 
 def _id(commit: CommitRow, foreign: str) -> str:
-    return f"{PREFIX}{foreign}{'!' if foreign else ''}{commit.hash[:SHORT_HASH]}"
+    return f"{PREFIX}{foreign}{'!' if foreign else ''}{commit.hash[:SHORT_HASH_CHARACTERS]}"
 
 
 def _url(name: str) -> str:
