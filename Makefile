@@ -1,4 +1,4 @@
-# Two commands on a fresh machine with Python >= 3.11: `make demo` and `make test`. Both set up everything they need.
+# `make demo` and `make test` work on a new machine with Python >= 3.11; both install everything that they need.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,9 +8,9 @@ NODE_STAMP := $(NODE)/node_modules/.installed
 
 UI_STAMP := ui/node_modules/.installed
 
-# Tests start processes by the hundred: each would compile our sources again where a machine is told to keep no bytecode.
+# Tests start hundreds of processes, and without bytecode files each would compile our sources again.
 unexport PYTHONDONTWRITEBYTECODE
-# One more than there are cores: many tests wait for a signal, a limit or a process that starts.
+# One more than the number of cores, because many tests wait for a signal, a timeout or a process start.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
 .PHONY: venv versions node browser shells ui pictures reference demo test tests coverage check postgres conformance clients wheels bench sweep fuzz manifest package clean
@@ -18,7 +18,7 @@ TEST_PROCESSES ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() 
 venv: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
-	@echo "Setting up $(VENV): pip downloads and installs what Deltos and its tests need, which takes some minutes the first time."
+	@echo "Setting up $(VENV): pip installs the dependencies of Deltos and its tests. This takes some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
@@ -26,25 +26,25 @@ $(STAMP): pyproject.toml constraints.txt
 
 node: $(NODE_STAMP)
 
-# Node itself came with the Python packages; what the tests drive the server with is pinned by the lock file.
-# Not `npm ci`: it refuses a lock without the binaries of every platform, which no registry need hold.
+# Node is one of the Python packages; the lock file pins the clients with which the tests call the server.
+# `npm ci` is not used: it refuses a lock file without the binaries of every platform, which a registry may lack.
 $(NODE_STAMP): $(STAMP) $(NODE)/package.json $(NODE)/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Pages are rendered by the real thing. Where it is neither there nor can be installed, the tests that need it fail.
+# Tests render pages with a real Chromium. If it is neither installed nor installable, the tests that need it fail.
 browser:
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends chromium; } \
-		|| echo "No Chromium: install one, or tests fail" >&2
+		|| echo "Chromium was not found and could not be installed: some tests will fail. Install Chromium." >&2
 
-# Completion is tried in the shells that it is written for. After the browser: apt lets one at a time install.
+# Completion is tested in real shells. Depends on `browser` because only one apt process can run at a time.
 shells: browser
 	command -v zsh >/dev/null && command -v fish >/dev/null \
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends zsh fish; } \
-		|| echo "No zsh or no fish: install them, or tests fail" >&2
+		|| echo "zsh or fish was not found and could not be installed: some tests will fail. Install both." >&2
 
-# What the page for people is built with; the built files are committed, so that nobody needs it to install Deltos.
+# Build tools of the web UI. The built files are committed, so installing Deltos does not need these tools.
 $(UI_STAMP): $(STAMP) ui/package.json ui/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/npm install --no-save --prefix ui --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
@@ -60,12 +60,12 @@ versions:
 	(head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new
 	mv constraints.new constraints.txt
 
-# What README and docs show, out of real output and a real browser.
+# Pictures and examples for README.md and docs, from real output and a real browser.
 pictures: venv browser
 	$(BIN)/python -m scripts.pictures
 	$(BIN)/python -m tests.ui.pictures docs/pictures
 
-# docs/modules.md and docs/tools.md, from docstrings and tool definitions.
+# Generates docs/modules.md and docs/tools.md from docstrings and tool definitions.
 reference: venv
 	PYTHONPATH=. $(BIN)/python -P -m scripts.reference_pages
 
@@ -81,23 +81,23 @@ check: venv
 	$(BIN)/python scripts/check_words.py
 	PYTHONPATH=. $(BIN)/python -P -m scripts.reference_pages --check
 
-# All at the same time: mypy alone takes minutes on one core, and packages of Node are mostly waited for.
+# In parallel, because mypy takes minutes on one core, and installing Node packages mostly waits for the network.
 test: venv
 	$(MAKE) --jobs=3 check tests
 
-# In the order of their names: by the number of tests, the long ones that are alone in their file would come last.
-# On a fresh checkout pytest rewrites the asserts of all tests first, once instead of in each process.
+# Files run in order of their names: ordered by number of tests, files with one long test would run last.
+# On a new checkout, one process rewrites the asserts of all tests first, so that not every process does.
 tests: node browser shells $(UI_STAMP)
 	$(BIN)/python -m compileall -q src
 	test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only > /dev/null || true
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
-# The same tests, half as fast again: every process that they start is traced.
+# The same tests with coverage, which take longer because every process that they start is traced.
 coverage: check node browser shells $(UI_STAMP)
 	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --cov --cov-report=term --cov-fail-under=95
 
-# What the stores promise, once more on the PostgreSQL that Debian has, which is the oldest that we take.
+# Runs the store tests on Debian's PostgreSQL, which is the oldest supported version.
 postgres: venv
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
 		|| { apt-get update --quiet --quiet; apt-get install --quiet --yes --no-install-recommends postgresql; }
@@ -107,11 +107,11 @@ postgres: venv
 conformance: node
 	$(BIN)/python -m tests.conformance
 
-# Real clients, newest versions, from npm: each is installed into, connects and lists; the table is in docs/clients.md.
+# Adds Deltos to the newest versions of real clients from npm and lets them connect; writes the table in docs/clients.md.
 clients: venv
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/try_clients.py build/clients
 
-# Which dependencies have no wheel for which platform and Python; the table is in docs/install.md. Fetches metadata only.
+# Lists dependencies without a wheel by platform and Python version in docs/install.md. Fetches only metadata.
 wheels: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/python scripts/check_wheels.py $(BIN)/uv
@@ -119,8 +119,8 @@ wheels: venv
 bench: venv
 	$(BIN)/python -m benchmarks
 
-# make sweep FOLDER=/var/tmp/sweep LIMIT=50: downloads source packages, checks invariants on them, prints the table.
-# A second run continues the first; CPU_MINUTES=60 ends it when that is used.
+# make sweep FOLDER=/var/tmp/sweep LIMIT=50: downloads source packages, checks invariants on them, and prints a table.
+# A second run continues the first; CPU_MINUTES=60 stops it after 60 minutes of CPU time.
 FOLDER ?= .sweep
 LIMIT ?= 0
 CPU_MINUTES ?= 0
@@ -128,7 +128,7 @@ sweep: venv
 	$(BIN)/python -m benchmarks.sweep $(FOLDER) --limit $(LIMIT) --cpu-minutes $(CPU_MINUTES)
 	$(BIN)/python -m benchmarks.sweep $(FOLDER) --table
 
-# make fuzz MINUTES=2 TARGET='graph-*': minutes of CPU for each target that fits; fuzz/findings has what broke.
+# make fuzz MINUTES=2 TARGET='graph-*': CPU minutes for each matching target; findings are saved in fuzz/findings.
 fuzz: venv
 	$(BIN)/python -m fuzz --minutes $(or $(MINUTES),2) $(if $(TARGET),--target '$(TARGET)')
 

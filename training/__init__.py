@@ -1,1 +1,1 @@
-"""Build the search models in the wheel: mine pairs from public packages, train, export. See README.md."""
+"""Build the search models in the wheel: mine training pairs from public packages, train and export. See README.md."""

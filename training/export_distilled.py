@@ -1,8 +1,8 @@
-"""Write a student of distill.py into the model folder of the product.
+"""Write a student model of distill.py into the model folder of Deltos.
 
     python -m training.export_distilled STUDENT.npz src/deltos/embed/model
 
-Only the side of texts is written, for documentation and code: questions are embedded by the encoder itself.
+Only the part for texts is written, for documentation and code; questions are embedded by the encoder itself.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
 
-_LEVELS = 127
+_MAX_INT8 = 127
 DOCS, CODE = 2, 3  # as in distill.py
 
 
 def quantised(weights: dict[str, Vectors]) -> dict[str, Any]:
-    """Return matrices as integers with a scale per column, and the rest as half-precision floats."""
+    """Return matrices as integers with a scale per column, and other weights as half-precision floats."""
     arrays: dict[str, Any] = {}
     for name, values in weights.items():
         if values.ndim == 2 and name != "places":
-            scales = np.abs(values).max(axis=0) / _LEVELS + 1e-12
+            scales = np.abs(values).max(axis=0) / _MAX_INT8 + 1e-12
             arrays[name] = np.round(values / scales).astype(np.int8)
             arrays[f"{name}.scales"] = scales.astype(np.float32)
         else:

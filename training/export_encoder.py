@@ -1,4 +1,4 @@
-"""Write the output of encoder.py into the model folder of the product, as whole numbers.
+"""Write the output of encoder.py into the model folder of Deltos, quantised to int8.
 
     python -m training.export_encoder LEARNED_FOLDER ENCODER_FOLDER src/deltos/embed/model
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-API_IDENTITY = "deltos-static-4/apis-4"
+API_MODEL_IDENTITY = "deltos-static-4/apis-4"
 READER_LAYERS, READER_HEADS, READER_WORDS, READER_WORDS_OF_CODE = 2, 4, 40, 80
-MAX_WORDS = 9_000  # words with another vector for APIs: the most changed ones
-_LEVELS = 127
+MAX_CHANGED_WORDS = 9_000  # only the most changed words get a separate vector for APIs
+_MAX_INT8 = 127
 _EPSILON = 1e-12
 
 
 def read(path: Path) -> dict[str, Vectors]:
-    """Read the weights of encoder.py: whole numbers, with a scale for each row under the same name plus `#`."""
+    """Read the weights of encoder.py: integers, with a scale for each row under the same name plus `#`."""
     with np.load(path) as arrays:
         return {
             name: arrays[name].astype(np.float32) * (arrays[f"{name}#"][:, None] if f"{name}#" in arrays.files else 1)
@@ -41,11 +41,11 @@ def read(path: Path) -> dict[str, Vectors]:
 
 
 def write(weights: Mapping[str, Vectors], path: Path) -> None:
-    """Write matrices as whole numbers with a scale for each column, other weights as half precision."""
+    """Write matrices as integers with a scale for each column, and other weights in half precision."""
     arrays: dict[str, Any] = {}
     for name, values in weights.items():
         if values.ndim == 2 and name != "places":
-            scales = np.abs(values).max(axis=0) / _LEVELS + 1e-12
+            scales = np.abs(values).max(axis=0) / _MAX_INT8 + 1e-12
             arrays[name] = np.round(values / scales).astype(np.int8)
             arrays[f"{name}.scales"] = scales.astype(np.float32)
         else:
@@ -78,18 +78,18 @@ def write_encoder(learned: Path, published: Path, folder: Path) -> None:
 
 
 def write_apis(learned: Path, table: Path, folder: Path) -> None:
-    """Write the changed word vectors, and the transformer that uses them."""
+    """Write the word vectors that differ for APIs, and the transformer that uses them."""
     folder.mkdir(parents=True, exist_ok=True)
     stored = Table(np.load(table / "rows.npy"), np.load(table / "scales.npy"))
     with np.load(learned / "table.npz") as changed:
         vectors = changed["rows"] * changed["scales"][:, None]
         by = np.linalg.norm(vectors - stored.vectors()[changed["numbers"]], axis=1)
-        most = np.sort(np.argsort(-by)[:MAX_WORDS])
+        most = np.sort(np.argsort(-by)[:MAX_CHANGED_WORDS])
         np.save(folder / "numbers.npy", changed["numbers"][most].astype(np.int32))
         np.save(folder / "rows.npy", changed["rows"][most])
         np.save(folder / "scales.npy", changed["scales"][most].astype(np.float32))
     reader = write_reader(learned / "reader_apis.npz", READER_WORDS, stored, folder)
-    about = {"identity": API_IDENTITY, "words": len(most), "reader": reader}
+    about = {"identity": API_MODEL_IDENTITY, "words": len(most), "reader": reader}
     (folder / "model.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
 
 

@@ -1,10 +1,10 @@
-"""Train a finished table further with the lexicon and with pairs from repositories, regularised towards its start.
+"""Continue training a table with the lexicon and with pairs from repositories, regularised towards its initial values.
 
     python -m training.further MATERIAL.npz OUT_FOLDER [--start FOLDER] [--run STEPS,LEXICON,PULL,TEMPERATURES ...]
 
-MATERIAL.npz is the output of project_pairs.py. Some terms of a lexicon group must find the others, and the question of
-a pair its text. Needs PyTorch; minutes on a GPU. Writes one table per run, and prints its figures on held-out
-repositories and groups.
+MATERIAL.npz is the output of project_pairs.py. Some terms of a lexicon group must find the other terms, and the
+question of a pair must find its text. Needs PyTorch; minutes on a GPU. Writes one table per run, and prints its figures
+on held-out repositories and groups.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-RATE = 3e-3
+LEARNING_RATE = 3e-3
 DROPOUT = 0.2
 GROUPS_PER_STEP, PAIRS_PER_STEP = 2_048, 4_096
-MAX_TERMS = 40  # sampled terms of a group
+MAX_TERMS = 40  # sampled terms per group
 HELD_OUT_GROUPS = 400
-_ALIKE = 0.9  # texts that are nearly equal: neither is a wrong answer to the other's question
+_SIMILAR_COSINE = (
+    0.9  # cosine above which two texts are too similar for one to be a wrong answer to a question about the other
+)
 _WARM_UP_STEPS = 50
-_MASKED = -1e4
+_MASKED_SCORE = -1e4
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Settings of a run: steps, weight of the lexicon against pairs, and strength of the regularisation."""
+    """Settings of a run: steps, weight of the lexicon relative to the pairs, and strength of the regularisation."""
 
     steps: int = 1_500
     lexicon: float = 6.0
@@ -49,14 +51,14 @@ class Run:
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """Parse `1500,6,1,0.1,0.05`."""
+        """Parse settings such as `1500,6,1,0.1,0.05`."""
         steps, *others = text.split(",")
         return cls(int(steps), *map(float, others))
 
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of word ids on the device."""
+    """Rows of word ids with different lengths, on the device."""
 
     ids: torch.Tensor
     starts: torch.Tensor
@@ -72,7 +74,7 @@ class Ragged:
         return len(self.starts) - 1
 
     def take(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Concatenated ids of some rows, and the start of each row."""
+        """Return the concatenated ids of some rows, and the start of each row."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         offsets = torch.cumsum(lengths, 0) - lengths
         places = torch.repeat_interleave(self.starts[rows] - offsets, lengths)
@@ -80,23 +82,23 @@ class Ragged:
 
 
 def vectors(table: torch.Tensor, bags: tuple[torch.Tensor, torch.Tensor], dropout: float = 0.0) -> torch.Tensor:
-    """Unit vectors of bags of words."""
+    """Return the unit vectors of bags of words."""
     ids, offsets = bags
     kept = (torch.rand(len(ids), device=DEVICE) >= dropout).float() if dropout else None
     return F.normalize(F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept) + 1e-9, dim=-1)
 
 
 def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> torch.Tensor:
-    """Cross-entropy of finding each question's own text, and each text's own question."""
-    alike = (texts @ texts.T).detach() > _ALIKE
+    """Return the cross-entropy of finding each question's own text, and each text's own question."""
+    alike = (texts @ texts.T).detach() > _SIMILAR_COSINE
     alike.fill_diagonal_(fill_value=False)
-    scores = (queries @ texts.T / temperature).masked_fill(alike, _MASKED)
+    scores = (queries @ texts.T / temperature).masked_fill(alike, _MASKED_SCORE)
     right = torch.arange(len(scores), device=DEVICE)
     return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
 
 
 class Groups:
-    """Groups of the lexicon: random parts of a group must find others."""
+    """Groups of the lexicon: random terms of a group must find other terms of it."""
 
     def __init__(self, terms: Ragged, groups: npt.NDArray[np.int64]) -> None:
         self._terms = terms
@@ -122,14 +124,14 @@ class Groups:
         first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
         keys = torch.rand(len(chosen), MAX_TERMS, device=DEVICE)
         places = torch.arange(MAX_TERMS, device=DEVICE)[None]
-        keys[places >= sizes[:, None]] = 2.0  # behind all existing ones
+        keys[places >= sizes[:, None]] = 2.0  # sorts after all existing terms
         rows = first[:, None] + keys.argsort(1)
         asked = places < asking[:, None]
         answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
         return self._bags(rows, asked), self._bags(rows, answers)
 
     def _bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The words of all masked terms, one bag per group."""
+        """Return the words of all masked terms, as one bag per group."""
         terms = rows[mask]
         owners = torch.arange(len(rows), device=DEVICE)[:, None].expand_as(rows)[mask]
         lengths = self._terms.starts[terms + 1] - self._terms.starts[terms]
@@ -166,10 +168,10 @@ def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
     """Train a table for one run; the learning rate decays to zero."""
     torch.manual_seed(0)
     table = start.clone().requires_grad_()
-    optimizer = torch.optim.Adam([table], lr=RATE)
+    optimizer = torch.optim.Adam([table], lr=LEARNING_RATE)
     for step in range(run.steps):
         for group in optimizer.param_groups:
-            group["lr"] = RATE * (1 - step / run.steps) * min(1.0, (step + 1) / _WARM_UP_STEPS)
+            group["lr"] = LEARNING_RATE * (1 - step / run.steps) * min(1.0, (step + 1) / _WARM_UP_STEPS)
         asked, answers = material.groups.draw(GROUPS_PER_STEP)
         rows = torch.randint(len(material.queries), (PAIRS_PER_STEP,), device=DEVICE)
         queries, texts = (vectors(table, bags.take(rows), DROPOUT) for bags in (material.queries, material.texts))
@@ -183,7 +185,7 @@ def train(start: torch.Tensor, material: Material, run: Run) -> torch.Tensor:
 
 
 def judge(table: torch.Tensor, material: Material) -> str:
-    """Mean reciprocal rank on held-out data: by kind of pair, and of lexicon groups."""
+    """Return the mean reciprocal rank on held-out data, by kind of pair and for lexicon groups."""
     with torch.no_grad():
         rows = torch.arange(len(material.held_out_queries), device=DEVICE)
         bags = (material.held_out_queries, material.held_out_texts)
@@ -203,7 +205,7 @@ def _reciprocal_ranks(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tenso
 
 
 def main() -> None:
-    """Train the runs of the command line."""
+    """Train the runs that the command line lists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("material", type=Path)
     parser.add_argument("out", type=Path)

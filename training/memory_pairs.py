@@ -1,4 +1,4 @@
-"""Write questions with the observations that answer them as word pieces, for adapter.py.
+"""Write questions and the observations that answer them as word pieces, for adapter.py.
 
     python -m training.memory_pairs OUT.npz
 
@@ -31,15 +31,15 @@ HELD_OUT = ("week seventh", "week thirteenth", "week fourteenth")
 HELD_OUT_OF_TWELVE = 5
 
 
-def group_of(project: str, place: int) -> str:
-    """Name of the group if a project is held out: three weeks, and one project in twelve."""
+def held_out_group(project: str, place: int) -> str:
+    """Return the group name if a project is held out (three weeks, and one project in twelve), otherwise ""."""
     if project.startswith("week "):
         return "weeks" if project in HELD_OUT else ""
     return "projects" if place % 12 == HELD_OUT_OF_TWELVE else ""
 
 
-def padded(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """Rows of numbers, padded with zeros."""
+def pad_rows(rows: Sequence[Sequence[int]], width: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """Return rows of numbers, padded with zeros."""
     out = np.zeros((len(rows), width), np.int32)
     for place, row in enumerate(rows):
         out[place, : len(row[:width])] = row[:width]
@@ -58,25 +58,25 @@ def main() -> None:
     rows.sort(key=lambda row: number[row["project"]])
     answers: dict[tuple[int, str], list[int]] = defaultdict(list)
     partial_answers: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for place, row in enumerate(rows, start=1):  # 0 means none
+    for place, row in enumerate(rows, start=1):  # id 0 means none
         for found, asked in ((answers, row["queries"]), (partial_answers, row.get("nearly", ()))):
             for question in asked:
                 found[number[row["project"]], question].append(place)
     np.savez_compressed(
         out,
         projects=np.array(projects),
-        groups=np.array([group_of(project, place) for place, project in enumerate(projects)]),
-        texts=padded(
+        groups=np.array([held_out_group(project, place) for place, project in enumerate(projects)]),
+        texts=pad_rows(
             [pieces.of(translate_to_english(row["text"]) or row["text"], MAX_TEXT_PIECES) for row in rows],
             MAX_TEXT_PIECES,
         ),
         text_projects=np.array([number[row["project"]] for row in rows]),
-        questions=padded(
+        questions=pad_rows(
             [pieces.of(translate_to_english(text) or text, MAX_PIECES) for _, text in answers], MAX_PIECES
         ),
         question_projects=np.array([project for project, _ in answers]),
-        answers=padded([*answers.values()], MAX_ANSWERS),
-        partial_answers=padded([partial_answers[key] for key in answers], MAX_ANSWERS),
+        answers=pad_rows([*answers.values()], MAX_ANSWERS),
+        partial_answers=pad_rows([partial_answers[key] for key in answers], MAX_ANSWERS),
     )
     print(f"{len(rows):,} observations of {len(projects)} projects, {len(answers):,} questions")
 

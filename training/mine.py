@@ -18,7 +18,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING
 
-from training.archives import Member, members, project_of
+from training.archives import Member, members, project_name
 from training.excluded import is_excluded
 from training.mine_apis import api_pairs
 from training.mine_code import code_pairs
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 MAX_CODE_BYTES = 1_200_000  # per package, so that no project dominates
 MAX_PAGES = 200
 MAX_PAIRS = 2_000
-MAX_OPERATIONS = 8_000  # larger, because few packages describe APIs
+MAX_OPERATIONS = 8_000  # larger than the others, because few packages describe APIs
 _PROSE = (".md", ".rst", ".html", ".htm", ".adoc", ".markdown", ".mdx")
 _MIN_DESCRIPTION_BYTES = 2_000
 _PACKAGES_PER_PART = 100
-UNREADABLE = (
+READ_ERRORS = (
     OSError,
     EOFError,
     RecursionError,
@@ -57,7 +57,7 @@ def mine_package(archive: Path) -> list[Pair]:
 
 
 def _sample(pairs: list[Pair], most: int) -> list[Pair]:
-    """Random sample of at most `most` pairs, without repeated questions."""
+    """Return a random sample of at most `most` pairs, without repeated questions."""
     unique = list({pair.query.lower(): pair for pair in pairs}.values())
     random.Random(8).shuffle(unique)
     return unique[:most]
@@ -78,7 +78,7 @@ def _from_code(files: Iterable[Member]) -> Iterator[Pair]:
             continue
         if file.path.endswith((".min.js", ".d.ts")) or left <= 0:
             continue
-        found = list(code_pairs(file, shown_path(file.path)))
+        found = list(code_pairs(file, short_path(file.path)))
         left -= len(file.data) if found else 0
         yield from found
 
@@ -90,40 +90,40 @@ def _from_descriptions(files: Iterable[Member]) -> Iterator[Pair]:
             yield from api_pairs(file)
 
 
-def shown_path(path: str) -> str:
-    """Last folders and the name of a path: the folders above depend on the packaging."""
+def short_path(path: str) -> str:
+    """Return the last folders and the name of a path; the folders above depend on the packaging."""
     return "/".join(path.split("/")[-3:])
 
 
 def mine_all(archives: list[Path], out: Path) -> None:
-    """Mine every archive; unreadable ones are listed."""
+    """Mine every archive, and list archives that cannot be read."""
     seen: set[bytes] = set()
     for start in range(0, len(archives), _PACKAGES_PER_PART):
         part = out / f"part-{start // _PACKAGES_PER_PART:03}.jsonl.gz"
         with gzip.open(part, "wt", encoding="utf-8", compresslevel=3) as sink:
             for archive in archives[start : start + _PACKAGES_PER_PART]:
-                sink.writelines(_fresh_lines(archive, seen))
+                sink.writelines(_new_lines(archive, seen))
         print(part.name, len(seen), flush=True)
 
 
-def _fresh_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
+def _new_lines(archive: Path, seen: set[bytes]) -> Iterator[str]:
     try:
         pairs = mine_package(archive)
-    except UNREADABLE as exc:
+    except READ_ERRORS as exc:
         print(f"{archive.name}: {exc}", flush=True)
         return
     for pair in pairs:
         key = blake2b(pair.text.encode("utf-8", "replace"), digest_size=8).digest()
         if key not in seen:
             seen.add(key)
-            yield json.dumps({"package": project_of(archive), **asdict(pair)}) + "\n"
+            yield json.dumps({"package": project_name(archive), **asdict(pair)}) + "\n"
 
 
 def main() -> None:
-    """Mine the packages of the command line's folders in mixed order."""
+    """Mine the packages in the folders that the command line names, in random order."""
     out, *folders = map(Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
-    archives = [path for folder in folders for path in sorted(folder.iterdir()) if not is_excluded(project_of(path))]
+    archives = [path for folder in folders for path in sorted(folder.iterdir()) if not is_excluded(project_name(path))]
     random.Random(8).shuffle(archives)
     mine_all(archives, out)
 

@@ -1,4 +1,4 @@
-"""Mine pairs from API descriptions in packages: summary → operation, in AWS', Google's and OpenAPI's formats."""
+"""Mine pairs from API descriptions in packages: summary → operation, in the formats of AWS, Google and OpenAPI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"
 
 
 def api_pairs(member: Member) -> Iterator[Pair]:
-    """Pairs of a JSON file with an API description; empty for any other file."""
+    """Yield the pairs of a JSON file with an API description, and no pairs for any other file."""
     try:
         tree = json.loads(member.data)
     except (ValueError, RecursionError):

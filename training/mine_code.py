@@ -29,7 +29,7 @@ _CODE_KINDS = frozenset({"function", "method", "class", "interface", "enum", "ty
 
 
 def code_pairs(member: Member, path: str) -> Iterator[Pair]:
-    """Pairs of a source file; empty for generated and other files."""
+    """Yield the pairs of a source file, and no pairs for generated and other files."""
     if refuse_by_name(path, len(member.data)):
         return
     language = detect(path, member.data[:2000])
@@ -57,7 +57,7 @@ def _of_definition(definition: Definition, lines: Sequence[str], path: str) -> I
 
 
 def without_doc(lines: Sequence[str]) -> list[str]:
-    """Lines of a definition without comments and docstring."""
+    """Return the lines of a definition without comments and docstring."""
     kept, inside = [], ""
     for line in lines:
         if inside:
@@ -77,7 +77,7 @@ def without_doc(lines: Sequence[str]) -> list[str]:
 
 
 def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: str) -> Iterator[Pair]:
-    """Comments inside definitions, with the code after them."""
+    """Yield comments inside definitions, with the code that follows them."""
     inside = {n for d in definitions if d.kind in ("function", "method") for n in range(d.line + 1, d.end_line)}
     number = 1
     while number <= len(lines):
@@ -90,7 +90,7 @@ def _of_comments(lines: Sequence[str], definitions: Sequence[Definition], path: 
 
 
 def _comment_at(lines: Sequence[str], number: int) -> tuple[str, int]:
-    """Words of the line comments that start here, and the number of the first line after them."""
+    """Return the text of the line comments that start at a line, and the number of the first line after them."""
     words = []
     while number <= len(lines) and (match := _COMMENT_LINE.match(lines[number - 1])):
         words.append(match[1].strip())

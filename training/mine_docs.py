@@ -1,4 +1,4 @@
-"""Mine pairs from documentation: heading → section, first sentence → rest, link text → target."""
+"""Mine pairs from documentation: heading → section, first sentence → remaining text, link text → target."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SITE = "https://site.invalid/"
 
 
 def read_page(member: Member) -> Document | None:
-    """Parse a file of a package as a document; None if it is not one."""
+    """Parse a file of a package as a document; return None if it is not one."""
     kind = format_of(member.path)
     if kind in (None, "pdf", "text"):
         return None
@@ -34,7 +34,7 @@ def read_page(member: Member) -> Document | None:
 
 
 def docs_pairs(pages: Sequence[Document], paths: Sequence[str]) -> Iterator[Pair]:
-    """Pairs of all pages of one package; only links between these pages count."""
+    """Yield the pairs of all pages of one package; only links between these pages are used."""
     chunked = [chunk_document(page) for page in pages]
     for chunks in chunked:
         for chunk in chunks:

@@ -16,14 +16,14 @@ _ENTRY = re.compile(r"^(\S[^\n]{1,60})\n\n((?:   [^\n]*\n|\n)+)", re.MULTILINE)
 
 
 def glossary_pairs(folder: Path) -> Iterator[Pair]:
-    """Pairs of the unpacked packages `wordnet-base` and `dict-foldoc`."""
+    """Yield the pairs of the unpacked packages `wordnet-base` and `dict-foldoc`."""
     for file in sorted((folder / "usr/share/wordnet").glob("data.*")):
         yield from _of_wordnet(file.read_text("utf-8", "replace"))
     yield from _of_foldoc(gzip.decompress((folder / "usr/share/dictd/foldoc.dict.dz").read_bytes()).decode("utf-8"))
 
 
 def _of_wordnet(data: str) -> Iterator[Pair]:
-    """The words of a sense with its gloss, and its first example with the words."""
+    """Yield the words of a sense with its gloss, and its first example with the words."""
     for line in data.splitlines():
         if line.startswith(" "):
             continue

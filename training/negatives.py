@@ -17,7 +17,7 @@ _DENSE_ROWS = 2_000
 
 
 def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArray[np.int64]:
-    """For each question, wrong texts of the same package with the best BM25 scores (without length normalisation)."""
+    """Return each question's wrong texts of its package with the best BM25 scores (without length normalisation)."""
     weights = _rarity_weights(pairs, words, device)
     negatives = np.full((len(pairs), _NEGATIVES), -1, np.int64)
     order = np.argsort(pairs.packages, kind="stable")
@@ -39,7 +39,7 @@ def _best_wrong(
 
 
 def word_scores(pairs: Pairs, words: int, device: torch.device) -> dict[int, torch.Tensor]:
-    """BM25 scores of each question with each text, by package."""
+    """Return the BM25 scores of each question with each text, by package."""
     weights = _rarity_weights(pairs, words, device)
     return {
         int(package): _bm25(pairs, np.flatnonzero(pairs.packages == package), weights, device)

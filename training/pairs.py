@@ -27,7 +27,7 @@ class Pair:
 
 
 def as_query(raw: str) -> str | None:
-    """Clean a docstring, comment or heading to one sentence that could be a question; None if it is too short."""
+    """Reduce a docstring, comment or heading to one sentence that can serve as a question, or None if too short."""
     text = " ".join(_MARKUP.sub(" ", raw).split())
     sentence = _SENTENCE.match(text)
     text = (sentence[1] if sentence else text[:240]).strip(" .:-#/*=\"'")

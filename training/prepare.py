@@ -22,8 +22,8 @@ from training.mine_glossary import glossary_pairs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VOCABULARY = 65_000
-COUNTED_EVERY = 5  # a sample of the texts is enough to find the common words
+VOCABULARY_SIZE = 65_000
+COUNTING_INTERVAL = 5  # one text in 5 is enough to find the common words
 _PART_CHARACTERS = 120_000_000
 
 
@@ -43,7 +43,7 @@ def rows(folders: list[Path], glossary: Path | None) -> Iterator[tuple[str, str,
         yield "glossary", pair.kind, pair.query, pair.text
 
 
-class Counting:
+class WordCounter:
     """Counts index words, and records the stems of parts of identifiers."""
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class Counting:
                     self.stems[part] = self._words.of(part).partition(" ")[0]
 
     def vocabulary(self) -> list[str]:
-        """Words that occur in most texts, most common first."""
-        return [word for word, _ in self.texts_with.most_common(VOCABULARY)]
+        """Return the words that occur in the most texts, most common first."""
+        return [word for word, _ in self.texts_with.most_common(VOCABULARY_SIZE)]
 
 
-def write(out: Path, pairs: list[tuple[str, str, str, str]], counting: Counting) -> None:
-    """Write all inputs of training."""
+def write(out: Path, pairs: list[tuple[str, str, str, str]], counting: WordCounter) -> None:
+    """Write all input files of training."""
     out.mkdir(parents=True, exist_ok=True)
     vocabulary = counting.vocabulary()
     known = set(vocabulary)
@@ -95,14 +95,14 @@ def _write_part(path: Path, lines: list[str]) -> None:
 
 
 def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
-    """Read, count, write; texts of one package stay together, packages are in random order."""
-    counting = Counting()
+    """Convert the pairs; texts of one package stay together, and packages are in random order."""
+    counting = WordCounter()
     pairs = []
     for number, row in enumerate(rows(folders, glossary)):
         pairs.append(row)
         text = f"{row[2]}\n{row[3]}"
         counting.learn(text)
-        if number % COUNTED_EVERY == 0:
+        if number % COUNTING_INTERVAL == 0:
             counting.count(text)
     packages = sorted({row[0] for row in pairs})
     random.Random(8).shuffle(packages)
@@ -113,7 +113,7 @@ def prepare(out: Path, folders: list[Path], glossary: Path | None) -> None:
 
 
 def main() -> None:
-    """Prepare the folders of the command line."""
+    """Convert the pairs in the folders that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("folders", type=Path, nargs="+")

@@ -36,22 +36,22 @@ KINDS = ("doc", "heading", "commit", "body")
 MAX_QUERY_WORDS, MAX_TEXT_WORDS = 24, 160
 _MIN_QUERY_WORDS, _MIN_TEXT_WORDS = 3, 5
 _MAX_PER_KIND, _MAX_HELD_OUT_PER_KIND = 6_000, 400
-_HELD_OUT_SHARE = 8  # one repository in 8 only measures
+_HELD_OUT_SHARE = 8  # one repository in 8 is held out
 _MAX_COMMITS = 4_000
-_MAX_FILES = 4  # larger commits describe each file poorly
+_MAX_FILES = 4  # a larger commit does not describe each of its files well
 _COMMIT, _FIELD = "\x01", "\x02"
 
 
 @dataclass(slots=True)
 class Collected:
-    """Pairs as lists of word ids."""
+    """Collected pairs, as lists of word ids."""
 
     queries: list[list[int]] = field(default_factory=list)
     texts: list[list[int]] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
 
     def add(self, kind: str, query: list[int], text: list[int]) -> None:
-        """Keep a pair that is long enough; the text loses one occurrence of each word of the question."""
+        """Add a pair that is long enough; one occurrence of each word of the question is removed from the text."""
         query = query[:MAX_QUERY_WORDS]
         rest = text[:MAX_TEXT_WORDS]
         for word in query:
@@ -64,23 +64,23 @@ class Collected:
 
 
 class Numbers:
-    """Word ids of the model."""
+    """Converts words to the word ids of the model."""
 
     def __init__(self) -> None:
         words = (MODEL_FOLDER / "words.txt").read_text("utf-8").split("\n")
         self._numbers = {word: number for number, word in enumerate(words)}
 
     def of_words(self, words: str) -> list[int]:
-        """Ids of index words."""
+        """Return the ids of index words."""
         return [self._numbers[word] for word in words.split() if word in self._numbers]
 
     def of_text(self, text: str) -> list[int]:
-        """Ids of a text's index words."""
+        """Return the ids of the index words of a text."""
         return self.of_words(shared_words().of(text))
 
 
 def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
-    """Indexed repositories outside the held-out ones, by name."""
+    """Return the indexed repositories by name, except held-out ones."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     held_out = {row["repo"] for row in rows if row["held_out"]}
     seen = {row["repo"].replace("/", "+") for row in rows if row["repo"] not in held_out}
@@ -92,7 +92,7 @@ def repositories(data_folder: Path) -> Iterator[tuple[str, sqlite3.Connection]]:
 
 
 def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected, most: int) -> None:
-    """Doc comments with their code, and headings with their sections."""
+    """Add doc comments with their code, and headings with their sections."""
     rows = connection.execute(
         """SELECT f.language IN ('markdown', 'rst', 'asciidoc'), w.symbol, w.doc, w.body FROM chunk c
            JOIN file f ON f.id = c.file_id JOIN chunk_words w ON w.rowid = c.id
@@ -107,7 +107,7 @@ def documented(connection: sqlite3.Connection, numbers: Numbers, out: Collected,
 
 
 def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: Collected, most: int) -> None:
-    """Commit subjects with the path and names of a changed file, and with the rest of the message."""
+    """Add commit subjects with the path and names of a changed file, and with the remaining message."""
     rows = connection.execute(
         "SELECT f.path, w.stem || ' ' || w.folders || ' ' || w.names FROM file f JOIN file_words w ON w.rowid = f.id"
     )
@@ -150,7 +150,7 @@ def write(path: Path, parts: Iterable[tuple[str, Collected]], groups: lexicon.Le
 
 
 def main() -> None:
-    """Collect pairs from the folders of the command line."""
+    """Collect pairs from the folders that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("data_folder", "mirrors", "out"):
         parser.add_argument(name, type=Path)

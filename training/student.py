@@ -1,4 +1,4 @@
-"""The shipped model, a table of word vectors with a weight per word, and its training from pairs and a teacher."""
+"""The shipped model, a table of word vectors with a weight per word, and its training with pairs and a teacher."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Settings:
 
     name: str
     teacher: TeacherKind = "tuned"
-    contrast: float = 1.0  # weight of finding the right text of the batch
+    contrast: float = 1.0  # weight of finding the right text in the batch
     distil: float = 0.0  # weight of the teacher's similarities within the batch
     regress: float = 0.0  # weight of the distance to the teacher's own vectors
-    hard: bool = False  # use BM25 negatives in addition to those of the batch
+    hard: bool = False  # whether BM25 negatives are used in addition to those of the batch
     seconds: float = 40.0
     size: int = 8_192
     rate: float = 2e-3
@@ -51,7 +51,7 @@ class Student:
         self.weights = rarity.clone().requires_grad_()
 
     def vectors(self, ids: torch.Tensor, offsets: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Unit vectors of concatenated bags of words; dropout omits random words."""
+        """Return the unit vectors of concatenated bags of words; dropout omits random words."""
         share = torch.exp(self.weights[ids])
         if dropout:
             share = share * (torch.rand_like(share) >= dropout)
@@ -59,13 +59,13 @@ class Student:
         return F.normalize(sums + 1e-9, dim=-1)
 
     def stored(self) -> Table:
-        """The table with its weights applied."""
+        """Return the table with the word weights applied."""
         return Table.of((self.table * torch.exp(self.weights)[:, None]).detach().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """Training data of a student: pairs, the teacher's view of them, hard negatives by row (-1: none)."""
+    """Training data of a student: pairs, the teacher's vectors for them, and hard negatives by row (-1: none)."""
 
     pairs: Pairs
     view: View
@@ -74,24 +74,24 @@ class Lessons:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Vectors of questions and texts by student and teacher; the first texts are the questions' own."""
+    """Vectors of questions and texts from student and teacher; the first texts are those of the questions."""
 
     queries: torch.Tensor
     texts: torch.Tensor
     teacher_queries: torch.Tensor
     teacher_texts: torch.Tensor
-    plain: torch.Tensor  # 1 for a question that is not part of its text
-    repeated: torch.Tensor  # by question and text: whether the text is a copy of the question's own
+    plain: torch.Tensor  # 1 for questions that are not part of their text
+    repeated: torch.Tensor  # by question and text: whether the text is a copy of the question's text
 
 
 def on(device: torch.device, bags: Bags, rows: Rows) -> tuple[torch.Tensor, torch.Tensor]:
-    """Some rows as tensors for `embedding_bag`."""
+    """Return some rows as tensors for `embedding_bag`."""
     ids, offsets = bags.take(rows)
     return torch.from_numpy(ids).to(device), torch.from_numpy(offsets).to(device)
 
 
 def train(student: Student, lessons: Lessons, settings: Settings) -> None:
-    """Train within the configuration's time; the learning rate decays to zero."""
+    """Train for the time in the settings; the learning rate decays to zero."""
     optimizer = torch.optim.Adam([student.table, student.weights], lr=settings.rate)
     random = np.random.default_rng(1)
     started, step, epoch, done = time.monotonic(), 0, 0, False
@@ -104,7 +104,7 @@ def train(student: Student, lessons: Lessons, settings: Settings) -> None:
                 break
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * (1 - share)
-            loss = loss_of(_batch(student, lessons, rows, settings, random), settings)
+            loss = batch_loss(_batch(student, lessons, rows, settings, random), settings)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -129,14 +129,14 @@ def _batch(student: Student, lessons: Lessons, rows: Rows, settings: Settings, r
 
 
 def _some_negatives(lessons: Lessons, rows: Rows, random: np.random.Generator) -> Rows:
-    """One hard negative each for half of the questions that have any."""
+    """Return one hard negative each for half of the questions that have any."""
     some = random.choice(len(rows), len(rows) // 2, replace=False)
     picked = lessons.negatives[rows[some], random.integers(0, lessons.negatives.shape[1], len(some))]
     return picked[picked >= 0]
 
 
-def loss_of(batch: Batch, settings: Settings) -> torch.Tensor:
-    """Loss of a batch: the three weighted terms of the configuration."""
+def batch_loss(batch: Batch, settings: Settings) -> torch.Tensor:
+    """Return the loss of a batch: the weighted sum of the three terms in the settings."""
     scores = batch.queries @ batch.texts.T / settings.temperature
     view = batch.teacher_queries @ batch.teacher_texts.T
     loss = scores.new_zeros(())
@@ -153,9 +153,9 @@ def loss_of(batch: Batch, settings: Settings) -> torch.Tensor:
 
 
 def _contrast(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: float) -> torch.Tensor:
-    """Cross-entropy of finding a question's text, and a text's question.
+    """Return the cross-entropy of finding a question's text, and a text's question.
 
-    Copies of the right text and other good answers are no negatives. A text that contains its question is ignored.
+    Copies of the right text and other good answers are not negatives. A text that contains its question is ignored.
     """
     right = torch.arange(len(scores), device=scores.device)
     also_right = (view > view.diagonal()[:, None] + margin) | batch.repeated

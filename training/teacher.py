@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from training.data import Pairs
 
 QUERY_TOKENS, TEXT_TOKENS = 48, 160
-ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # per forward pass
-_MAX_SAMPLED_VECTORS = 200_000  # enough vectors to find the main directions
+ENCODED_TOKENS = {"cuda": 400_000, "cpu": 10_000}  # tokens per forward pass
+_MAX_SAMPLED_VECTORS = 200_000  # enough to find the main directions
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A teacher's unit vectors of questions, texts and single words, with as many dimensions as the table."""
+    """A teacher's unit vectors of questions, texts and single words, reduced to the dimensions of the table."""
 
     queries: torch.Tensor
     texts: torch.Tensor
@@ -54,12 +54,12 @@ class Teacher:
         self.model.to(device)
 
     def tokens(self, texts: Sequence[str], most: int) -> list[list[int]]:
-        """Word pieces of texts."""
+        """Return the word pieces of texts."""
         self._tokenizer.enable_truncation(most)
         return [found.ids for found in self._tokenizer.encode_batch(list(texts))]
 
     def forward(self, rows: list[list[int]]) -> torch.Tensor:
-        """Unit vectors of token rows."""
+        """Return the unit vectors of token rows."""
         longest = max(map(len, rows))
         ids = torch.zeros(len(rows), longest, dtype=torch.long)
         mask = torch.zeros(len(rows), longest)
@@ -73,7 +73,7 @@ class Teacher:
         return F.normalize(pooled, dim=-1)
 
     def encode(self, texts: Sequence[str], most: int) -> torch.Tensor:
-        """Unit vectors of any number of texts, in half precision."""
+        """Return the unit vectors of any number of texts, in half precision."""
         self.model.eval()
         rows = self.tokens(texts, most)
         order = np.argsort([len(row) for row in rows], kind="stable")
@@ -89,7 +89,7 @@ class Teacher:
         return out
 
     def view(self, pairs: Pairs, words: Sequence[str]) -> View:
-        """All vectors that a student learns from, in the directions that preserve most of the dot products."""
+        """Return all vectors from which a student learns, in the directions that best preserve the dot products."""
         queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
         directions = _directions(queries, texts)
         word_vectors = self.encode(words, QUERY_TOKENS)
@@ -98,7 +98,7 @@ class Teacher:
         )
 
     def fine_tune(self, pairs: Pairs, *, seconds: float, size: int = 1_024, rate: float = 1e-4) -> None:
-        """Contrastive training on the pairs for at most `seconds`."""
+        """Train contrastively on the pairs for at most `seconds`."""
         self.model.train()
         optimizer = torch.optim.AdamW(self.model.parameters(), lr=rate, weight_decay=0.01)
         random = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Train the search model: encode with the teacher, initialise a table, train it, measure, save.
+"""Train the search model: encode with the teacher; initialise, train, evaluate and save tables of word vectors.
 
     python -m training.train DATA OUT [--most N] [--teacher-seconds S] [--seconds S] [--runs a,b,...]
 
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from training.data import load, vocabulary
-from training.measure import GROUPS, line, mean_reciprocal_ranks, words_alone
+from training.measure import GROUPS, format_row, mean_reciprocal_ranks, words_alone
 from training.negatives import hard_negatives, word_scores
 from training.student import Lessons, Settings, Student, on, train
 from training.teacher import QUERY_TOKENS, TEXT_TOKENS, Teacher, View
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from training.student import TeacherKind
 
 _TUNED = Settings("contrast, distil, hard", distil=1.0, hard=True)
-_AS_IT_IS = Settings("regress, distil", teacher="as it is", contrast=0.0, distil=1.0, regress=4.0, dropout=0.1)
+_UNTUNED = Settings("regress, distil", teacher="as it is", contrast=0.0, distil=1.0, regress=4.0, dropout=0.1)
 # The first two are blended into the shipped table; the others measure the contribution of each part.
 RUNS = (
     _TUNED,
-    _AS_IT_IS,
+    _UNTUNED,
     replace(_TUNED, name="contrast", distil=0.0, hard=False),
     replace(_TUNED, name="contrast, distil", hard=False),
     replace(_TUNED, name="contrast, hard", distil=0.0),
     replace(_TUNED, name="contrast, distil 3, hard, dropout 0.1", distil=3.0, dropout=0.1),
     replace(_TUNED, name="contrast, distil, hard, regress", regress=4.0),
-    replace(_AS_IT_IS, name="regress", distil=0.0),
-    replace(_AS_IT_IS, name="regress, distil 3", distil=3.0),
-    replace(_AS_IT_IS, name="regress, distil, contrast 0.1, hard", contrast=0.1, hard=True),
-    replace(_AS_IT_IS, name="regress, distil, contrast 0.3, hard", contrast=0.3, hard=True),
+    replace(_UNTUNED, name="regress", distil=0.0),
+    replace(_UNTUNED, name="regress, distil 3", distil=3.0),
+    replace(_UNTUNED, name="regress, distil, contrast 0.1, hard", contrast=0.1, hard=True),
+    replace(_UNTUNED, name="regress, distil, contrast 0.3, hard", contrast=0.3, hard=True),
 )
 
 
 def main() -> None:
-    """Run all steps."""
+    """Run all steps of training."""
     arguments = _arguments()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
@@ -59,7 +59,7 @@ def main() -> None:
     words = vocabulary(arguments.data)
     negatives = hard_negatives(pairs, len(words), device)
     scores = word_scores(held_out, len(words), device)
-    print(line("words alone", words_alone(held_out, scores)), flush=True)
+    print(format_row("words alone", words_alone(held_out, scores)), flush=True)
     clock.report("word scores")
     lessons: dict[TeacherKind, Lessons] = {}
     for number in map(int, arguments.runs.split(",")):
@@ -67,11 +67,11 @@ def main() -> None:
         kind = settings.teacher
         if kind not in lessons:
             taught = pairs.with_questions(np.random.default_rng(3)) if kind == "as it is" else pairs
-            lessons[kind] = Lessons(taught, view_of(arguments, kind, taught, held_out, device), negatives)
+            lessons[kind] = Lessons(taught, teacher_view(arguments, kind, taught, held_out, device), negatives)
             clock.report(f"teacher {kind}")
         student = trained(lessons[kind], settings)
-        print(line(settings.name, judge(student, held_out)))
-        print(line("… with words", judge(student, held_out, scores)), flush=True)
+        print(format_row(settings.name, judge(student, held_out)))
+        print(format_row("… with words", judge(student, held_out, scores)), flush=True)
         student.stored().write(arguments.out / f"run-{number}.npz")
         clock.report(f"run-{number}.npz")
 
@@ -80,7 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--teacher", type=Path, help="where the teacher's files are")
+    parser.add_argument("--teacher", type=Path, help="folder with the teacher's files")
     parser.add_argument("--most", type=int, default=10_000_000, help="pairs that are read")
     parser.add_argument("--teacher-seconds", type=float, default=180, help="how long the teacher is fine-tuned")
     parser.add_argument("--seconds", type=float, default=35, help="how long each table is trained")
@@ -94,29 +94,29 @@ def _numbered_runs() -> str:
 
 
 class Clock:
-    """Prints how long each step took."""
+    """Prints the duration of each step."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     def report(self, what: str) -> None:
-        """Print a step and the seconds since the previous one."""
+        """Print a step and the seconds since the previous step."""
         now = time.monotonic()
         print(f"[{now - self._last:.1f} s] {what}", flush=True)
         self._last = now
 
 
-def view_of(
+def teacher_view(
     arguments: argparse.Namespace, kind: TeacherKind, pairs: Pairs, held_out: Pairs, device: torch.device
 ) -> View:
-    """The teacher's view of the pairs; cached in the folder of `--views`."""
+    """Return the teacher's vectors for the pairs, cached in the folder that `--views` names."""
     kept = arguments.views and arguments.views / f"{kind.replace(' ', '-')}.pt"
     if kept and kept.exists():
         return View(*(part.to(device) for part in torch.load(kept)))
     teacher = Teacher(arguments.teacher or arguments.data / "teacher", device)
     if kind == "tuned":
         teacher.fine_tune(pairs, seconds=arguments.teacher_seconds)
-    print(line(f"teacher {kind}", judge_teacher(teacher, held_out)), flush=True)
+    print(format_row(f"teacher {kind}", judge_teacher(teacher, held_out)), flush=True)
     view = teacher.view(pairs, vocabulary(arguments.data))
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def view_of(
 
 
 def judge_teacher(teacher: Teacher, held_out: Pairs) -> dict[str, float]:
-    """Figures of the teacher."""
+    """Return the figures of the teacher."""
     queries, texts = teacher.encode(held_out.queries, QUERY_TOKENS), teacher.encode(held_out.texts, TEXT_TOKENS)
     return mean_reciprocal_ranks(held_out, queries, texts)
 
@@ -140,13 +140,13 @@ def trained(lessons: Lessons, settings: Settings) -> Student:
 
 
 def word_rarity(bags: Bags, table: torch.Tensor) -> torch.Tensor:
-    """Initial weights: the logarithm of how rare a word is."""
+    """Return the initial weights: the logarithm of the rarity of each word."""
     frequency = bags.rows_with(len(table)) / len(bags)
     return torch.from_numpy(np.log(1e-3 / (1e-3 + frequency)) * 0.7).to(table)
 
 
 def judge(student: Student, held_out: Pairs, scores: Words | None = None) -> dict[str, float]:
-    """Figures of a student; combined with word scores if they are given."""
+    """Return the figures of a student, with word scores added if they are given."""
     rows, device = np.arange(len(held_out)), student.table.device
     with torch.no_grad():
         queries = student.vectors(*on(device, held_out.query_bags, rows))

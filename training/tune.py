@@ -1,4 +1,4 @@
-"""Train a finished table further on the pairs alone: no teacher, sparse steps, minutes on a CPU.
+"""Continue training a table on the pairs alone: without a teacher, with sparse steps, in minutes on a CPU.
 
 python -m training.tune DATA TABLE.npz OUT.npz [--most N] [--seconds S] [--rate R] [--pull SHARE]
 """
@@ -18,7 +18,7 @@ import torch.nn.functional as F  # noqa: N812 (everybody calls it so)
 
 from training.blend import unit_scale
 from training.data import batches, load
-from training.measure import line, mean_reciprocal_ranks
+from training.measure import format_row, mean_reciprocal_ranks
 from training.table import Table
 
 if TYPE_CHECKING:
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 _TEMPERATURE = 0.05
 _DROPOUT = 0.1
-_ALIKE = 0.98  # texts that are nearly equal: neither is a wrong answer to the other's question
+_SIMILAR_COSINE = (
+    0.98  # cosine above which two texts are too similar for one to be a wrong answer to a question about the other
+)
 _WARM_UP_STEPS = 50
-_PULL_EVERY_STEPS = 20
+_REGULARISATION_INTERVAL_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class TuningSettings:
-    """Duration and learning rate, and strength of the regularisation towards the start."""
+    """Duration, learning rate, and strength of the regularisation towards the initial values."""
 
     seconds: float
     rate: float
@@ -44,7 +46,7 @@ class TuningSettings:
 
 
 def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropout: float = 0.0) -> torch.Tensor:
-    """Unit vectors of some bags of words."""
+    """Return the unit vectors of some bags of words."""
     ids, offsets = map(torch.from_numpy, bags.take(rows))
     kept = (torch.rand(len(ids)) >= dropout).float()
     sums = F.embedding_bag(ids, table, offsets, mode="sum", per_sample_weights=kept, sparse=True)
@@ -52,8 +54,8 @@ def vectors(table: torch.Tensor, bags: Bags, rows: npt.NDArray[np.int64], dropou
 
 
 def contrast(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of finding each question's own text, and each text's own question."""
-    alike = (texts @ texts.T).detach() > _ALIKE
+    """Return the cross-entropy of finding each question's own text, and each text's own question."""
+    alike = (texts @ texts.T).detach() > _SIMILAR_COSINE
     alike.fill_diagonal_(fill_value=False)
     scores = (queries @ texts.T / _TEMPERATURE).masked_fill(alike, -1e4)
     right = torch.arange(len(scores))
@@ -80,13 +82,13 @@ def tune(start: torch.Tensor, pairs: Pairs, settings: TuningSettings) -> torch.T
             contrast(queries, texts).backward()
             optimizer.step()
             step += 1
-            if step % _PULL_EVERY_STEPS == 0:
+            if step % _REGULARISATION_INTERVAL_STEPS == 0:
                 with torch.no_grad():
                     table.lerp_(start, settings.pull)
 
 
 def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
-    """Figures of a table."""
+    """Return the figures of a table."""
     rows = np.arange(len(held_out))
     with torch.no_grad():
         queries, texts = (vectors(table, bags, rows) for bags in (held_out.query_bags, held_out.text_bags))
@@ -94,20 +96,25 @@ def judge(table: torch.Tensor, held_out: Pairs) -> dict[str, float]:
 
 
 def main() -> None:
-    """Tune the table of the command line, and measure before and after."""
+    """Tune the table that the command line names, and evaluate it before and after."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("data", "table", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--most", type=int, default=10_000_000, help="pairs that are read")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--pull", type=float, default=0.0, help="the share of the way back, every few steps")
+    parser.add_argument(
+        "--pull",
+        type=float,
+        default=0.0,
+        help="share of the distance to the initial values that is undone every few steps",
+    )
     arguments = parser.parse_args()
     pairs, held_out = load(arguments.data, most=arguments.most, workers=os.cpu_count() or 1)
     start = torch.from_numpy(unit_scale(Table.read(arguments.table).vectors()))
-    print(line("before", judge(start, held_out)), flush=True)
+    print(format_row("before", judge(start, held_out)), flush=True)
     tuned = tune(start, pairs, TuningSettings(arguments.seconds, arguments.rate, arguments.pull))
-    print(line("after", judge(tuned, held_out)), flush=True)
+    print(format_row("after", judge(tuned, held_out)), flush=True)
     Table.of(tuned.numpy()).write(arguments.out)
 
 

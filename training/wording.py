@@ -1,4 +1,4 @@
-"""Index words where the stemmer is not installed: the splitting of deltos/text/words.py, with stems from a list."""
+"""Index words without the stemmer: texts are split as in deltos/text/words.py, and stems come from a list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_WORD_CHARACTERS = 64
 
 
 class ListedWords:
-    """Converts text to ids of index words; words outside the vocabulary have none."""
+    """Converts text to ids of index words, and skips words outside the vocabulary."""
 
     def __init__(self, vocabulary: Mapping[str, int], stems: Mapping[str, str], stop_words: Collection[str]) -> None:
         self._vocabulary = vocabulary
@@ -27,11 +27,11 @@ class ListedWords:
         self._memo: dict[str, tuple[int, ...]] = {}
 
     def counted(self, text: str, most: int) -> list[int]:
-        """First `most` words of a text, with repetitions."""
+        """Return the first `most` words of a text, with repetitions."""
         return list(islice(self._all(text), most))
 
     def distinct(self, text: str, most: int) -> list[int]:
-        """First `most` distinct words of a text."""
+        """Return the first `most` distinct words of a text."""
         return list(dict.fromkeys(self._all(text)))[:most]
 
     def _all(self, text: str) -> Iterator[int]:

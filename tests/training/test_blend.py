@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training.blend import blend, unit_scale, weighted
+from training.blend import blend, parse_weighted_table, unit_scale
 from training.export import export
 from training.table import Table
 
@@ -49,10 +49,10 @@ def test_a_blend_with_fewer_dimensions_keeps_the_strongest_directions() -> None:
 
 
 def test_a_blend_weight_is_parsed_after_the_last_equals_sign() -> None:
-    assert weighted("a=b.npz=0.5") == (Path("a=b.npz"), 0.5)
+    assert parse_weighted_table("a=b.npz=0.5") == (Path("a=b.npz"), 0.5)
     for wrong in ("a.npz", "a.npz=much", "a.npz=-1", "a.npz=0"):
         with pytest.raises(ValueError, match=r".+"):
-            weighted(wrong)
+            parse_weighted_table(wrong)
 
 
 def test_blended_and_exported_tables_can_be_loaded_as_a_model(tmp_path: Path) -> None:

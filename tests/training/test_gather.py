@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from training.excluded import is_excluded
-from training.gather import LIST, TEACHER_FILES, as_source, commands, fetch, missing, read_list, unpack_teacher
+from training.gather import PACKAGE_LIST, TEACHER_FILES, as_source, commands, fetch, missing, read_list, unpack_teacher
 
 from tests.training.packages import wheel
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_the_committed_list_has_every_section_and_no_excluded_project(tmp_path: Path) -> None:
-    sections = read_list(LIST.read_text("utf-8"))
+    sections = read_list(PACKAGE_LIST.read_text("utf-8"))
     assert set(sections) == set(commands(tmp_path))
     for names in sections.values():
         assert len(names) == len(set(names)) > 100

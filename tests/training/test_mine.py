@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from training.archives import members, project_of
+from training.archives import members, project_name
 from training.mine import main, mine_all, mine_package
 
 from tests.training.packages import GUIDE, INSTALL, OPERATIONS, SHAPES, tarball, wheel
@@ -149,4 +149,4 @@ def test_too_large_files_are_skipped_and_compressed_ones_decompressed(tmp_path: 
     ],
 )
 def test_a_project_is_named_without_its_version(tmp_path: Path, archive: str, project: str) -> None:
-    assert project_of(tmp_path / archive) == project
+    assert project_name(tmp_path / archive) == project

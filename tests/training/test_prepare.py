@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from training.data import MAX_TEXT_WORDS, Bags, Pairs, batches, listed_words, load, vocabulary
-from training.prepare import COUNTED_EVERY, prepare
+from training.prepare import COUNTING_INTERVAL, prepare
 
 from deltos.text.words import Words
 from tests.training.packages import GUIDE, INSTALL, SHAPES
@@ -25,9 +25,9 @@ def write_mined_pairs(folder: Path) -> Path:
     """Write mined pairs with each text in several packages, so that all words are in the vocabulary and some pairs held out."""
     folder.mkdir()
     with gzip.open(folder / "part-000.jsonl.gz", "wt", encoding="utf-8") as sink:
-        for number in range(len(REAL_TEXTS) * COUNTED_EVERY):
+        for number in range(len(REAL_TEXTS) * COUNTING_INTERVAL):
             row = {"package": f"package-{number}", "kind": "doc", "query": f"question about package-{number}"}
-            sink.write(json.dumps({**row, "text": REAL_TEXTS[number // COUNTED_EVERY]}) + "\n")
+            sink.write(json.dumps({**row, "text": REAL_TEXTS[number // COUNTING_INTERVAL]}) + "\n")
     return folder
 
 
@@ -54,7 +54,7 @@ def loaded_pairs(prepared_data: Path) -> tuple[Pairs, Pairs]:
 
 def test_training_loads_the_prepared_pairs(prepared_data: Path, loaded_pairs: tuple[Pairs, Pairs]) -> None:
     pairs, held_out = loaded_pairs
-    assert len(pairs) + len(held_out) == len(REAL_TEXTS) * COUNTED_EVERY + 3
+    assert len(pairs) + len(held_out) == len(REAL_TEXTS) * COUNTING_INTERVAL + 3
     assert set(pairs.texts) > set(REAL_TEXTS)
     glossary = {query: text for query, text in zip(pairs.queries, pairs.texts, strict=True) if "package" not in query}
     assert glossary == {
