@@ -269,6 +269,7 @@ class App:
         from deltos.domains.graph.tools import graph_tools
         from deltos.domains.memory.tools import memory_tools
         from deltos.federation.explore.tools import explore_tool
+        from deltos.federation.review.tools import change_reviewer
         from deltos.federation.tools import federation_tools
 
         token_budget = self.config.token_budget
@@ -283,7 +284,12 @@ class App:
                 uses=self.links.uses,
                 alias=self.links.alias,
             ),
-            *graph_tools(self.domains.projects, token_budget=token_budget, surroundings=self.links),
+            *graph_tools(
+                self.domains.projects,
+                token_budget=token_budget,
+                surroundings=self.links,
+                review=change_reviewer(self.domains.projects, self.links.observation_texts, token_budget=token_budget),
+            ),
             *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),
             *memory_tools(lambda: self.domains.memory, self.domains.projects.identified, token_budget=token_budget),
         )

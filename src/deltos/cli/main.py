@@ -22,6 +22,7 @@ _COMMANDS = {
     "code": "code",
     "explore": "code",
     "graph": "graph",
+    "review": "review",
     "docs": "docs",
     "api": "api",
     "memory": "memory",
@@ -42,7 +43,7 @@ _COMMANDS = {
 }
 
 # Commands that may index files; used for the message after Ctrl-C.
-_INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph"})
+_INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph", "review"})
 
 _EPILOG = """\
 start here:

@@ -165,6 +165,13 @@ class DomainLinks:
             for row in rows
         ]
 
+    def observation_texts(self, name: str, root: Path) -> list[str]:
+        """Return one line for each observation that mentions a symbol; none if memory cannot be read."""
+        try:
+            return self.observation_lines(self.observations(name, root), root)
+        except StoreError:  # another domain's failure must not fail the answer about code
+            return []
+
     def outside(self, symbol: str, root: Path) -> list[str]:
         """Return sections about a symbol of an installed package: its documentation and possible uses by name."""
         name = dotted(symbol.strip().removesuffix("()"))

@@ -10,6 +10,7 @@ from deltos.domains.graph.importers import ImporterFinder
 from deltos.domains.graph.model import NoSurroundings
 from deltos.domains.graph.selection import GraphSelection
 from deltos.domains.graph.symbol_query import KINDS
+from deltos.errors import BadArgument
 from deltos.tool import Answer, Call, Parameter, Tool
 from deltos.workspace.file_purpose import TESTS
 from deltos.workspace.project_selection import answer_on_fresh, select
@@ -27,8 +28,15 @@ _TESTS = Parameter("tests", "string", "Uses in tests", default=TESTS[0], choices
 _SYMBOL = Parameter("symbol", "string", "Name or regex")
 
 
-def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surroundings | None = None) -> tuple[Tool, ...]:
-    """Return the tools of the graph toolset; `surroundings` adds information of other domains."""
+def graph_tools(
+    projects: Projects,
+    *,
+    token_budget: int,
+    surroundings: Surroundings | None = None,
+    review: Callable[[Call], Answer] | None = None,
+) -> tuple[Tool, ...]:
+    """Return the tools of the graph toolset; `surroundings` adds information of other domains, and `review` answers
+    calls of `get_impact` with changes instead of a symbol."""
     serve = _GraphTools(projects, token_budget, surroundings or NoSurroundings()).serve
     return (
         _tool(
@@ -60,9 +68,14 @@ def graph_tools(projects: Projects, *, token_budget: int, surroundings: Surround
         _tool(
             "get_impact",
             "Impact",
-            "List what a change affects, transitively.",
-            (_SYMBOL, _limit(50)),
-            serve(lambda answers, call: answers.get_impact(call.text("symbol"), limit=call.number("limit"))),
+            "List what a change of a symbol affects, transitively; with changes, review them: tests to run, broken "
+            "callers and API.",
+            (
+                Parameter("symbol", "string", "Name or regex", default=""),
+                Parameter("changes", "string", "Instead of symbol: working, revision or A..B", default=""),
+                _limit(50),
+            ),
+            _impact(serve, review),
         ),
         _tool(
             "detect_circular",
@@ -146,6 +159,28 @@ class _GraphTools:
             return answer_on_fresh(selection, call.progress, answered)
 
         return run
+
+
+def _impact(
+    serve: Callable[[Callable[[GraphAnswers, Call], Answer]], Callable[[Call], Answer]],
+    review: Callable[[Call], Answer] | None,
+) -> Callable[[Call], Answer]:
+    """Return the handler of `get_impact`: the impact of a symbol, or the review of changes."""
+    impact_of_symbol = serve(lambda answers, call: answers.get_impact(call.text("symbol"), limit=call.number("limit")))
+
+    def run(call: Call) -> Answer:
+        has_symbol, has_changes = bool(call.text("symbol").strip()), bool(call.text("changes").strip())
+        if has_symbol == has_changes:
+            raise BadArgument(
+                "Give either `symbol` or `changes`", hint="`changes` is a revision, a range or 'working'."
+            )
+        if has_symbol:
+            return impact_of_symbol(call)
+        if review is None:
+            raise BadArgument("Changes cannot be reviewed here", hint="Give a symbol.")
+        return review(call)
+
+    return run
 
 
 def _find_symbol(answers: GraphAnswers, call: Call) -> Answer:

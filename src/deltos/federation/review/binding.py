@@ -1,0 +1,155 @@
+"""Bind the arguments of a call to the parameters of a definition, before and after a change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.federation.review.signature import EITHER, KEYWORD, KEYWORD_REST, POSITIONAL, REST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from deltos.federation.review.signature import ArgumentList, DeclaredParameter
+
+Parameters = tuple["DeclaredParameter", ...]
+
+
+def misfit(call: ArgumentList, before: Iterable[Parameters], after: Iterable[Parameters]) -> str:
+    """Return why a call that fitted one of the former signatures fits none of the current ones; else an empty text."""
+    former = [each for each in before if not bind_error(call, each)]
+    if not former:
+        return ""
+    reasons = [bind_error(call, each) or _changed_meaning(call, former[0], each) for each in after]
+    return "" if not reasons or "" in reasons else reasons[0]
+
+
+def bind_error(call: ArgumentList, parameters: Sequence[DeclaredParameter]) -> str:
+    """Return why the arguments of a call do not fit the parameters; empty if they fit."""
+    positional = [each for each in parameters if each.kind in (POSITIONAL, EITHER)]
+    kinds = {each.kind for each in parameters}
+    if call.positional_count > len(positional) and REST not in kinds and not call.has_rest:
+        return f"passes {call.positional_count} arguments, at most {len(positional)} accepted"
+    by_name = {each.name for each in parameters if each.kind in (EITHER, KEYWORD)}
+    unknown = [name for name in call.keywords if name not in by_name]
+    if unknown and KEYWORD_REST not in kinds:
+        return f"passes unknown argument `{unknown[0]}`"
+    passed = {each.name for each in positional[: call.positional_count]}
+    if repeated := [name for name in call.keywords if name in passed]:
+        return f"passes `{repeated[0]}` twice"
+    missing = _missing(call, parameters, positional)
+    return f"does not pass required `{missing[0]}`" if missing else ""
+
+
+def _missing(
+    call: ArgumentList, parameters: Sequence[DeclaredParameter], positional: Sequence[DeclaredParameter]
+) -> list[str]:
+    """Return the required parameters that a call does not pass."""
+    open_positional = [] if call.has_rest else positional[call.positional_count :]
+    candidates = [each for each in parameters if each in open_positional or each.kind == KEYWORD]
+    if call.has_keyword_rest:
+        candidates = [each for each in candidates if each.kind == POSITIONAL]
+    return [each.name for each in candidates if each.is_required and each.name not in call.keywords]
+
+
+def _changed_meaning(
+    call: ArgumentList, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
+) -> str:
+    """Return which positional argument now goes to another parameter; empty if none does."""
+    old = [each.name for each in before if each.kind in (POSITIONAL, EITHER)]
+    new = [each.name for each in after if each.kind in (POSITIONAL, EITHER)]
+    for number, (was, now) in enumerate(zip(old[: call.positional_count], new, strict=False), 1):
+        if was != now and (was in new or now in old):
+            return f"argument {number} was `{was}` and is now `{now}`"
+    return ""
+
+
+def parameter_breaks(
+    before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], *, calls_by_name: bool
+) -> list[str]:
+    """Return the changes of a parameter list that break callers, each as a short text."""
+    return [
+        *_removed_parameters(before, after, calls_by_name=calls_by_name),
+        *_new_requirements(before, after),
+        *_changed_kinds(before, after),
+        *_reordered(before, after),
+    ]
+
+
+def _removed_parameters(
+    before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], *, calls_by_name: bool
+) -> Iterable[str]:
+    """Yield removed and renamed parameters; a new name breaks only calls that name their arguments."""
+    names, kinds = {each.name for each in after}, {each.kind for each in after}
+    for at, old in enumerate(before):
+        if old.name in names or (old.kind in (REST, KEYWORD_REST) and old.kind in kinds):
+            continue
+        if new := _renamed_to(at, before, after):
+            if calls_by_name and old.kind != POSITIONAL and KEYWORD_REST not in kinds:
+                yield f"parameter `{old.name}` renamed to `{new.name}`"
+        elif not (REST in kinds and old.kind == POSITIONAL) and not _is_absorbed(old, kinds):
+            yield f"parameter `{old.name}` removed"
+
+
+def _is_absorbed(old: DeclaredParameter, kinds: Collection[str]) -> bool:
+    """Whether the rest parameters of the new signature accept what the removed parameter accepted."""
+    by_name = old.kind == POSITIONAL or KEYWORD_REST in kinds
+    by_position = old.kind == KEYWORD or REST in kinds
+    return by_name and by_position and old.kind not in (REST, KEYWORD_REST)
+
+
+def _renamed_to(
+    at: int, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
+) -> DeclaredParameter | None:
+    """Return the new parameter at the position of a removed one, if there is exactly such a pair."""
+    if len(before) != len(after) or at >= len(after):
+        return None
+    new = after[at]
+    is_new = new.name not in {each.name for each in before}
+    return new if is_new and new.kind == before[at].kind and new.is_required <= before[at].is_required else None
+
+
+def _new_requirements(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
+    """Yield new required parameters, and parameters that lost their default value."""
+    old = {each.name: each for each in before}
+    renamed = {new.name for at in range(len(before)) if (new := _renamed_to(at, before, after)) is not None}
+    for each in after:
+        if not each.is_required or each.kind in (REST, KEYWORD_REST):
+            continue
+        if each.name not in old:
+            if each.name not in renamed:
+                yield f"new required parameter `{each.name}`"
+        elif not old[each.name].is_required and old[each.name].kind not in (REST, KEYWORD_REST):
+            yield f"parameter `{each.name}` is now required"
+
+
+def _changed_kinds(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
+    """Yield parameters that can no longer be passed by position or by name."""
+    new = {each.name: each for each in after}
+    for each in before:
+        now = new[each.name].kind if each.name in new else each.kind
+        if each.kind != now and now == KEYWORD:
+            yield f"parameter `{each.name}` is now keyword-only"
+        elif each.kind != now and now == POSITIONAL:
+            yield f"parameter `{each.name}` is now positional-only"
+
+
+def _reordered(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
+    """Yield the first parameter that kept its name and changed its position among those in both versions."""
+    names = {each.name for each in before if each.kind in (POSITIONAL, EITHER)}
+    names &= {each.name for each in after if each.kind in (POSITIONAL, EITHER)}
+    old = [each.name for each in before if each.name in names]
+    new = [each.name for each in after if each.name in names]
+    if moved := next((was for was, now in zip(old, new, strict=True) if was != now), None):
+        yield f"parameter `{moved}` moved to another position"
+    elif inserted := _inserted_before(before, after, names):
+        yield f"optional parameter `{inserted}` inserted before existing ones"
+
+
+def _inserted_before(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], kept: set[str]) -> str:
+    """Return a new optional positional parameter that is before one that was in the former version."""
+    known = {each.name for each in before}
+    positional = [each for each in after if each.kind in (POSITIONAL, EITHER)]
+    last = max((at for at, each in enumerate(positional) if each.name in kept), default=-1)
+    renamed = {new.name for at in range(len(before)) if (new := _renamed_to(at, before, after)) is not None}
+    inserted = [each for each in positional[: max(0, last)] if each.name not in known | renamed]
+    return next((each.name for each in inserted if not each.is_required), "")

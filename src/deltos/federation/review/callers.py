@@ -1,0 +1,164 @@
+"""Callers that no longer fit a changed definition, and remaining uses of removed definitions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.graph.search import Target
+from deltos.federation.review.binding import misfit
+from deltos.federation.review.calls import read_calls
+from deltos.federation.review.model import REMOVED, SIGNATURE, BrokenCaller
+from deltos.store.symbols import Symbol, bare_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.graph.search import GraphSearch
+    from deltos.federation.review.binding import Parameters
+    from deltos.federation.review.model import SymbolChange
+    from deltos.federation.review.signature import ArgumentList
+    from deltos.isolated.process_pool import ProcessPool
+    from deltos.store.graph import ReferenceRow
+
+MAX_CALLS = 5_000
+CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize", "init"})
+_BASE_CALLS = ("super", "base", "this", "self", "new")
+_USED_KINDS = frozenset({"call", "import", "inherit", "type", "decorate", "read"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Overloads:
+    """All signatures of one qualified name in a file, before and after the change."""
+
+    change: SymbolChange
+    before: tuple[Parameters, ...]
+    after: tuple[Parameters, ...]
+
+    @property
+    def called_names(self) -> frozenset[str]:
+        """The names under which it may be called; a constructor is called by the name of its class."""
+        name, owner = self.change.name, self.change.label.rpartition(".")[0].rpartition(".")[2]
+        is_constructor = name in CONSTRUCTORS or name == owner
+        return frozenset((name, owner, *_BASE_CALLS)) if is_constructor else frozenset((name,))
+
+
+def find_broken_callers(
+    search: GraphSearch, changes: Sequence[SymbolChange], workers: ProcessPool | None
+) -> list[BrokenCaller]:
+    """Return the callers that fitted the former definitions and do not fit the current ones, certain ones first."""
+    found = [*_misfits(search, _changed_overloads(changes), workers), *_uses_of_removed(search, changes)]
+    unique = {(each.path, each.line, each.callee): each for each in reversed(found)}
+    return sorted(unique.values(), key=lambda each: (not each.is_certain, each.path, each.line))
+
+
+def _changed_overloads(changes: Sequence[SymbolChange]) -> list[_Overloads]:
+    """Group the changes of signatures by file and qualified name."""
+    groups: defaultdict[tuple[str, str], list[SymbolChange]] = defaultdict(list)
+    for each in changes:
+        groups[(each.path, each.label)].append(each)
+    found = []
+    for group in groups.values():
+        changed = [each for each in group if each.kind == SIGNATURE]
+        before = tuple(
+            each.before.parameters for each in group if each.before is not None and each.before.parameters is not None
+        )
+        after = tuple(
+            each.after.parameters for each in group if each.after is not None and each.after.parameters is not None
+        )
+        if changed and before and after and before != after:
+            found.append(_Overloads(changed[0], before, after))
+    return found
+
+
+def _misfits(search: GraphSearch, overloads: Sequence[_Overloads], workers: ProcessPool | None) -> list[BrokenCaller]:
+    """Return the calls of changed callables that no longer fit."""
+    rows = {id(each): _calls_of(search, each) for each in overloads}
+    wanted: defaultdict[str, defaultdict[int, frozenset[str]]] = defaultdict(lambda: defaultdict(frozenset))
+    for each in overloads:
+        for row in rows[id(each)]:
+            wanted[row.path][row.line] |= each.called_names
+    calls = read_calls(search.root, wanted, workers)
+    return [
+        _broken(row, each.change.label, reason)
+        for each in overloads
+        for row in rows[id(each)]
+        if (reason := _misfit_on_line(each, row, calls))
+    ]
+
+
+def _misfit_on_line(
+    overloads: _Overloads, row: ReferenceRow, calls: dict[tuple[str, int, str], list[ArgumentList]]
+) -> str:
+    """Return why a call on a line does not fit; empty if all calls of the name on the line fit."""
+    for name in sorted(overloads.called_names):
+        for call in calls.get((row.path, row.line, name), ()):
+            if reason := misfit(call, overloads.before, overloads.after):
+                return reason
+    return ""
+
+
+def _calls_of(search: GraphSearch, overloads: _Overloads) -> list[ReferenceRow]:
+    """Return the calls of a changed callable, also by the name of its class, and possible ones."""
+    change = overloads.change
+    symbols = search.reader.symbols_in(change.path)
+    ids = {row.node_id for row in symbols if row.label == change.label}
+    if len(overloads.called_names) > 1:
+        ids |= _constructed(search, symbols, change)
+        mentions: list[ReferenceRow] = []
+    else:
+        mentions = [row for row in search.reader.mentions(change.name) if row.kind == "call"]
+    every = [row for row in search.reader.references(ids) if row.kind in ("call", "decorate")]
+    return [*every, *mentions][:MAX_CALLS]
+
+
+def _constructed(search: GraphSearch, symbols: Iterable[Symbol], change: SymbolChange) -> set[int]:
+    """Return the class of a constructor, and its subclasses without a constructor of their own."""
+    owner = change.label.rpartition(".")[0]
+    found = {row.node_id for row in symbols if row.label == owner}
+    frontier = set(found)
+    while frontier:
+        below = search.reader.symbols(search.reader.subclasses(frontier) - found)
+        frontier = {
+            node_id
+            for node_id, row in below.items()
+            if not any(_is_constructor_of(row, each) for each in search.reader.symbols_in(row.path))
+        }
+        found |= frontier
+    return found
+
+
+def _is_constructor_of(owner: Symbol, symbol: Symbol) -> bool:
+    container, _, name = symbol.label.rpartition(".")
+    return container == owner.label and (name in CONSTRUCTORS or name == owner.name)
+
+
+def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[BrokenCaller]:
+    """Return the remaining uses of removed definitions, by name."""
+    found: list[BrokenCaller] = []
+    for change in changes:
+        if change.kind != REMOVED or change.before is None or _is_still_defined(search, change):
+            continue
+        row = Symbol(
+            change.label, change.name, change.before.kind, change.line, change.before.end_line, path=change.path_before
+        )
+        uses = search.uses(Target(row, (), frozenset(), change.label))
+        reason = f"removed{f', now at {change.moved_to}' if change.moved_to else ''}"
+        is_certain = not change.before.container
+        used = [use for use in uses.possible if use.kind in _USED_KINDS]
+        found += [_broken(use, change.label, reason, is_certain=is_certain) for use in used]
+    return found
+
+
+def _is_still_defined(search: GraphSearch, change: SymbolChange) -> bool:
+    """Whether a removed name still has a definition in its file or, for a member, anywhere."""
+    named = search.reader.symbols_named(change.name)
+    if change.before is not None and change.before.container:
+        return bool(named)
+    return any(row.path == change.path and row.label == change.label for row in named)
+
+
+def _broken(row: ReferenceRow, callee: str, reason: str, *, is_certain: bool | None = None) -> BrokenCaller:
+    certain = row.certain if is_certain is None else is_certain
+    return BrokenCaller(row.path, row.line, bare_key(row.source_key), callee, reason, certain)

@@ -1,0 +1,128 @@
+"""The result of a review, as plain data for every output format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from deltos.federation.review.declarations import Declaration
+
+ChangeKind = Literal["added", "removed", "signature", "body", "module"]
+ADDED: Literal["added"] = "added"
+REMOVED: Literal["removed"] = "removed"
+SIGNATURE: Literal["signature"] = "signature"
+BODY: Literal["body"] = "body"
+MODULE: Literal["module"] = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolChange:
+    """A definition that differs between both versions of a file; `module` is code outside all definitions.
+
+    `line` is in the current version, or in the former one if the definition was removed. `breaks` are the reasons why
+    users of the public API may fail; `moved_to` is where a removed definition is now.
+    """
+
+    kind: ChangeKind
+    path: str
+    label: str
+    line: int
+    language: str = ""
+    path_before: str = ""
+    before: Declaration | None = None
+    after: Declaration | None = None
+    is_public: bool = False
+    breaks: tuple[str, ...] = ()
+    moved_to: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualified name."""
+        return self.label.rpartition(".")[2]
+
+    @property
+    def place(self) -> str:
+        """The location as `path:line`."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenCaller:
+    """A line that no longer fits a changed definition; not `is_certain` if the receiver's type is unknown."""
+
+    path: str
+    line: int
+    caller: str
+    callee: str
+    reason: str
+    is_certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Dependant:
+    """A symbol that depends on a changed one, through `distance` references."""
+
+    path: str
+    line: int
+    label: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestToRun:
+    """A test file that reaches the change; `tests` are the definitions in it that do, nearest first."""
+
+    path: str
+    tests: tuple[Dependant, ...]
+    score: float
+    commits_together: int = 0
+    is_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MissingChange:
+    """A file that usually changes together with a changed file and was not touched."""
+
+    path: str
+    changed_path: str
+    together: int
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Documentation or an observation that mentions a changed symbol; `place` is a location or an id."""
+
+    place: str
+    label: str
+    text: str
+    is_observation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Everything that a change affects. `tests` are all candidates, best first; `recommended` of them should run."""
+
+    base: str
+    head: str
+    changed_files: tuple[str, ...]
+    changes: tuple[SymbolChange, ...] = ()
+    callers: tuple[BrokenCaller, ...] = ()
+    affected: tuple[Dependant, ...] = ()
+    tests: tuple[TestToRun, ...] = ()
+    recommended: int = 0
+    test_file_count: int = 0
+    missing: tuple[MissingChange, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def breaking(self) -> tuple[SymbolChange, ...]:
+        """The changes that break public API."""
+        return tuple(change for change in self.changes if change.breaks)
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether the change breaks public API or certainly leaves a caller that no longer fits."""
+        return bool(self.breaking) or any(caller.is_certain for caller in self.callers)

@@ -1,0 +1,86 @@
+"""Files that usually change together with changed ones, and documentation that mentions changed symbols."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.exact_search import LinePattern, ScanReport, scan
+from deltos.federation.review.model import REMOVED, SIGNATURE, Mention, MissingChange
+from deltos.languages.table import PROSE_EXTENSIONS
+from deltos.store.code import FileScope
+from deltos.text.identifiers import is_distinctive
+from deltos.text.mentions import mentions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.domains.graph.source_lines import SourceLines
+    from deltos.federation.review.model import SymbolChange
+    from deltos.store.project import ProjectStore
+
+MIN_SHARE = 0.5  # of the commits of a changed file that also changed the other one
+MIN_COMMITS = 4
+MAX_MISSING = 6
+MAX_NAMES = 20
+MAX_MENTIONS_PER_NAME = 4
+_MAX_LINE_CHARACTERS = 120
+_MAX_COMMON_FILES = 20
+_CHANGELOG = re.compile(r"(?i)(?:^|/)(?:change(?:s|log)?|history|news|release[-_ ]?notes|releases|whats?new)\b")
+
+
+def missing_changes(store: ProjectStore, changed: Sequence[str]) -> list[MissingChange]:
+    """Return untouched files that changed in most commits of a changed file."""
+    found: dict[str, MissingChange] = {}
+    for path in changed:
+        for each in store.history.changed_with(path, limit=_MAX_COMMON_FILES):
+            is_frequent = each.together >= MIN_COMMITS and each.together >= MIN_SHARE * each.changes
+            known = found.get(each.path)
+            if is_frequent and each.path not in changed and (known is None or known.together < each.together):
+                found[each.path] = MissingChange(each.path, path, each.together, each.changes)
+    best = sorted(found.values(), key=lambda each: (-each.together / each.changes, -each.together, each.path))
+    return best[:MAX_MISSING]
+
+
+def mentions_in_project(
+    store: ProjectStore, root: Path, source: SourceLines, changes: Sequence[SymbolChange], touched: Sequence[str]
+) -> list[Mention]:
+    """Return the lines of the project's documentation that mention symbols that were removed or changed their
+    signature, in files that the change does not touch."""
+    paths = [path for _, path in store.code.paths(FileScope())]
+    prose = [
+        path
+        for path in paths
+        if path.endswith(PROSE_EXTENSIONS) and path not in touched and not _CHANGELOG.search(path)
+    ]
+    documented = _documented_changes(changes)
+    if not documented or not prose:
+        return []
+    pattern = LinePattern(rf"\b(?:{'|'.join(re.escape(each.name) for each in documented)})\b")
+    places = [(row.path, line) for row in scan(root, prose, pattern, ScanReport(), store) for line in row.lines]
+    texts = source.lines(places)
+    found: list[Mention] = []
+    for change in documented:
+        lines = [(place, text.strip()) for place, text in texts.items() if _mentions(text, change)]
+        found += [
+            Mention(f"{path}:{line}", change.label, text[:_MAX_LINE_CHARACTERS])
+            for (path, line), text in lines[:MAX_MENTIONS_PER_NAME]
+        ]
+    return found
+
+
+def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Return the changes that may make documentation wrong, once per name."""
+    wanted = {
+        each.name: each for each in changes if each.kind in (REMOVED, SIGNATURE) and not each.name.startswith("_")
+    }
+    return list(wanted.values())[:MAX_NAMES]
+
+
+def _mentions(text: str, change: SymbolChange) -> bool:
+    """Whether a line mentions a changed symbol as code; a plain word must be qualified by its container."""
+    if is_distinctive(change.name):
+        return mentions(text, change.name)
+    owner = change.label.rpartition(".")[0].rpartition(".")[2]
+    return mentions(text, change.name) and (not owner or owner in text)

@@ -1,0 +1,173 @@
+"""Changed symbols: compare the declarations of both versions of each changed file."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.federation.review.binding import parameter_breaks
+from deltos.federation.review.declarations import NO_DECLARATIONS, VersionToRead, read_all
+from deltos.federation.review.model import ADDED, BODY, MODULE, REMOVED, SIGNATURE, SymbolChange
+from deltos.federation.review.public_api import is_public
+from deltos.federation.review.signature import KEYWORD_SIGNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deltos.federation.review.declarations import Declaration, FileDeclarations
+    from deltos.isolated.process_pool import ProcessPool
+    from deltos.workspace.versions import FileVersions
+
+_PYTHON_BASES = re.compile(r"class\s+\w+(?:\[[^\]]*\])?\s*\((.*)\)")
+_EQUIVALENT_KINDS = frozenset({"function", "method", "component", "variable", "property"})
+
+
+def changed_symbols(files: Sequence[FileVersions], workers: ProcessPool | None) -> list[SymbolChange]:
+    """Return the changed definitions of all changed files, by file and line."""
+    pairs = _read_pairs(files, workers)
+    changes = [
+        change for file, (before, after) in zip(files, pairs, strict=True) for change in _compare(file, before, after)
+    ]
+    return _with_moves(changes)
+
+
+def _read_pairs(
+    files: Sequence[FileVersions], workers: ProcessPool | None
+) -> list[tuple[FileDeclarations, FileDeclarations]]:
+    """Return the declarations of both versions of each file."""
+    versions = [(file.path_before or file.path, file.before) for file in files]
+    versions += [(file.path or file.path_before, file.after) for file in files]
+    wanted = [(at, VersionToRead(path, data)) for at, (path, data) in enumerate(versions) if data is not None]
+    found = [NO_DECLARATIONS] * len(versions)
+    for (at, _), declarations in zip(wanted, read_all([each for _, each in wanted], workers), strict=True):
+        found[at] = declarations
+    return list(zip(found[: len(files)], found[len(files) :], strict=True))
+
+
+def _compare(file: FileVersions, before: FileDeclarations, after: FileDeclarations) -> Iterator[SymbolChange]:
+    """Yield the changes of one file."""
+    changes = [change for old, new in _paired(before, after) if (change := _change(file, before, after, old, new))]
+    yield from _without_members_of_removed(changes)
+    if before.outside != after.outside and before.language and after.language:
+        yield SymbolChange(MODULE, file.name, "", 1, after.language, file.path_before)
+
+
+def _paired(
+    before: FileDeclarations, after: FileDeclarations
+) -> Iterator[tuple[Declaration | None, Declaration | None]]:
+    """Pair the declarations of equal qualified names; of several, first those with equal headers, then by order."""
+    old, new = _by_label(before.declarations), _by_label(after.declarations)
+    for label in dict.fromkeys((*old, *new)):
+        olds, news = old.get(label, []), new.get(label, [])
+        for each in list(olds):
+            same = next((other for other in news if other.header == each.header), None)
+            if same is not None:
+                olds.remove(each)
+                news.remove(same)
+                yield each, same
+        for number in range(max(len(olds), len(news))):
+            yield olds[number] if number < len(olds) else None, news[number] if number < len(news) else None
+
+
+def _by_label(declarations: Iterable[Declaration]) -> dict[str, list[Declaration]]:
+    found: defaultdict[str, list[Declaration]] = defaultdict(list)
+    for each in declarations:
+        found[each.label].append(each)
+    return found
+
+
+def _change(
+    file: FileVersions,
+    before: FileDeclarations,
+    after: FileDeclarations,
+    old: Declaration | None,
+    new: Declaration | None,
+) -> SymbolChange | None:
+    """Return how one definition changed; None if it did not."""
+    if new is None:
+        return _removal(file, before, after, old) if old is not None else None
+    language = after.language
+    if old is None:
+        public = is_public(file.path, new, after)
+        return SymbolChange(ADDED, file.path, new.label, new.line, language, after=new, is_public=public)
+    if _has_same_interface(old, new) and old.body == new.body and old.members == new.members:
+        return None
+    kind = BODY if _has_same_interface(old, new) else SIGNATURE
+    public = is_public(file.path_before, old, before)
+    breaks = _breaks(old, new, language, is_hidden=public and not is_public(file.path, new, after)) if public else ()
+    return SymbolChange(
+        kind, file.path, new.label, new.line, language, file.path_before, old, new, is_public=public, breaks=breaks
+    )
+
+
+def _has_same_interface(old: Declaration, new: Declaration) -> bool:
+    """Whether header and parameters are equal; the header of a variable includes its value."""
+    if old.parameters is None and new.parameters is None and old.kind in ("variable", "property"):
+        return old.kind == new.kind
+    return (old.header, old.parameters, old.kind) == (new.header, new.parameters, new.kind)
+
+
+def _removal(file: FileVersions, before: FileDeclarations, after: FileDeclarations, old: Declaration) -> SymbolChange:
+    """Return a removed definition; it may still be available under its name through an import."""
+    is_imported = not old.container and old.name in after.imported | after.exported
+    public = is_public(file.path_before, old, before)
+    change = SymbolChange(
+        REMOVED, file.path_before, old.label, old.line, before.language, file.path_before, old, is_public=public
+    )
+    if is_imported:
+        return replace(change, moved_to=file.path)
+    return replace(change, breaks=(f"{_noun(old)} removed",)) if public else change
+
+
+def _noun(declaration: Declaration) -> str:
+    return "definition" if declaration.kind in ("", "property") else declaration.kind
+
+
+def _breaks(old: Declaration, new: Declaration, language: str, *, is_hidden: bool) -> tuple[str, ...]:
+    """Return why a changed definition breaks its users."""
+    if is_hidden:
+        return ("no longer public",)
+    found: list[str] = []
+    if old.parameters is not None and new.parameters is not None:
+        found += parameter_breaks(old.parameters, new.parameters, calls_by_name=language in KEYWORD_SIGNS)
+    if old.parameters is not None and new.parameters is None and new.kind not in _EQUIVALENT_KINDS:
+        found.append(f"{old.kind} became {new.kind}")
+    old_words, new_words = old.header.split(), new.header.split()
+    if old.parameters is not None and "async" in new_words[:4] and "async" not in old_words[:4]:
+        found.append("became async")
+    found += [f"member `{name}` removed" for name in old.members if name not in new.members]
+    found += [f"base class `{name}` removed" for name in _python_bases(old) if name not in _python_bases(new)]
+    return tuple(found)
+
+
+def _python_bases(declaration: Declaration) -> list[str]:
+    """Return the base classes in the header of a Python class."""
+    found = _PYTHON_BASES.match(declaration.header)
+    names = [each.strip() for each in found[1].split(",")] if found else []
+    return [name for name in names if name and name != "object" and "=" not in name and "[" not in name]
+
+
+def _without_members_of_removed(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Drop added and removed definitions inside added or removed ones."""
+    whole = {(each.kind, each.label) for each in changes if each.kind in (ADDED, REMOVED)}
+    return [each for each in changes if whole.isdisjoint((each.kind, outer) for outer in _outer_labels(each.label))]
+
+
+def _outer_labels(label: str) -> list[str]:
+    parts = label.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _with_moves(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Note for each removed definition where an equal one was added."""
+    added: dict[tuple[str, bytes], SymbolChange] = {}
+    for each in changes:
+        if each.kind == ADDED and each.after is not None and each.after.body:
+            added.setdefault((each.name, each.after.body), each)
+    found = []
+    for each in changes:
+        twin = added.get((each.name, each.before.body)) if each.kind == REMOVED and each.before is not None else None
+        found.append(replace(each, moved_to=twin.place) if twin is not None and not each.moved_to else each)
+    return sorted(found, key=lambda each: (each.path, each.line))
