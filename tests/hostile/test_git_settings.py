@@ -132,7 +132,7 @@ def review_over_http(root: Path, home: Path, *, past: str = "", **environ: str) 
             assert past in server.text("get_context", session, symbol="total")
             server.call("get_impact", session, symbol="total")
             for changes in ("HEAD~1", "main...HEAD"):
-                assert "Review of" in server.text("get_impact", session, changes=changes)
+                assert "HEAD" in server.text("get_impact", session, changes=changes)
         server.call("remember", session, text="total uses max now")
         return json.dumps(server.post(rpc("prompts/get", {"name": "review_impact"}), session).message)
     finally:
@@ -224,12 +224,8 @@ def test_no_repository_setting_runs_a_program(
     for name in ("post-checkout", "pre-commit", "post-index-change", "fsmonitor-watchman", "reference-transaction"):
         (root / ".git" / "hooks" / name).write_bytes(trap.program.read_bytes())
         (root / ".git" / "hooks" / name).chmod(0o755)
-<<<<<<< HEAD
-    answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
-=======
     (root / "use.py").rename(root / "used.py")
-    answer = review(root, tmp_path / "home", past=PAST)
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+    answer = review_over_http(root, tmp_path / "home", past=PAST_SUBJECT)
     assert "total shop.py:1" in answer
     assert "fresh new.py:1" in answer
     run_commands(root, tmp_path / "home")

@@ -54,13 +54,8 @@ class ChangedFiles:
     notes: tuple[str, ...] = ()
 
 
-<<<<<<< HEAD
-class _Modified(NamedTuple):
-    """A file that differs from the revision: `before` is its old object id, `after` its current content."""
-=======
 class ModifiedFile(NamedTuple):
-    """A file whose content differs from the revision: the object id before, and the content now."""
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+    """A file that differs from the revision: `before` is its old object id, `after` its current content."""
 
     path: str
     before: str
@@ -121,13 +116,8 @@ def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -
         return RevisionComparison(root, repository, git, tree).run(revision, found)
 
 
-<<<<<<< HEAD
-class _RevisionComparison:
-    """Comparison of one revision with the files on disk."""
-=======
 class RevisionComparison:
-    """One comparison of a revision with the disk."""
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+    """Comparison of one revision with the files on disk."""
 
     def __init__(self, root: Path, repository: Repository, git: Git, tree: FileTree) -> None:
         self._prefix = "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
@@ -135,34 +125,16 @@ class RevisionComparison:
         self._repository = repository
         self._git = git
         self._tree = tree
-<<<<<<< HEAD
         self._deadline = time.monotonic() + MAX_COMPARISON_SECONDS
-        self._notes: list[str] = []
-
-    def run(self, revision: str, found: WalkedFiles | None) -> ChangedFiles:
-        """Return the files that differ from the revision."""
-        before = self._object_ids_in(revision)
-        found = found or walk(self._root)
-        self._notes += found.notes
-        nested = tuple(f"{folder}/" for folder in found.repositories)
-        now = {path: stamp for path, stamp in found.files.items() if not path.startswith(nested)}
-        new = [ChangedFile(path, None) for path in now if path not in before]
-        modified = self._modified({path: stamp for path, stamp in now.items() if path in before}, before)
-        return ChangedFiles((*self._changed_lines(modified), *new), tuple(self._notes))
-
-    def _object_ids_in(self, revision: str) -> dict[str, str]:
-        """Return the object id of each file below the root in a revision, by path."""
-=======
-        self._deadline = time.monotonic() + MAX_SECONDS
         self.notes: list[str] = []
 
     def run(self, revision: str, found: WalkedFiles | None) -> ChangedFiles:
-        """Compare all files."""
-        before = self.blobs_of(revision)
+        """Return the files that differ from the revision."""
+        before = self.object_ids_in(revision)
         now = self.files_on_disk(found)
         new = [ChangedFile(path, None) for path in now if path not in before]
         modified = self.modified_files({path: stamp for path, stamp in now.items() if path in before}, before)
-        return ChangedFiles((*self._lines_of(modified), *new), tuple(self.notes))
+        return ChangedFiles((*self._changed_lines(modified), *new), tuple(self.notes))
 
     def files_on_disk(self, found: WalkedFiles | None) -> dict[str, Stamp]:
         """Return the stamps of the current files outside nested repositories, by path."""
@@ -179,9 +151,8 @@ class RevisionComparison:
             return refused.reason == MISSING
         return False
 
-    def blobs_of(self, revision: str) -> dict[str, str]:
-        """Return the object ids of the files below the root in a revision, by path."""
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+    def object_ids_in(self, revision: str) -> dict[str, str]:
+        """Return the object id of each file below the root in a revision, by path."""
         requested = ["--", self._prefix] if self._prefix else []
         output = self._git.run("ls-tree", "-r", "-z", "--full-tree", revision, *requested)
         found = {}
@@ -192,25 +163,15 @@ class RevisionComparison:
                 found[path.removeprefix(self._prefix)] = rest.rpartition(" ")[2]
         return found
 
-<<<<<<< HEAD
-    def _modified(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[_Modified]:
+    def modified_files(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[ModifiedFile]:
         """Return the files that differ from the revision. Files that git's index shows to be unchanged are not read."""
         index = self._read_index()
-=======
-    def modified_files(self, now: Mapping[str, Stamp], before: Mapping[str, str]) -> list[ModifiedFile]:
-        """Return the files whose content differs from the revision; unchanged files in git's index are not read."""
-        index = self._index()
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
         tracked = {file.path.removeprefix(self._prefix): file for file in index.files}
         found, unread = [], 0
         for path, stamp in now.items():
             if _is_unchanged_in_index(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
                 continue
-<<<<<<< HEAD
-            data = self._read_content(path)
-=======
-            data = self.content_on_disk(path)
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+            data = self.read_content(path)
             if data is None:
                 unread += 1
             elif before[path] not in self._possible_ids(data):
@@ -227,12 +188,8 @@ class RevisionComparison:
         except FileRefused:
             return Index([])
 
-<<<<<<< HEAD
-    def _read_content(self, path: str) -> bytes | None:
-=======
-    def content_on_disk(self, path: str) -> bytes | None:
+    def read_content(self, path: str) -> bytes | None:
         """Return the content of a file; None if it is unreadable, too large, or time has run out."""
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
         if time.monotonic() > self._deadline:
             return None
         try:
@@ -249,19 +206,11 @@ class RevisionComparison:
         kind = "sha256" if self._repository.hash_bytes == 32 else "sha1"
         return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
-<<<<<<< HEAD
-    def _changed_lines(self, modified: list[_Modified]) -> list[ChangedFile]:
+    def _changed_lines(self, modified: list[ModifiedFile]) -> list[ChangedFile]:
         """Return the changed lines of each modified file."""
         if not modified:
             return []
-        texts = self._read_blobs({file.before for file in modified[:MAX_COMPARED_FILES]})
-=======
-    def _lines_of(self, modified: list[ModifiedFile]) -> list[ChangedFile]:
-        """Return the changed lines of each modified file."""
-        if not modified:
-            return []
-        texts = self.contents_of({file.before for file in modified[:MAX_COMPARED_FILES]})
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+        texts = self.read_blobs({file.before for file in modified[:MAX_COMPARED_FILES]})
         compared = [file for file in modified if file.before in texts]
         if whole := len(modified) - len(compared):
             self.notes.append(
@@ -275,11 +224,7 @@ class RevisionComparison:
             if file.path not in known or file.path in lines
         ]
 
-<<<<<<< HEAD
-    def _read_blobs(self, ids: set[str]) -> dict[str, bytes]:
-=======
-    def contents_of(self, ids: set[str]) -> dict[str, bytes]:
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+    def read_blobs(self, ids: set[str]) -> dict[str, bytes]:
         """Return the contents of blobs by id, within the size limits."""
         request = "".join(f"{each}\n" for each in sorted(ids)).encode()
         requested, total_bytes = [], 0
@@ -299,13 +244,8 @@ class RevisionComparison:
             offset += size_bytes + 1
         return texts
 
-<<<<<<< HEAD
-    def _compare(self, files: list[_Modified], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file. git compares files named by numbers instead of paths."""
-=======
     def _compare(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file; git sees numbers instead of file names."""
->>>>>>> 54411edb (review: compare changes and name tests, callers and broken API)
+        """Return the changed lines of each text file. git compares files named by numbers instead of paths."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):

@@ -57,8 +57,8 @@ class FileVersions:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Files that differ between two states; `base` and `head` describe the states."""
+class VersionComparison:
+    """The files that differ between two states; `base` and `head` describe the states."""
 
     base: str
     head: str
@@ -76,7 +76,7 @@ class _ChangedPaths:
     on_disk: Mapping[str, bytes]
 
 
-def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = None) -> Comparison:
+def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = None) -> VersionComparison:
     """Return both versions of every file below `root` that differs; raises BadArgument if git cannot compare.
 
     `changes` is a revision, a range (`A..B`, or `A...B` from the merge base) or `working` for uncommitted changes. By
@@ -112,7 +112,7 @@ class _VersionReader:
         self._comparison = comparison
         self._prefix = prefix
 
-    def compare(self, changes: str, found: WalkedFiles | None) -> Comparison:
+    def compare(self, changes: str, found: WalkedFiles | None) -> VersionComparison:
         """Compare the states that `changes` names."""
         changes = changes.strip()
         if ".." in changes:
@@ -124,7 +124,7 @@ class _VersionReader:
             return uncommitted
         return self._with_default_branch(uncommitted, found)
 
-    def _with_default_branch(self, uncommitted: Comparison, found: WalkedFiles | None) -> Comparison:
+    def _with_default_branch(self, uncommitted: VersionComparison, found: WalkedFiles | None) -> VersionComparison:
         """Compare with the merge base with the default branch; without one, return the given comparison."""
         for name in _DEFAULT_BRANCHES:
             if (tip := self._find(name)) and (base := self._merge_base(tip, "HEAD")):
@@ -132,14 +132,14 @@ class _VersionReader:
                 return self._with_disk(base, f"the merge base with {short}", found)
         return uncommitted
 
-    def _compare_range(self, changes: str) -> Comparison:
+    def _compare_range(self, changes: str) -> VersionComparison:
         """Compare two commits."""
         separator = "..." if "..." in changes else ".."
         first, _, second = changes.partition(separator)
         base, head = self._commit(first or "HEAD"), self._commit(second or "HEAD")
         if separator == "...":
             base = self._merge_base(base, head) or base
-        before, after = self._comparison.blobs_of(base), self._comparison.blobs_of(head)
+        before, after = self._comparison.object_ids_in(base), self._comparison.object_ids_in(head)
         differ = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
         paths = _ChangedPaths(
             {path: before[path] for path in differ if path in before},
@@ -149,20 +149,20 @@ class _VersionReader:
         names = _described(first or "HEAD", base), _described(second or "HEAD", head)
         return replace(self._read(paths, *names), is_working_tree=head == self._git.head())
 
-    def _with_disk(self, base: str, name: str, found: WalkedFiles | None) -> Comparison:
+    def _with_disk(self, base: str, name: str, found: WalkedFiles | None) -> VersionComparison:
         """Compare a commit with the working tree."""
         comparison = self._comparison
-        before, now = comparison.blobs_of(base), comparison.files_on_disk(found)
+        before, now = comparison.object_ids_in(base), comparison.files_on_disk(found)
         modified = comparison.modified_files({path: now[path] for path in now if path in before}, before)
         contents = {each.path: each.after for each in modified}
         for path in now.keys() - before.keys():
-            if (data := comparison.content_on_disk(path)) is not None:
+            if (data := comparison.read_content(path)) is not None:
                 contents[path] = data
         gone = [path for path in before.keys() - now.keys() if comparison.is_missing(path)]
         blobs = {path: before[path] for path in [*(each.path for each in modified), *gone]}
         return self._read(_ChangedPaths(blobs, {}, contents), _described(name, base), "the working tree")
 
-    def _read(self, paths: _ChangedPaths, base: str, head: str) -> Comparison:
+    def _read(self, paths: _ChangedPaths, base: str, head: str) -> VersionComparison:
         """Read the contents of changed files and find renames."""
         names = sorted({*paths.before, *paths.after, *paths.on_disk})
         notes = list(self._comparison.notes)
@@ -174,12 +174,12 @@ class _VersionReader:
             )
             names = names[:MAX_CHANGED_FILES]
         ids = {blob for name in names for blob in (paths.before.get(name), paths.after.get(name)) if blob}
-        texts = self._comparison.contents_of(ids) if ids else {}
+        texts = self._comparison.read_blobs(ids) if ids else {}
         before = {name: texts[paths.before[name]] for name in names if paths.before.get(name) in texts}
         after = {name: texts[paths.after[name]] for name in names if paths.after.get(name) in texts}
         after |= {name: paths.on_disk[name] for name in names if name in paths.on_disk}
         files = _paired(before, after, self._renames(before, after))
-        return Comparison(base, head, tuple(files), tuple(notes))
+        return VersionComparison(base, head, tuple(files), tuple(notes))
 
     def _renames(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
         """Return the former path of each renamed file, as git detects them; git sees numbers instead of file names.

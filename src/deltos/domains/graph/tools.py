@@ -68,11 +68,10 @@ def graph_tools(
         _tool(
             "get_impact",
             "Impact",
-            "List what a change of a symbol affects, transitively; with changes, review them: tests to run, broken "
-            "callers and API.",
+            "List what a change affects, transitively; with changes also tests to run and broken callers.",
             (
                 Parameter("symbol", "string", "Name or regex", default=""),
-                Parameter("changes", "string", "Instead of symbol: working, revision or A..B", default=""),
+                Parameter("changes", "string", "Or: working, revision, A..B", default=""),
                 _limit(50),
             ),
             _impact(serve, review),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deltos.federation.review.model import SymbolChange
     from deltos.workspace.project_index import Freshness, ProjectIndex
-    from deltos.workspace.versions import Comparison
+    from deltos.workspace.versions import VersionComparison
 
 HISTORY_SECONDS = 5.0
 MAX_OBSERVATIONS = 5
@@ -84,7 +84,7 @@ class Reviewer:
         return list(found.values())[:MAX_OBSERVATIONS]
 
 
-def _other_state(compared: Comparison) -> list[str]:
+def _other_state(compared: VersionComparison) -> list[str]:
     """Return a note if the compared state differs from the indexed working tree."""
     if compared.is_working_tree:
         return []
