@@ -78,10 +78,8 @@ def test_arguments_are_read(path: str, line: str, expected: tuple[int, tuple[str
 def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[DeclaredParameter, ...]]:
     """Split `call | old parameters | new parameters` into a call and two signatures."""
     call, old, new = (part.strip() for part in text.split("|"))
-    return (
-        call,
-        *(parameters("a.py", f"def f({each}): ...\n", "f") for each in (old, new)),
-    )
+    first, second = (parameters("a.py", f"def f({each}): ...\n", "f") for each in (old, new))
+    return call, first, second
 
 
 @pytest.mark.parametrize(
