@@ -70,7 +70,7 @@ def test_a_query_on_one_project_reads_only_its_partition(
 
 
 def test_concurrent_writers_lose_no_observation(observations: PostgresObservations, database: WatchedDatabase) -> None:
-    code = "import sys; from tests.store.postgres.test_memory import remember; remember(*sys.argv[1:])"
+    code = "import sys; from tests.store.postgres.test_memory import add_observations; add_observations(*sys.argv[1:])"
     url = server().url
     running = [
         subprocess.Popen([sys.executable, "-c", code, url, f"writer{number}"], cwd=Path(__file__).parents[3])
