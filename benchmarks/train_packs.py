@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.packs import is_held_out, open_app, questions, repository_folder, source_lines
 from deltos.budget import CHARACTERS_PER_TOKEN
 from deltos.federation.explore.evidence import FEATURES, WEIGHTS_FILE
-from deltos.federation.explore.gather import HITS, OpenProject, gather
+from deltos.federation.explore.gather import MAX_HITS, OpenProject, gather
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def _examples() -> list[Example]:
 def _example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
     index = app.domains.projects.at(repository_folder(question.repo))
     search = app.code_search(index)
-    answer = search.search(question.question, limit=HITS)
+    answer = search.search(question.question, limit=MAX_HITS)
     gathered = gather(question.question, [OpenProject(index)], answer, [search])
     cited = question.cited()
     rows, hits, tokens, lines = [], [], [], []

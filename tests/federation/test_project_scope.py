@@ -87,7 +87,7 @@ def test_sources_of_another_project_are_skipped_and_named(place: Place) -> None:
     assert place.kinds("till") == ["api", "doc"]
     assert place.kinds("shop") == ["code"]
     assert place.kinds("empty") == []
-    assert "Not searched, as of other projects: docs, openapi.yaml (project_id=* does)" in place.notes("empty")
+    assert "Not searched (other projects): docs, openapi.yaml (project_id=* searches them)" in place.notes("empty")
     assert "Not searched" not in place.notes("shop")  # another source of that project answers the query
     assert "Not searched" not in place.notes("till")
     client = ToolClient(place.app.tools(), place.folder / "shop")

@@ -16,7 +16,7 @@ PHRASES = {
     "; use version=": "; use --version ",
     "Pass project_path=": "Pass --project ",
     "Omit project_path": "Omit --project",
-    "(project_id=* does)": "(--project '*' does)",
+    "(project_id=* searches them)": "(--project '*' searches them)",
     "project_id='all' searches": "`--project-id all` searches",
     "Leave out project_id for the project here": "Leave out --project for the project here",
     "search_docs, types=['schema']": "`deltos api search --type schema`",

@@ -1,1 +1,1 @@
-"""Everything that spans several domains: search over all of them, links between them, resources and prompts."""
+"""Functions that span several domains: search across them, links between them, resources and prompts."""

@@ -1,4 +1,4 @@
-"""Impact of working tree changes: from changed lines to definitions and everything that depends on them."""
+"""Impact of working tree changes: the definitions on changed lines and everything that depends on them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_CHANGED_SYMBOLS = 25
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """The changed definitions with their dependants, and changed files without a definition."""
+    """The changed definitions with their dependants, and the changed files without a changed definition."""
 
     impacts: tuple[Impact, ...]
     files_without_definitions: tuple[str, ...]
@@ -34,9 +34,9 @@ class ChangeImpact:
 
 
 def changed_files(root: Path, base: str, found: WalkedFiles | None = None) -> ChangedFiles:
-    """Return the files that differ from `base`, including untracked ones; `found` avoids listing all files again."""
+    """Return the files that differ from `base`, including untracked ones; pass `found` to avoid listing files again."""
     revision = base.strip() or "HEAD"
-    # Only commits are allowed: `HEAD:path` and `HEAD^{/text}` would reveal other contents of the repository.
+    # Only commits are allowed, because `HEAD:path` and `HEAD^{/text}` would reveal other contents of the repository.
     if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):
         raise BadArgument(f"Not a revision: {revision[:80]!r}", hint="Give a commit or branch, such as main.")
     try:

@@ -1,4 +1,4 @@
-"""Filters of `search` by kind, time and tag; only observations and commits have these properties."""
+"""Filters of `search` by kind, time and tag, which apply only to observations and commits."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 COMMIT = "commit"
-FILTERED_KINDS = ("obs", COMMIT)  # kinds of results that filters apply to
-KNOWN_KINDS = (*KINDS, *CAPTURED_KINDS, COMMIT)  # values of the filter by kind
+FILTERED_KINDS = ("obs", COMMIT)  # kinds of results to which filters apply
+KNOWN_KINDS = (*KINDS, *CAPTURED_KINDS, COMMIT)  # valid values of the kind filter
 _DAY_MICROS = 86_400_000_000
 _DAY_CHARACTERS = len("2026-11-16")
-_SHOWN_CHARACTERS = 80
+_MAX_SHOWN_CHARACTERS = 80
 
 
 def parse_filters(*, kind: str, since: str, until: str, tag: str, now: datetime) -> Filters:
-    """Parse the filters of a call; raise BadArgument if a value is not understood."""
-    start = _span("since", since, now).start if since.strip() else 0
-    end = _span("until", until, now).end if until.strip() else LAST_MOMENT
+    """Parse the filters of a call; raise BadArgument if a value is invalid."""
+    start = _parse_time_span("since", since, now).start if since.strip() else 0
+    end = _parse_time_span("until", until, now).end if until.strip() else LAST_MOMENT
     if start >= end:
         raise BadArgument("`since` is not before `until`", hint="Swap them.")
     if tag.strip() and not tag_of(tag):
         raise BadArgument(
-            f"`tag` is not a word: {tag[:_SHOWN_CHARACTERS]!r}", hint="For example auth, or 123 for #123."
+            f"`tag` is not a word: {tag[:_MAX_SHOWN_CHARACTERS]!r}", hint="For example auth, or 123 for #123."
         )
-    return Filters(_kinds(kind), start, end, tag_of(tag))
+    return Filters(_parse_kinds(kind), start, end, tag_of(tag))
 
 
-def _kinds(text: str) -> tuple[str, ...]:
+def _parse_kinds(text: str) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
     for name in wanted:
         if name not in KNOWN_KINDS:
             raise BadArgument(
-                f"Unknown kind: {name[:_SHOWN_CHARACTERS]}", hint=f"Choose from {', '.join(KNOWN_KINDS)}."
+                f"Unknown kind: {name[:_MAX_SHOWN_CHARACTERS]}", hint=f"Choose from {', '.join(KNOWN_KINDS)}."
             )
     return wanted
 
 
-def _span(name: str, text: str, now: datetime) -> TimeSpan:
+def _parse_time_span(name: str, text: str, now: datetime) -> TimeSpan:
     """Parse an ISO 8601 moment or day, or a phrase such as "2 weeks ago"."""
     given = text.strip()
     if (moment := parse_iso(given)) is not None:
         return TimeSpan(moment, moment + (_DAY_MICROS if len(given) == _DAY_CHARACTERS else 1))
-    spans = mentioned_spans(given, now) if len(given) <= _SHOWN_CHARACTERS else ()
+    spans = mentioned_spans(given, now) if len(given) <= _MAX_SHOWN_CHARACTERS else ()
     if not spans:
         raise BadArgument(
-            f"`{name}` is not a time: {given[:_SHOWN_CHARACTERS]!r}",
+            f"`{name}` is not a time: {given[:_MAX_SHOWN_CHARACTERS]!r}",
             hint="For example 2026-11-16, 2026-11-16T09:30, '2 weeks ago' or 'last Tuesday'.",
         )
     return spans[0]

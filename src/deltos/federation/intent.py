@@ -1,4 +1,4 @@
-"""Estimate from a query's wording which results it asks for: code, documentation, APIs, memory or commits."""
+"""Estimate of which results a query asks for, by its wording: code, documentation, APIs, memory or commits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(
     r"(?:(?:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC)\s+\S+|/[\w{}:.-]+(?:/[\w{}:.-]*)*)"
 )
-# These values and the weights of the cues were set by hand on the queries of tests/relevance.
+# These values and the weights of the cues were tuned by hand on the queries of tests/relevance.
 _CODE_NAME_LEANING, _PLAIN_NAME_LEANING, _CONTAINED_NAME_LEANING = 0.6, 0.35, 0.15
-# A sentence without code-like words asks about the project more often than about a line of code.
+# A sentence without code-like words more often asks about the project than about a line of code.
 _MIN_SENTENCE_WORDS, _SENTENCE_LEANING = 3, 0.12
 # Commits use the same words as the code they change, so they rank lower unless the query asks for them.
 DEFAULT_LEANINGS = {"commit": -0.4}
-_EXPLICIT_LEANING = 0.9  # leaning towards a kind that the query certainly asks for
+_EXPLICIT_LEANING = 0.9  # leaning towards a kind for which the query certainly asks
 _MAX_NAMES = 20  # names per query
 
 
@@ -83,7 +83,7 @@ _CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """How much a query leans towards each kind; `name` is set if the query is a name, `names` are the names in it."""
+    """A query's leaning towards each kind of result, the names in the query, and `name` if the query is only a name."""
 
     leanings: dict[str, float]
     name: str = ""
@@ -94,7 +94,7 @@ class Intent:
         return self.leanings.get(kind, DEFAULT_LEANINGS.get(kind, 0.0))
 
     def with_explicit_kinds(self, kinds: Sequence[str]) -> Intent:
-        """Return the intent of a query that is known to ask for these kinds."""
+        """Return a copy of the intent for a query that is known to ask for these kinds."""
         return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _EXPLICIT_LEANING)) if kinds else self
 
 

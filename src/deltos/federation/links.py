@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 
-_MAX_CANDIDATES = 20  # search results, before results that do not mention the symbol are dropped
+_MAX_CANDIDATES = 20  # search results, counted before results that do not mention the symbol are dropped
 _MAX_SHOWN = 5
 _MAX_FILES = 20
 _MAX_COMMITS = 5
-_MAX_RELATED = 2  # lines of each kind
+_MAX_RELATED = 2  # maximum lines of each kind
 _WAIT_SECONDS = 0.3
 _MAX_CHANGED_TOGETHER = 8
 _MIN_SHARE_DIVISOR = 4  # files change together if at least every fourth commit of one touches the other
@@ -55,14 +55,14 @@ _SIGNATURE_CHARACTERS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class DomainLinks:
-    """Finds related content in the enabled domains; a disabled domain contributes nothing."""
+    """Finder of related content in the enabled domains; a disabled domain contributes nothing."""
 
     domains: Domains
     toolsets: Collection[str]
     environments: tuple[Path, ...] = ()
 
     def mentions(self, name: str, root: Path) -> list[str]:
-        """Return `get_context` sections with documentation and observations that mention a symbol."""
+        """Return sections for `get_context` with documentation and observations that mention a symbol."""
         try:
             pages, rows = self.passages(name, root), self.observations(name, root)
             return [*_documentation_section(pages, name, root), *self._memory_section(rows, root)]
@@ -70,7 +70,7 @@ class DomainLinks:
             return [f"--- documentation and memory could not be read: {problem} ---"]
 
     def past(self, symbol: Symbol, root: Path) -> list[str]:
-        """Return a `get_context` section with the last commits of a symbol's lines."""
+        """Return a section for `get_context` with the last commits of a symbol's lines."""
         store = self._with_history(root).store
         lines = LineRange(symbol.line, symbol.end_line)
         found = commits_of_lines(store.history, root, symbol.path, lines, limit=_MAX_COMMITS)
@@ -98,7 +98,7 @@ class DomainLinks:
         ]
 
     def uses(self, index: ProjectIndex, path: str, line: int) -> str:
-        """Return how often the definition on a line is used and in how many files; empty if no use is known."""
+        """Return a text that says how often the definition on a line is used; empty if no use is known."""
         search = GraphSearch(index.store, index.project.root)
         try:
             found = search.uses(search.at(f"{path}:{line}"))
@@ -117,7 +117,7 @@ class DomainLinks:
         return f"{certain}{more}{hint}"
 
     def alias(self, index: ProjectIndex, name: str) -> str:
-        """Return a note about an import alias called `name`; empty if there is none."""
+        """Return a note about an import alias called `name`, or an empty string if there is none."""
         try:
             return GraphSearch(index.store, index.project.root).import_alias_note(name)
         except BadRequest:  # the text is too long for a name
@@ -153,7 +153,7 @@ class DomainLinks:
         return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_SHOWN]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
-        """Return one line per observation, marked if its code has changed since."""
+        """Return one line for each observation, marked if its code has changed since it was recorded."""
         if "memory" not in self.toolsets:
             return []
         project = self.domains.project_with_stored_identity(root)
@@ -173,10 +173,10 @@ class DomainLinks:
             return []
 
     def outside(self, symbol: str, root: Path) -> list[str]:
-        """Return sections about a symbol of an installed package: its documentation and possible uses by name."""
+        """Return sections about a symbol of an installed package: its documentation, and possible uses by name."""
         name = dotted(symbol.strip().removesuffix("()"))
         try:
-            origin, text = self._documented(name, root)
+            origin, text = self._find_documentation(name, root)
         except StoreError:  # without documentation, the caller reports an unknown symbol
             return []
         if not text:
@@ -185,16 +185,16 @@ class DomainLinks:
         signature = f"--- documented in {origin} (quoted) ---\n{quoted}"
         return [signature, *self._name_matches(name, root)]
 
-    def _documented(self, name: str, root: Path) -> tuple[str, str]:
-        """Return where a package symbol is documented and its text, from the index or from the package itself."""
+    def _find_documentation(self, name: str, root: Path) -> tuple[str, str]:
+        """Return where a package symbol is documented, and the text, from the index or from the package itself."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
-                return display_path(passage.url, root), self._section(passage)
+                return display_path(passage.url, root), self._full_section(passage)
         found = find_definition(name, root, self.environments, parser=self.domains.parser)
         return (found.origin, found.text) if found else ("", "")
 
-    def _section(self, passage: Passage) -> str:
-        """Return a passage with its continuations, up to the maximum length of a signature."""
+    def _full_section(self, passage: Passage) -> str:
+        """Return a passage together with its continuations, up to the maximum length of a signature."""
         text, at = passage.text, passage
         while at.goes_on_in and len(text) <= _SIGNATURE_CHARACTERS:
             following = self.domains.docs.search.passage(int(at.goes_on_in.removeprefix(docs_provider.PREFIX)))
@@ -229,7 +229,7 @@ class DomainLinks:
 
 
 def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
-    """Return one line per passage: id, heading and address."""
+    """Return one line for each passage: id, heading and URL."""
     return [
         f"{each.id} {docs_provider.title_of(each)[:_LINE_CHARACTERS]} ({display_path(each.citation, root)})"
         for each in passages
@@ -237,8 +237,8 @@ def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
 
 
 def _whole_file_reason(found: LineCommits) -> str:
-    """Return why commits of the whole file are listed instead of those of the lines."""
-    if not found.commits_read:  # no git, or lines that were never committed
+    """Return the reason why commits of the entire file are listed instead of commits of the lines."""
+    if not found.commits_read:  # git is missing, or the lines were never committed
         return "; commits of these lines could not be determined"
     return f"; none of its last {found.commits_read} changed these lines"
 

@@ -1,4 +1,4 @@
-"""Data types of the search over all domains: request, hits, results of a provider, and full texts."""
+"""Data types of the search across all domains: request, hits, provider results and full texts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A query with its context: the session's folder, all of its folders, and the selected project if not the session's
-    own."""
+    """A query with its context: the session's folder and other folders, and the selected project if it is not the
+    session's own."""
 
     query: str
     root: Path
@@ -34,11 +34,11 @@ class SearchRequest:
     limit: int = 10
     filters: Filters = NO_FILTERS
     roots: Sequence[Path] = ()
-    chosen: list[Selection] = field(default_factory=list, compare=False)  # cached selection, at most one
+    chosen: list[Selection] = field(default_factory=list, compare=False)  # cache of at most one selection
 
     @property
     def every_root(self) -> Sequence[Path]:
-        """All folders of the session."""
+        """All folders of the session, or `root` if none are given."""
         return self.roots or (self.root,)
 
 
@@ -64,13 +64,13 @@ class Hit:
 
     @property
     def kind(self) -> str:
-        """The prefix of its id: code, doc, api, obs or commit."""
+        """The kind, which is the prefix of the id: code, doc, api, obs or commit."""
         return self.id.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderResults:
-    """Results of one provider, best first.
+    """Results of a provider, best first.
 
     - `total`: number of matches; `searched`: description of the searched material; `notes`: notes for the user.
     - `unsearched`: names of sources skipped because they belong to other projects.
@@ -103,34 +103,34 @@ class FullText:
 
 
 class Domains(Protocol):
-    """The domains, each opened when first used."""
+    """Interface to the domains, each of which is opened on first use."""
 
     @property
     def projects(self) -> Projects:
-        """Code and graph indexes of projects."""
+        """The projects with their code and graph indexes."""
 
     @property
     def docs(self) -> Docs:
-        """Documentation."""
+        """The documentation domain."""
 
     @property
     def apis(self) -> Apis:
-        """API descriptions."""
+        """The API domain."""
 
     @property
     def memory(self) -> Memory:
-        """Observations of earlier sessions."""
+        """The memory domain."""
 
     @property
     def parser(self) -> Parser:
         """Parser for untrusted input, in child processes."""
 
     def project_with_stored_identity(self, folder: Path) -> Project:
-        """Return the project at a folder, with the identity that memory uses for it."""
+        """Return the project of a folder, with the identity that memory uses for it."""
 
 
 class Provider(Protocol):
-    """A domain as a source of results for the search over everything."""
+    """Interface of a domain that provides results for the search across all domains."""
 
     kind: str
     toolsets: tuple[str, ...]
@@ -139,4 +139,4 @@ class Provider(Protocol):
         """Return the results for a request, within the toolsets in `scope`."""
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return the full text behind an id of this kind; raise NotFound if it does not exist."""
+        """Return the full text of the item with this id; raise NotFound if it does not exist."""

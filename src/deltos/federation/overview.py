@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 OVERVIEW_TOKENS = 2_000
 _MAX_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 6
-_MAX_CANDIDATES = 2_000  # most used symbols considered
+_MAX_CANDIDATES = 2_000  # number of most used symbols that are considered
 _SIGNATURE_CHARACTERS = 110
 _MAX_FOLDERS = 12
-# Standard damping of PageRank; after twenty rounds the error is below 0.85^20 = 4 %, enough to order files.
+# The standard damping of PageRank. After 20 rounds, the error is below 0.85^20 = 4 %, enough to order files.
 _DAMPING = 0.85
 _ROUNDS = 20
-_IMPORT_WEIGHT = 0.3  # weight of imports; symbol use, which is more informative, has weight 1
+_IMPORT_WEIGHT = 0.3  # weight of imports; uses of symbols, which are more informative, have weight 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
     head = [
         f"# {index.project.root.name}: {counted(totals.files, 'file')}, {counted(totals.lines, 'line')}",
         f"Languages: {languages or 'none'}",
-        f"Folders: {_folders(paths)}",
+        f"Folders: {_summarise_folders(paths)}",
         f"Most central files with their most used symbols (line, signature, number of using files){tests_clause}:",
     ]
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
-    fitted = fit([_block(file) for file in files], characters=room)
+    fitted = fit([_file_block(file) for file in files], characters=room)
     if len(fitted.pieces) < (total := len(paths) - tests):
         head.insert(0, truncated(len(fitted.pieces), total, "files", "find_symbol and search_code list the others"))
     return "\n".join([*head, *fitted.pieces])
@@ -77,7 +77,7 @@ def central_files(reader: Graph) -> list[CentralFile]:
 
 
 def page_rank(imports: Sequence[ImportRow]) -> dict[str, float]:
-    """Compute PageRank over imports: the rank of a file depends on the files that import it."""
+    """Compute the PageRank of each file from the files that import it."""
     imports_by_file: defaultdict[str, set[str]] = defaultdict(set)
     for row in imports:
         if row.path != row.target:
@@ -98,7 +98,7 @@ def _spread(weights: Mapping[str, float], imports_by_file: Mapping[str, set[str]
 
 
 def _by_weight(paths: Iterable[str], weights: Mapping[str, float], usage: Counter[str]) -> list[str]:
-    """Sort files by import rank and by use of their symbols, each relative to the maximum."""
+    """Sort files by import rank and by uses of their symbols, each relative to its maximum."""
     max_weight, max_use = max(weights.values(), default=1.0), max(usage.values(), default=1)
 
     def score(path: str) -> float:
@@ -108,7 +108,7 @@ def _by_weight(paths: Iterable[str], weights: Mapping[str, float], usage: Counte
 
 
 def _is_detail(row: Symbol) -> bool:
-    """Whether a symbol is only an attribute of another one."""
+    """Whether a symbol is only an attribute of another symbol."""
     return "." in row.key and row.kind in ("variable", "property")
 
 
@@ -117,23 +117,23 @@ def _outermost(reader: Graph, path: str) -> list[Symbol]:
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 
 
-def _block(file: CentralFile) -> str:
+def _file_block(file: CentralFile) -> str:
     lines = [file.path]
     for row in sorted(file.symbols, key=lambda row: row.line):
         signature = " ".join((row.signature or f"{row.kind} {row.label}").split())
         used = file.users.get(row.node_id)
-        lines.append(f"  {row.line} {_shortened(signature, row.key)}{f' ({used})' if used else ''}")
+        lines.append(f"  {row.line} {_shorten_signature(signature, row.key)}{f' ({used})' if used else ''}")
     return "\n".join(lines)
 
 
-def _shortened(signature: str, key: str) -> str:
+def _shorten_signature(signature: str, key: str) -> str:
     """Return a signature in one line, prefixed by its class for a member."""
     owner = key.rpartition(".")[0]
     text = f"{owner}: {signature}" if owner else signature
     return text if len(text) <= _SIGNATURE_CHARACTERS else f"{text[: _SIGNATURE_CHARACTERS - 1]}…"
 
 
-def _folders(paths: Sequence[str]) -> str:
+def _summarise_folders(paths: Sequence[str]) -> str:
     counts = Counter("/".join(path.split("/")[:-1][:2]) or "." for path in paths)
     shown = [f"{folder} {count}" for folder, count in counts.most_common(_MAX_FOLDERS)]
     return ", ".join(shown) + (" …" if len(counts) > len(shown) else "")

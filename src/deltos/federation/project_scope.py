@@ -25,7 +25,7 @@ def requested_roots(domains: Domains, asked: SearchRequest) -> tuple[Path, ...]:
     try:
         if asked.project_id:
             return tuple(each.index.project.root for each in selected(domains.projects, asked).repositories)
-    except BadRequest:  # a project known only to memory
+    except BadRequest:  # the project is known only to memory
         pass
     return tuple(asked.every_root)
 
@@ -35,4 +35,4 @@ def note_unsearched(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return (f"Not searched, as of other projects: {', '.join(names[:_MAX_NAMES])}{more} (project_id=* does)",)
+    return (f"Not searched (other projects): {', '.join(names[:_MAX_NAMES])}{more} (project_id=* searches them)",)

@@ -1,6 +1,6 @@
-"""Merge the results of all providers into one list.
+"""Merging of the results of all providers into one list.
 
-Scores of different providers are not comparable; the share of the query that a hit covers is.
+Scores of different providers are not comparable, but the share of the query that a hit covers is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 # A provider's order is kept, but a weak hit gets the score of the best of the following hits.
 _LOOK_AHEAD = 3
 _WORD = re.compile(r"\w+")
-_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends it to the subject of a squash merge
+_PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
 TRUE_MATCH = 0.5
 _MAX_TEXT_CHARACTERS = 3_000
 # A hit is noise if its score is below this share of the best score and it covers less than this share of the query.
@@ -44,17 +44,17 @@ _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
 # If the best hit lacks more than this share of the query, semantic similarity counts as well.
 _EXPECTED_UNCOVERED_SHARE = 0.5
 _LISTED_SCORE = 2.0  # score of hits of a requested list, which are certainly relevant
-_OTHER_VERSION_FACTOR = 0.25  # factor on the confidence of a hit without the queried version
+_OTHER_VERSION_FACTOR = 0.25  # factor for the confidence of a hit that lacks the queried version
 _OTHER_CHANGE_FACTOR = 0.5  # factor for a commit that does not name the queried kind of change
 # Leaning towards a commit whose subject equals the query, or starts with it. Words in the middle of a subject name
 # things, which code may be about.
 _SUBJECT_EQUALS_QUERY, _SUBJECT_STARTS_WITH_QUERY = 0.3, 0.1
 _MIN_SUBJECT_WORDS, _MIN_PREFIX_WORDS = 3, 4
-_STEP = 0.99  # makes scores strictly decreasing within a provider
+_STEP = 0.99  # factor that makes scores strictly decreasing within a provider
 
 
 class HitFeatures(NamedTuple):
-    """Features of a hit of any kind.
+    """Ranking features of a hit of any kind.
 
     `…_query` features apply if the whole query is a name, `…_name` features if it contains one. `near_alone` is the
     semantic similarity, weighted by the share of the query that no hit covers.
@@ -102,7 +102,7 @@ class RankedHit:
 
 @cache
 def _calibration() -> dict[str, float]:
-    """Return the parameters of the logistic regression that turns scores into probabilities."""
+    """Return the parameters of the logistic regression that converts scores to probabilities."""
     stored: dict[str, float] = json.loads(WEIGHTS_FILE.read_text("utf-8"))["calibration"]
     return stored
 
@@ -127,7 +127,7 @@ def rank_all(
 
 
 def listed_hits(results: ProviderResults) -> list[RankedHit]:
-    """Return the hits of a list in its order; substitutes get a score of zero."""
+    """Return the hits of a list in its order; substitutes are given a score of zero."""
     score, coverage = (0.0, 0.0) if results.is_substitute else (_LISTED_SCORE, 1.0)
     return [RankedHit(hit, score, coverage) for hit in results.hits]
 
@@ -189,7 +189,7 @@ def _defines(hit: Hit, name: str) -> bool:
 
 
 def _monotonic(ranked: Sequence[RankedHit]) -> list[RankedHit]:
-    """Make scores decrease down the list; each score is the best of the next few, but not above the previous one."""
+    """Make scores decrease: each becomes the best of the next few scores, but less than the previous score."""
     ordered: list[RankedHit] = []
     ceiling = math.inf
     for position, each in enumerate(ranked):
@@ -242,15 +242,15 @@ class _Question:
         self._terms = dict.fromkeys(shared_words().of(" ".join(asked)).split())
         self._numbers = numbers_in(query) if intent.leaning_to("commit") > 0 else []
         self._changes = named_changes(query, self._terms)
-        self._query_words = _plain(query)
+        self._query_words = _plain_words(query)
         self._terms_by_hit = {hit.id: self._terms_in(hit, _searchable_text(hit)) for hit in candidates}
         counts = Counter(term for terms in self._terms_by_hit.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
-        # A term that no candidate has does not affect the order but lowers all coverage: it gets the mean weight.
+        # A term that no candidate has does not affect the order but lowers all coverage, so it has the mean weight.
         mean_weight = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, mean_weight) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
-        self.best = max((self._weigh(terms) for terms in self._terms_by_hit.values()), default=0.0)
+        self.best = max((self._weight_terms(terms) for terms in self._terms_by_hit.values()), default=0.0)
         uncovered = max(0.0, 1 - self.best - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
         self._similarities: dict[str, float] = {}
         if compare and uncovered:
@@ -264,14 +264,14 @@ class _Question:
 
     def coverage_by(self, hit: Hit) -> float:
         """Return the share of the query that a candidate covers."""
-        return self._weigh(self._terms_by_hit[hit.id])
+        return self._weight_terms(self._terms_by_hit[hit.id])
 
     def title_coverage_by(self, hit: Hit) -> float:
         """Return the share of the query that a candidate's title covers."""
-        return self._weigh(self._terms_in(hit, _append_english(hit, hit.title)))
+        return self._weight_terms(self._terms_in(hit, _append_english(hit, hit.title)))
 
     def version_score(self, hit: Hit) -> float:
-        """Return how well a candidate matches the versions in a query about history; 1 if it has none."""
+        """Return how well a candidate matches the versions in a query about history; 1 if the query has none."""
         found_terms = hit.text[:_MAX_TEXT_CHARACTERS]
         return min((version_match_share(found_terms, number) for number in self._numbers), default=1.0)
 
@@ -289,8 +289,8 @@ class _Question:
             return -math.inf
         subject_text = _PULL_REQUEST_SUFFIX.sub("", hit.text.partition("\n")[0])
         subjects = [
-            _plain(subject_text),
-            _plain(subject_text.partition(": ")[2]),
+            _plain_words(subject_text),
+            _plain_words(subject_text.partition(": ")[2]),
         ]  # with and without a prefix such as "area: "
         if found_terms in subjects:
             return _SUBJECT_EQUALS_QUERY
@@ -305,10 +305,10 @@ class _Question:
             return self._terms.keys() & found_terms
         return {term for term in self._terms if not found_terms.isdisjoint(SAME_CHANGE.get(term, (term,)))}
 
-    def _weigh(self, terms: Iterable[str]) -> float:
+    def _weight_terms(self, terms: Iterable[str]) -> float:
         return sum(self._weights[term] for term in terms) / self._total
 
 
-def _plain(text: str) -> list[str]:
+def _plain_words(text: str) -> list[str]:
     """Return the words and numbers of a text in lower case."""
     return _WORD.findall(text.lower())

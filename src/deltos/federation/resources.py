@@ -1,4 +1,4 @@
-"""MCP resources: the project map, documentation passages and observations, by address."""
+"""MCP resources: the project map, documentation passages and observations, by URI."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Reads resources by address."""
+    """Reader of resources by URI."""
 
     projects: Projects
     federation: Federation
@@ -57,13 +57,13 @@ class Resources:
 
     def passage(self, call: Call) -> str:
         """Return a documentation passage, quoted."""
-        return self._whole("doc:", call)
+        return self._read_full_text("doc:", call)
 
     def observation(self, call: Call) -> str:
         """Return an observation, quoted."""
-        return self._whole("obs:", call)
+        return self._read_full_text("obs:", call)
 
-    def _whole(self, prefix: str, call: Call) -> str:
+    def _read_full_text(self, prefix: str, call: Call) -> str:
         identifier = prefix + call.text("id").removeprefix(prefix)
         found = self.federation.fetch(identifier, SearchRequest("", call.session.project_root(), call.progress))
         facts = [f"{name}: {value}" for name, value in found.metadata.items() if value]

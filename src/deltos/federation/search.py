@@ -1,4 +1,4 @@
-"""Search over all enabled providers, and fetching of full texts by id."""
+"""Search across all enabled providers, and fetching of full texts by id."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MAX_RESULTS = 20
 NOT_FILTERED = (
     "Not searched, as kind, since, until and tag do not apply"  # start of the note that names the skipped kinds
 )
-# A best result below this rarely answers; 3 of the 77 queries of tests/relevance, which all have answers, are below.
+# If the best confidence is lower, the query is rarely answered; that holds for 3 of the 77 queries in tests/relevance.
 WEAK_CONFIDENCE = 0.3
-_ALL_COMMITS_QUERY = "commits"  # query used to list commits when only filters are given
+_ALL_COMMITS_QUERY = "commits"  # query that lists commits if only filters are given
 _KIND_NAMES = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
 
 
@@ -52,7 +52,7 @@ class FederatedResults:
 
 
 class Federation:
-    """All enabled providers."""
+    """Search across all enabled providers."""
 
     def __init__(self, providers: Sequence[Provider], toolsets: Sequence[str], compare: Compare | None = None) -> None:
         self._compare = compare
@@ -62,7 +62,7 @@ class Federation:
     def search(self, asked: SearchRequest, scope: Sequence[str] = ()) -> FederatedResults:
         """Return the best hits of all providers in scope; a failed provider is named in a note unless all of them
         failed."""
-        toolsets = self._chosen(scope)
+        toolsets = self._select_providers(scope)
         providers = [provider for provider in self._providers if not set(provider.toolsets).isdisjoint(toolsets)]
         providers, filter_notes = _with_filters(providers, asked.filters)
         query = asked.query.replace("\0", " ").strip()[:MAX_QUERY_CHARACTERS]
@@ -96,7 +96,7 @@ class Federation:
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return the full text behind an id; an id without a kind refers to an observation."""
+        """Return the full text of the item with this id; an id without a kind refers to an observation."""
         given = identifier.replace("\0", "").strip()[:MAX_ID_CHARACTERS]
         kind = given.partition(":")[0]
         known = {provider.kind: provider for provider in self._providers}
@@ -105,7 +105,7 @@ class Federation:
             raise NotFound(f"Unknown id '{given[:200]}'", hint=f"Ids begin with {', '.join(known)} and a colon.")
         return provider.fetch(given, asked)
 
-    def _chosen(self, scope: Sequence[str]) -> tuple[str, ...]:
+    def _select_providers(self, scope: Sequence[str]) -> tuple[str, ...]:
         unknown = [name for name in scope if name not in self._toolsets]
         if unknown:
             raise BadArgument(
@@ -124,19 +124,21 @@ class Federation:
                 raise
             except DeltosError as problem:
                 problems.append(problem)
-                results_by_provider.append(ProviderResults(notes=(f"{_name(provider)} not searched: {problem}",)))
+                results_by_provider.append(
+                    ProviderResults(notes=(f"{_provider_name(provider)} not searched: {problem}",))
+                )
         if problems and len(problems) == len(providers):
             raise problems[0]
         return results_by_provider
 
 
 def _is_answered(ranked: Sequence[RankedHit]) -> bool:
-    """Whether the best result probably answers the query."""
+    """Whether the best result is likely to answer the query."""
     return bool(ranked) and ranked[0].confidence >= WEAK_CONFIDENCE
 
 
 def _weak_match_notes(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
-    """Return a note if even the best result probably does not answer the query."""
+    """Return a note if even the best result is unlikely to answer the query."""
     if not ranked or _is_answered(ranked):
         return ()
     return (weak_match(ranked[0].confidence),)
@@ -154,13 +156,13 @@ def _collect_notes(results_by_provider: Sequence[ProviderResults], ranked: Seque
     return [*lacks, *(note for each in results_by_provider for note in each.notes), *note_unsearched(unsearched)]
 
 
-def _name(provider: Provider) -> str:
+def _provider_name(provider: Provider) -> str:
     """Return the name of a provider for messages: its toolsets, or its kind."""
     return "/".join(provider.toolsets) or provider.kind
 
 
 def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Provider], tuple[str, ...]]:
-    """Return the providers that filters apply to, and a note that names the others."""
+    """Return the providers to which filters apply, and a note that names the others."""
     if filters == NO_FILTERS:
         return providers, ()
     wanted = set(FILTERED_KINDS)
@@ -179,7 +181,7 @@ def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Pro
 
 
 def _drop_duplicates(lists: Sequence[Sequence[Hit]]) -> list[tuple[Hit, ...]]:
-    """Drop code hits of files that a documentation or API hit was made from."""
+    """Drop code hits in files from which a documentation or API hit was indexed."""
     described = {hit.path for hits in lists for hit in hits if hit.kind in ("doc", "api") and hit.path}
     kept = (tuple(hit for hit in hits if hit.kind != "code" or hit.path not in described) for hits in lists)
     return [hits for hits in kept if hits]

@@ -1,4 +1,4 @@
-"""Select the projects that a search covers, and the id prefix of results from other projects."""
+"""Selection of the projects that a search covers, and the id prefix of results from other projects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_PROJECT = ("all", "personal")  # memory's special scopes, which are not proj
 
 
 def selected(projects: Projects, asked: SearchRequest) -> Selection:
-    """Return the projects whose code and commits are searched; cached, so that all providers use the same."""
+    """Return the projects whose code and commits are searched, cached so that all providers use the same ones."""
     if not asked.chosen:
         named = "" if asked.project_id in _NO_PROJECT else asked.project_id
         asked.chosen.append(select(projects, named, asked.every_root))
@@ -24,7 +24,7 @@ def selected(projects: Projects, asked: SearchRequest) -> Selection:
 
 
 def foreign_id(selection: Selection, asked: SearchRequest) -> str:
-    """Return the project prefix for ids of the only selected project, or an empty string for the session's project."""
+    """Return the id prefix for results of the selected project, or an empty string for the session's project."""
     index = selection.repositories[0].index
     if index.project.root == asked.root.resolve():
         return ""

@@ -1,1 +1,1 @@
-"""The web UI: data of its views, as structs, and its built files. Independent of HTTP."""
+"""The web UI: the data of its views as structs, and its built files. It does not depend on HTTP."""

@@ -1,4 +1,4 @@
-"""Layout of graphs and their rendering as SVG: a neighbourhood with two sides, an impact with rings."""
+"""Layout and SVG rendering of graphs: a neighbourhood has two sides, and an impact has rings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Position = tuple[float, float]
 
 _FIRST_RING_RADIUS, _RING_GAP = 84.0, 50.0
-_ROW_HEIGHT = 15.0  # vertical distance of labels
+_ROW_HEIGHT = 15.0  # vertical distance between labels
 _SIDE_RADIUS = 216.0
 _ARC_HEIGHT = math.sin(1.1)  # half the height of the arc of a side, as a fraction of its radius
-_CHARACTER_WIDTH = 7.0  # of a label in 11.5 px
+_CHARACTER_WIDTH = 7.0  # width of a label character at 11.5 px
 _LABEL_GAP = 10.0  # between a node and its label
 _RING_LABEL_WIDTH = 42.0  # free space on both sides of the distance label at the top of a ring
 _MARGIN = 16.0
@@ -38,15 +38,15 @@ text.distance{fill:#9ea8a4}circle.middle{fill:#e6e9e7}.edge{stroke:#9ea8a4}}"""
 
 
 def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
-    """Return the SVG of a graph with layout; equal graphs give equal bytes."""
+    """Return the SVG of a graph; equal graphs produce identical bytes."""
     positions = {node.id: (node.x, node.y) for node in page.nodes}
     outermost = max((ring.radius for ring in page.rings), default=0.0)
-    width = max([240.0, outermost, *map(_reach, page.nodes)]) + _MARGIN
+    width = max([240.0, outermost, *map(_outer_extent, page.nodes)]) + _MARGIN
     height = max([160.0, outermost, *(abs(y) for _, y in positions.values())]) + 2 * _MARGIN
     box = f"{-width:.0f} {-height:.0f} {2 * width:.0f} {2 * height:.0f}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" width="{2 * width:.0f}" height="{2 * height:.0f}">',
-        f"<title>{_xml(page.symbol)}</title><style>{_STYLE}</style>",
+        f"<title>{_escaped(page.symbol)}</title><style>{_STYLE}</style>",
         f'<rect class="ground" x="{-width:.0f}" y="{-height:.0f}" width="{2 * width:.0f}" height="{2 * height:.0f}"/>',
         *(f'<circle class="ring" r="{ring.radius:.1f}"/>' for ring in page.rings),
     ]
@@ -75,11 +75,11 @@ def lay_out(page: GraphPage, *, by_sides: bool) -> GraphPage:
     rows = _LabelRows(max((_text_width(node) / 2 for node in middle), default=0.0))
     for distance, inside in sorted(at_distance.items()):
         if by_sides:
-            positions |= _side(inside, -1 if distance == 1 else 1)
+            positions |= _place_on_arc(inside, -1 if distance == 1 else 1)
         else:
             min_radius = rings[-1].radius + _RING_GAP if rings else _FIRST_RING_RADIUS
-            wanted_angles = {node.id: _angle(inner_neighbours[node.id], positions) for node in inside}
-            radius, placed = _ring(inside, max(min_radius, len(inside) * _ROW_HEIGHT / 4), wanted_angles, rows)
+            wanted_angles = {node.id: _mean_angle(inner_neighbours[node.id], positions) for node in inside}
+            radius, placed = _place_on_ring(inside, max(min_radius, len(inside) * _ROW_HEIGHT / 4), wanted_angles, rows)
             positions |= placed
             rings.append(GraphRing(distance, round(radius, 1)))
     nodes = [replace(node, x=round(positions[node.id][0], 1), y=round(positions[node.id][1], 1)) for node in page.nodes]
@@ -96,34 +96,34 @@ def _inner_neighbours(page: GraphPage) -> dict[str, list[str]]:
     return inner_neighbours
 
 
-def _angle(neighbours: list[str], positions: dict[str, Position]) -> float | None:
-    """Return the mean direction of the neighbours; None if there is none."""
+def _mean_angle(neighbours: list[str], positions: dict[str, Position]) -> float | None:
+    """Return the mean direction of the neighbours, or None if there are no neighbours."""
     x, y = (sum(positions[name][axis] for name in neighbours) for axis in (0, 1))
     return math.atan2(y, x) % math.tau if abs(x) + abs(y) > 1 else None
 
 
 class _LabelRows:
-    """How far labels reach to the left and to the right in each row."""
+    """The horizontal extent of labels to the left and right in each row."""
 
     def __init__(self, middle: float) -> None:
-        self._reach: dict[tuple[int, int], float] = {}
+        self._outer_extent: dict[tuple[int, int], float] = {}
         for side in (-1, 1):
             self.take((side * middle, -14.0), 0.0)
             self.take((side * middle, 0.0), 0.0)
 
     def is_free(self, position: Position) -> bool:
-        """Whether a node and its outward label fit at `position` without touching labels closer to the middle."""
+        """Whether a node and its label fit at `position` without touching labels closer to the middle."""
         x, y = position
-        return abs(x) > self._reach.get((1 if x > 0 else -1, round(y / _ROW_HEIGHT)), 0.0) + _LABEL_GAP
+        return abs(x) > self._outer_extent.get((1 if x > 0 else -1, round(y / _ROW_HEIGHT)), 0.0) + _LABEL_GAP
 
     def take(self, position: Position, width: float) -> None:
         """Occupy `position` with a node whose label has the given width."""
         x, y = position
         key = (1 if x > 0 else -1, round(y / _ROW_HEIGHT))
-        self._reach[key] = max(self._reach.get(key, 0.0), abs(x) + _LABEL_GAP + width)
+        self._outer_extent[key] = max(self._outer_extent.get(key, 0.0), abs(x) + _LABEL_GAP + width)
 
 
-def _ring(
+def _place_on_ring(
     nodes: list[GraphNode], radius: float, wanted_angles: dict[str, float | None], rows: _LabelRows
 ) -> tuple[float, dict[str, Position]]:
     """Place nodes on a circle that is large enough, each as close to its wanted angle as the labels permit."""
@@ -143,7 +143,7 @@ def _ring(
 
 
 def _free_positions_on(radius: float) -> list[Position]:
-    """Return positions on a circle, sorted by angle, whose labels do not touch; the top is reserved for the ring's
+    """Return positions on a circle, sorted by angle, at which labels do not touch; the top is reserved for the ring
     label."""
     most = int((radius - _ROW_HEIGHT / 2) / _ROW_HEIGHT)
     right = [(math.sqrt(radius**2 - (row * _ROW_HEIGHT) ** 2), row * _ROW_HEIGHT) for row in range(-most, most + 1)]
@@ -152,14 +152,14 @@ def _free_positions_on(radius: float) -> list[Position]:
 
 
 class _CircularSlots:
-    """Slots around a circle, each of which can be taken once."""
+    """Slots around a circle, each of which can be occupied once."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._next_free = {step: list(range(count)) for step in (1, -1)}  # union-find pointers to the next free slot
 
     def take(self, wanted: int) -> int:
-        """Take and return the free slot closest to `wanted`."""
+        """Occupy and return the free slot closest to `wanted`."""
         after, before = (self._free(wanted % self._count, step) for step in (1, -1))
         is_after = (after - wanted) % self._count <= (wanted - before) % self._count
         number = after if is_after else before
@@ -175,7 +175,7 @@ class _CircularSlots:
         return number
 
 
-def _side(nodes: list[GraphNode], side: int) -> dict[str, Position]:
+def _place_on_arc(nodes: list[GraphNode], side: int) -> dict[str, Position]:
     """Place nodes on an arc at equal vertical distances."""
     radius = max(_SIDE_RADIUS, (len(nodes) - 1) * _ROW_HEIGHT / (2 * _ARC_HEIGHT))
     positions: dict[str, Position] = {}
@@ -197,7 +197,7 @@ def _text_width(node: GraphNode) -> float:
     )
 
 
-def _reach(node: GraphNode) -> float:
+def _outer_extent(node: GraphNode) -> float:
     """Return the horizontal distance from the middle to the outer end of a node's label."""
     return _text_width(node) / 2 if node.ring == 0 else abs(node.x) + _LABEL_GAP + _text_width(node)
 
@@ -217,12 +217,12 @@ def _draw_node(node: GraphNode, *, by_sides: bool) -> str:
         size, dy = 5.5, 4.0
         anchor, dx = ("end", -_LABEL_GAP) if x < 0 else ("start", _LABEL_GAP)
     return (
-        f"<g><title>{_xml(f'{node.kind} {node.label} {node.path}:{node.line}')}</title>"
+        f"<g><title>{_escaped(f'{node.kind} {node.label} {node.path}:{node.line}')}</title>"
         f'<circle class="node {kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>'
-        f'<text x="{x + dx:.1f}" y="{y + dy:.1f}" text-anchor="{anchor}">{_xml(_truncated_label(node))}</text></g>'
+        f'<text x="{x + dx:.1f}" y="{y + dy:.1f}" text-anchor="{anchor}">{_escaped(_truncated_label(node))}</text></g>'
     )
 
 
-def _xml(text: str) -> str:
+def _escaped(text: str) -> str:
     """Escape text for XML and replace unprintable characters."""
     return escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))

@@ -1,4 +1,4 @@
-"""Views of the code graph: files as boxes, the neighbourhood of a symbol, and the impact of a change."""
+"""Views of the code graph: the module map, the neighbourhood of a symbol, and the impact of a change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_NAMES = 20
 
 
 def map_modules(request: ViewRequest) -> structs.ModulesPage:
-    """Return every file with its size and number of importing files, and the circular imports."""
+    """Return all files with their sizes and numbers of importing files, and the circular imports."""
     index = request.index()
 
     def read(notes: tuple[str, ...]) -> structs.ModulesPage:
@@ -73,66 +73,68 @@ def draw_symbol(request: ViewRequest) -> structs.GraphPage:
 
 def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
     """Return the callers and other users of a symbol, and the symbols that it uses."""
-    targets = _targets(search, symbol)
+    targets = _find_targets(search, symbol)
     target = targets[0]
     references = search.references(target)
     uses = [*references.certain, *references.aliased, *references.through, *references.possible]
     context = search.context(target)
     known = search.reader.symbols({row.source_id for row in uses})
-    middle = _id(target.first)
-    nodes = {middle: _node(target.first, 0)}
+    middle = _node_id(target.first)
+    nodes = {middle: _symbol_node(target.first, 0)}
     edges: _Edges = {}
     for row in uses:
         source = known.get(row.source_id)
-        node = _node(source, 1) if source else _file_node(row.path, row.line, 1)
-        _add(nodes, edges, node, structs.GraphEdge(node.id, middle, row.kind, row.certain))
+        node = _symbol_node(source, 1) if source else _file_node(row.path, row.line, 1)
+        _add_node_and_edge(nodes, edges, node, structs.GraphEdge(node.id, middle, row.kind, row.certain))
     for kind, neighbours in (("call", context.callees), ("inherit", context.bases)):
         for other in neighbours:
-            node = _node(other, 2)
-            _add(nodes, edges, node, structs.GraphEdge(middle, node.id, kind, certain=True))
-    page = _page(target, nodes.values(), edges.values(), targets, MAX_NEIGHBOURS)
+            node = _symbol_node(other, 2)
+            _add_node_and_edge(nodes, edges, node, structs.GraphEdge(middle, node.id, kind, certain=True))
+    page = _build_page(target, nodes.values(), edges.values(), targets, MAX_NEIGHBOURS)
     return lay_out(page, by_sides=True)
 
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """Return the symbols and tests that a change of a symbol affects, by distance.
+    """Return the symbols and tests that a change to a symbol affects, by distance.
 
     Possible references are counted but not followed.
     """
-    targets = _targets(search, symbol)
+    targets = _find_targets(search, symbol)
     target = targets[0]
     found = search.impact(target)
-    middle = _id(target.first)
+    middle = _node_id(target.first)
     rows = [row for level in (*found.levels, found.tests) for row in level]
-    nodes = {middle: _node(target.first, 0)} | {_id(row): _node(row, found.distances[row.node_id]) for row in rows}
+    nodes = {middle: _symbol_node(target.first, 0)} | {
+        _node_id(row): _symbol_node(row, found.distances[row.node_id]) for row in rows
+    }
     edges = _impact_edges(search, found, rows)
-    drawn = {(row.path, bare_key(row.key)): _id(row) for row in rows}
+    drawn = {(row.path, bare_key(row.key)): _node_id(row) for row in rows}
     for use in found.possible:
         if source := drawn.get((use.path, use.label)):
-            _link_all(edges, source, middle, [use], certain=False)
+            _add_edges(edges, source, middle, [use], certain=False)
     unfollowed = sum((use.path, use.label) not in drawn for use in found.possible)
-    page = _page(target, nodes.values(), edges.values(), targets, MAX_IMPACT)
+    page = _build_page(target, nodes.values(), edges.values(), targets, MAX_IMPACT)
     return msgspec.structs.replace(lay_out(page, by_sides=False), notes=_note_unfollowed(unfollowed))
 
 
 def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Edges:
     """Return the references between the symbols of an impact, including direct uses of the changed symbol."""
-    middle = _id(found.target.first)
-    by_number = {row.node_id: _id(row) for row in rows} | dict.fromkeys(found.target.node_ids, middle)
+    middle = _node_id(found.target.first)
+    by_number = {row.node_id: _node_id(row) for row in rows} | dict.fromkeys(found.target.node_ids, middle)
     edges: _Edges = {}
     for row in search.reader.references(by_number):
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
         if source and used:
-            _link(edges, structs.GraphEdge(source, used, row.kind, row.certain))
+            _add_edge(edges, structs.GraphEdge(source, used, row.kind, row.certain))
     for number, uses in found.lines.items():  # includes uses of its members and of the interfaces it implements
         if source := by_number.get(number):
-            _link_all(edges, source, middle, uses, certain=True)
+            _add_edges(edges, source, middle, uses, certain=True)
     return edges
 
 
-def _link_all(edges: _Edges, source: str, target: str, uses: Iterable[Use], *, certain: bool) -> None:
+def _add_edges(edges: _Edges, source: str, target: str, uses: Iterable[Use], *, certain: bool) -> None:
     for kind in sorted({kind for use in uses for kind in use.kinds}):
-        _link(edges, structs.GraphEdge(source, target, kind, certain))
+        _add_edge(edges, structs.GraphEdge(source, target, kind, certain))
 
 
 def _note_unfollowed(lines: int) -> list[str]:
@@ -141,13 +143,13 @@ def _note_unfollowed(lines: int) -> list[str]:
     return [f"{counted(lines, 'possible reference')} not followed; see the neighbourhood."]
 
 
-def _targets(search: GraphSearch, symbol: str) -> list[Target]:
-    """Return the definitions that a name matches, or the file if `symbol` is a path, as in links from maps."""
+def _find_targets(search: GraphSearch, symbol: str) -> list[Target]:
+    """Return the definitions that match a name, or the file if `symbol` is a path, as in links from maps."""
     return [search.module(symbol)] if symbol in search.reader.paths() else search.targets(symbol)
 
 
 def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
-    """Return every file and the imports between files."""
+    """Return all files and the imports between them."""
     imports = search.reader.imports()
     pairs = sorted({(row.path, row.target, row.mode) for row in imports if row.path != row.target})
     used = Counter(target for _, target, _ in pairs)
@@ -205,24 +207,24 @@ _MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {
 }
 
 
-def _add(
+def _add_node_and_edge(
     nodes: dict[str, structs.GraphNode],
     edges: _Edges,
     node: structs.GraphNode,
     edge: structs.GraphEdge,
 ) -> None:
     nodes.setdefault(node.id, node)
-    _link(edges, edge)
+    _add_edge(edges, edge)
 
 
-def _link(edges: _Edges, edge: structs.GraphEdge) -> None:
-    """Add an edge once: a certain one replaces a possible one, and self-references are skipped."""
+def _add_edge(edges: _Edges, edge: structs.GraphEdge) -> None:
+    """Add an edge unless it is a self-reference; a certain edge replaces a possible one."""
     key = (edge.source, edge.target, edge.kind)
     if edge.source != edge.target and (key not in edges or edge.certain):
         edges[key] = edge
 
 
-def _page(
+def _build_page(
     target: Target,
     nodes: Iterable[structs.GraphNode],
     edges: Iterable[structs.GraphEdge],
@@ -234,7 +236,7 @@ def _page(
     kept = ordered[:max_nodes]
     drawn = {node.id for node in kept}
     return structs.GraphPage(
-        symbol=_id(target.first),
+        symbol=_node_id(target.first),
         nodes=kept,
         edges=[edge for edge in edges if edge.source in drawn and edge.target in drawn],
         left_out=len(ordered) - len(kept),
@@ -242,13 +244,13 @@ def _page(
     )
 
 
-def _id(row: Symbol) -> str:
+def _node_id(row: Symbol) -> str:
     return f"{row.path}#{row.key}" if row.key else row.path
 
 
-def _node(row: Symbol, ring: int) -> structs.GraphNode:
+def _symbol_node(row: Symbol, ring: int) -> structs.GraphNode:
     label = row.label or row.path.rpartition("/")[2]
-    return structs.GraphNode(_id(row), label, row.kind, row.path, row.line, ring, is_test(row.path))
+    return structs.GraphNode(_node_id(row), label, row.kind, row.path, row.line, ring, is_test(row.path))
 
 
 def _file_node(path: str, line: int, ring: int) -> structs.GraphNode:

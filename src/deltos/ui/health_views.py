@@ -1,4 +1,4 @@
-"""Views of the state of indexed projects and of the last tool calls."""
+"""Views of the state of indexed projects and of recent tool calls."""
 
 from __future__ import annotations
 
@@ -59,9 +59,11 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
 
 
 def last_calls(request: ViewRequest) -> structs.RecentCalls:
-    """Return the last calls of all clients on this machine. Callers that are limited to some projects are refused."""
+    """Return recent calls of all clients on this machine; refuse callers that are limited to certain projects."""
     if not may_recall_all():
-        raise Forbidden("This token does not permit reading calls of other clients", hint="Use one for all projects.")
+        raise Forbidden(
+            "This token does not permit reading the calls of other clients", hint="Use a token for all projects."
+        )
     newest = request.app.calls.newest(MAX_CALLS) if request.app.calls else None
     if newest is None:
         return structs.RecentCalls(kept=False, most=MAX_CALLS, calls=[])

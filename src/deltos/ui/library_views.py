@@ -20,11 +20,11 @@ MAX_SCHEMAS = 2_000
 
 
 def list_sources(request: ViewRequest) -> structs.SourcesPage:
-    """Return the state of every source; API descriptions come last."""
+    """Return the state of every source, API descriptions last."""
     apis = request.app.domains.apis.library
     unread = apis.unread()
-    described = [_api_source(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
-    return structs.SourcesPage([*map(_source, request.app.domains.docs.library.statuses()), *described])
+    described = [_api_source_state(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
+    return structs.SourcesPage([*map(_source_state, request.app.domains.docs.library.statuses()), *described])
 
 
 def list_apis(request: ViewRequest) -> structs.ApisPage:
@@ -44,7 +44,7 @@ def list_apis(request: ViewRequest) -> structs.ApisPage:
     )
 
 
-def _source(status: SourceStatus) -> structs.SourceState:
+def _source_state(status: SourceStatus) -> structs.SourceState:
     source = status.source
     return structs.SourceState(
         id=source.id,
@@ -68,7 +68,7 @@ def _source(status: SourceStatus) -> structs.SourceState:
     )
 
 
-def _api_source(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
+def _api_source_state(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
     return structs.SourceState(
         id=row.name,
         name=row.name,

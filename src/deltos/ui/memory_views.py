@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from deltos.ui.view_request import ViewRequest
 
 PAGE_ROWS = 60
-MAX_REDACTED_ROWS = 1_000  # newest observations with redactions, for the counts by kind
+MAX_REDACTED_ROWS = 1_000  # maximum number of observations with redactions that are counted by kind
 _MICROSECONDS = 1_000_000
 _LATEST = 2**62
 
 
 def show_memory(request: ViewRequest) -> structs.MemoryPage:
-    """Return a page of the timeline, newest first, of live or forgotten observations, or the context of the next
+    """Return a page of the timeline of current or forgotten observations, newest first, or the context of the next
     session."""
     memory = request.app.domains.memory
     root = request.index().project.root
@@ -47,7 +47,7 @@ def show_memory(request: ViewRequest) -> structs.MemoryPage:
     context, silence = _next_session_context(request, memory, keys, project.project_id, root) if is_next else ("", "")
     return structs.MemoryPage(
         show=request.text("show"),
-        memos=[_memo(row, changed=row.place in changed) for row in rows],
+        memos=[_to_memo(row, changed=row.place in changed) for row in rows],
         more_before=f"{rows[-1].created_at}.{rows[-1].place}" if len(rows) == PAGE_ROWS else "",
         count=sum(live for live, _ in tally.values()),
         hidden_count=sum(hidden for _, hidden in tally.values()),
@@ -60,7 +60,7 @@ def show_memory(request: ViewRequest) -> structs.MemoryPage:
 
 
 def _parse_cursor(cursor: str) -> tuple[int, int]:
-    """Parse a cursor: a time in microseconds and the place of an observation, before which the page ends."""
+    """Parse a cursor: a time in microseconds and the position of the observation before which the page ends."""
     moment, _, place = cursor.partition(".")
     numbers = [int(part) if part.isdecimal() and len(part) < 19 else 0 for part in (moment, place)]
     return (numbers[0], numbers[1]) if numbers[0] else (_LATEST, 0)
@@ -78,7 +78,7 @@ def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:
 def _next_session_context(
     request: ViewRequest, memory: Memory, keys: Sequence[int], project_id: str, root: Path
 ) -> tuple[str, str]:
-    """Return the context that hooks show the next session, or the reason why they show none."""
+    """Return the context that hooks will show the next session, or the reason why they will show none."""
     settings = HookSettings.from_environment({**os.environ, "DELTOS_HOME": str(request.app.config.home)})
     if not settings.is_enabled:
         return "", "Hooks add nothing because the memory toolset is off. `deltos toolsets` enables it."
@@ -101,13 +101,15 @@ def _change(memory: Memory, request: ViewRequest, project_id: str) -> str:
     change, observation_id = request.text("change"), request.text("id")
     match change:
         case "pin":
-            _known(memory.pin_visible([observation_id], project_id=project_id), observation_id)
+            _require_known(memory.pin_visible([observation_id], project_id=project_id), observation_id)
             return "Pinned: shown first in the next session."
         case "unpin":
-            _known(memory.pin([observation_id], unpin=True, project_id=project_id), observation_id)
+            _require_known(memory.pin([observation_id], unpin=True, project_id=project_id), observation_id)
             return "No longer pinned."
         case "forget" | "restore":
-            _known(memory.forget([observation_id], restore=change == "restore", project_id=project_id), observation_id)
+            _require_known(
+                memory.forget([observation_id], restore=change == "restore", project_id=project_id), observation_id
+            )
             return "Forgotten: answers no longer show it." if change == "forget" else "Restored."
         case "supersede":
             older, newer = memory.supersede(observation_id, request.text("by"), project_id=project_id)
@@ -115,12 +117,12 @@ def _change(memory: Memory, request: ViewRequest, project_id: str) -> str:
     raise BadArgument(f"Unknown change '{change[:40]}'", hint="Known: pin, unpin, forget, restore, supersede.")
 
 
-def _known(lookup: ObservationLookup, observation_id: str) -> None:
+def _require_known(lookup: ObservationLookup, observation_id: str) -> None:
     if not lookup.found:
         raise NotFound(f"There is no observation '{observation_id[:80]}'", hint="Reload the timeline.")
 
 
-def _memo(row: Observation, *, changed: bool) -> structs.Memo:
+def _to_memo(row: Observation, *, changed: bool) -> structs.Memo:
     return structs.Memo(
         id=format_id(row.id),
         kind=row.kind,

@@ -12,8 +12,8 @@ class Problem(Struct, frozen=True):
 
 
 class KnownProject(Struct, frozen=True):
-    """An indexed project. `root` is shortened for readers who may not see local paths; `failures` are the first of
-    `failure_count`."""
+    """An indexed project. `root` is shortened for readers who may not see local paths; `failures` contains the first
+    of `failure_count` failures."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class FailedPath(Struct, frozen=True):
 
 
 class PageState(Struct, frozen=True):
-    """Initial state of the page."""
+    """Initial state of the web page."""
 
     version: str
     project: KnownProject
@@ -104,7 +104,7 @@ class Fact(Struct, frozen=True):
 
 
 class FetchedText(Struct, frozen=True):
-    """The full text of an id. `file` is an absolute path for links to an editor; empty if there is none."""
+    """The full text of a result. `file` is an absolute path for editor links, or empty if there is no file."""
 
     id: str
     kind: str
@@ -144,7 +144,7 @@ class ProjectHealth(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call in the log of the last calls; arguments are redacted and shortened."""
+    """A call in the call log; arguments are redacted and shortened."""
 
     at: float
     tool: str
@@ -157,7 +157,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class RecentCalls(Struct, frozen=True):
-    """The last calls, newest first; `kept` is whether calls are logged at all."""
+    """Recent calls, newest first; `kept` says whether calls are logged at all."""
 
     kept: bool
     most: int
@@ -165,7 +165,7 @@ class RecentCalls(Struct, frozen=True):
 
 
 class TeamWorkspace(Struct, frozen=True):
-    """A workspace with those of its projects that the reader may see."""
+    """A workspace and its projects that the reader may see."""
 
     name: str
     projects: list[str]
@@ -191,7 +191,7 @@ class TeamJob(Struct, frozen=True):
 
 
 class TeamToken(Struct, frozen=True):
-    """An access token without its secret. No projects means all; `state` is valid, expired or revoked."""
+    """An access token without its secret. No projects means all projects; `state` is valid, expired or revoked."""
 
     id: str
     name: str
@@ -221,7 +221,7 @@ class TokenList(Struct, frozen=True):
 
 
 class Memo(Struct, frozen=True):
-    """An observation."""
+    """An observation on the timeline."""
 
     id: str
     kind: str
@@ -252,7 +252,7 @@ class MemoryPage(Struct, frozen=True):
 
 
 class SourceState(Struct, frozen=True):
-    """State of a source; an API description has the `kind` "api", operations and no pages."""
+    """State of a source. An API description has the kind "api", and operations instead of pages."""
 
     id: str
     name: str
@@ -345,7 +345,7 @@ class ModulesPage(Struct, frozen=True):
 
 
 class GraphNode(Struct, frozen=True):
-    """A symbol of a drawn graph and its position; `ring` is its distance from the middle."""
+    """A symbol in a drawn graph with its position; `ring` is its distance from the middle."""
 
     id: str
     label: str
@@ -421,6 +421,6 @@ class ToolText(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """Confirmation of a change for the user."""
+    """Confirmation message for the user after a change."""
 
     text: str

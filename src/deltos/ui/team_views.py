@@ -21,43 +21,43 @@ MAX_JOBS = 200
 
 def show_team(request: ViewRequest) -> structs.Team:
     """Return the workspaces that the reader may see, and the workers and jobs if the reader may see all projects."""
-    database = _database(request)
+    database = _require_database(request)
     sees_all = may_recall_all()
     jobs = open_jobs(database) if sees_all else None
     every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
-        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # without the address
+        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # without the URL
         sees_all=sees_all,
         workspaces=_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],
-        jobs=[_job(each) for each in every[:MAX_JOBS]],
+        jobs=[_to_team_job(each) for each in every[:MAX_JOBS]],
         job_total=len(every),
     )
 
 
 def list_tokens(request: ViewRequest) -> structs.TokenList:
-    """Return every token for a reader of all projects. The caller of this function admits only administrators."""
+    """Return all tokens to a reader of all projects. The caller must admit only administrators."""
     now = time.time()
-    database = _database(request)
+    database = _require_database(request)
     tokens = open_tokens(request.app.config.home, database).all() if may_recall_all() else []
-    return structs.TokenList([_token(each, now) for each in reversed(tokens)])
+    return structs.TokenList([_to_team_token(each, now) for each in reversed(tokens)])
 
 
 def change_job(request: ViewRequest) -> structs.Changed:
     """Retry a job that was set aside, or drop a job."""
     number = request.text("id")
     if not (number.isdecimal() and len(number) < 19):
-        raise BadArgument("The id of a job must be a number", hint="`deltos jobs list` shows the numbers.")
-    jobs = open_jobs(_database(request))
+        raise BadArgument("The job id must be a number", hint="`deltos jobs list` shows the numbers.")
+    jobs = open_jobs(_require_database(request))
     if request.text("change") == "retry":
         return structs.Changed(f"Queued again: {jobs.retry(int(number)).describe()}.")
     if request.text("change") == "drop":
         return structs.Changed(f"Dropped: {jobs.drop(int(number)).describe()}.")
-    raise BadArgument("Unknown change of a job", hint="Known: retry, drop.")
+    raise BadArgument("Unknown change to a job", hint="Known: retry, drop.")
 
 
-def _database(request: ViewRequest) -> str:
+def _require_database(request: ViewRequest) -> str:
     if not request.app.config.database:
         raise NotFound("This server has no shared database", hint="Set DELTOS_DATABASE; see docs/postgres.md.")
     return request.app.config.database
@@ -73,11 +73,11 @@ def _workspaces(request: ViewRequest) -> list[structs.TeamWorkspace]:
     return shown
 
 
-def _job(row: JobRow) -> structs.TeamJob:
+def _to_team_job(row: JobRow) -> structs.TeamJob:
     return structs.TeamJob(row.id, row.kind, row.subject, row.state, row.failures, row.reason)
 
 
-def _token(token: StoredToken, now: float) -> structs.TeamToken:
+def _to_team_token(token: StoredToken, now: float) -> structs.TeamToken:
     state = "valid"
     if token.revoked_at is not None:
         state = "revoked"

@@ -1,4 +1,4 @@
-"""Parameters and session of a request for a view."""
+"""Requests for views, with their parameters and session."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """A request for a view: its parameters, and the session of the page that sent it."""
+    """A request for a view, with its parameters and the session of the page that sent it."""
 
     app: App
     session: Session
     parameters: Mapping[str, str]
 
     def text(self, name: str) -> str:
-        """Return the parameter `name`; empty if it is missing."""
+        """Return the parameter `name`, or an empty string if it is missing."""
         return self.parameters.get(name, "")
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """Return the parameter `name`, limited to 1 to `maximum`; `default` if it is not a number."""
+        """Return the parameter `name`, clamped to 1 to `maximum`, or `default` if it is not a number."""
         text = self.text(name)
         return max(1, min(maximum, int(text))) if text.isdecimal() and len(text) < 10 else default
 

@@ -1,4 +1,4 @@
-"""The views and changes of the web UI by name. Each returns a struct as JSON."""
+"""The views and changes of the web UI by name. Each returns a struct, which is sent as JSON."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 MAX_FAILURES = 100
-TOKENS = "tokens"  # only for administrators
-# Toolsets and kind of each tab of the search.
+TOKENS = "tokens"  # this view is only for administrators
+# The toolsets and the kind of each search tab.
 TABS = {
     "": ((), ""),
     "code": (("code",), ""),
@@ -54,7 +54,7 @@ TABS = {
 
 
 class Views:
-    """Answers requests for views and changes. The HTTP routes check permissions."""
+    """Handler of requests for views and changes. The HTTP routes check permissions."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -74,7 +74,7 @@ class Views:
         if view.toolset and view.toolset not in self._app.config.toolsets:
             raise NotFound(
                 f"There is no view '{name}': the toolset '{view.toolset}' is off",
-                hint="`deltos toolsets` switches it on.",
+                hint="`deltos toolsets` enables it.",
             )
         return msgspec.json.encode(view.show(ViewRequest(self._app, session, given)))
 
@@ -83,11 +83,11 @@ def page_state(request: ViewRequest) -> structs.PageState:
     """Return the initial state of the page. The HTTP routes add the level and the CSRF token."""
     root = request.session.project_root().resolve()
     indexes = [known for known in request.app.domains.projects.stores.known() if may_read(known.root)]
-    # A project in a parent folder does not count: requests about this folder do not search it.
+    # A project in a parent folder is not considered, because requests about this folder do not search it.
     projects = _label_projects(indexes, root, request.app.domains.projects)
     return structs.PageState(
         version=__version__,
-        project=projects.get(root) or _unknown_project(root),
+        project=projects.get(root) or _unknown_project_entry(root),
         projects=list(projects.values()),
         toolsets=list(request.app.config.toolsets),
         level="",
@@ -97,7 +97,7 @@ def page_state(request: ViewRequest) -> structs.PageState:
 
 
 def search(request: ViewRequest) -> structs.SearchPage:
-    """Return the results and text of the tool `search`."""
+    """Return the results and the text of the `search` tool."""
     started = time.perf_counter()
     tab = request.text("tab")
     if tab not in TABS:
@@ -106,7 +106,7 @@ def search(request: ViewRequest) -> structs.SearchPage:
     config = request.app.config
     enabled = [name for name in scope if name in config.toolsets]
     if scope and not enabled:  # an empty scope would search everything
-        raise BadArgument(f"The toolset '{scope[0]}' is off", hint="`deltos toolsets` switches it on.")
+        raise BadArgument(f"The toolset '{scope[0]}' is off", hint="`deltos toolsets` enables it.")
     search_request = SearchRequest(
         request.text("q"),
         request.session.project_root(),
@@ -139,7 +139,7 @@ def search(request: ViewRequest) -> structs.SearchPage:
 
 
 def fetch(request: ViewRequest) -> structs.FetchedText:
-    """Return the full text of an id and the excerpt that an agent receives."""
+    """Return the full text of a result, and the excerpt that an agent receives."""
     search_request = SearchRequest("", request.session.project_root(), Silent())
     document = request.app.federation.fetch(request.text("id"), search_request)
     answer = fetch_answer(document, token_budget=request.app.config.token_budget)
@@ -153,10 +153,10 @@ def fetch(request: ViewRequest) -> structs.FetchedText:
         url=document.url,
         text=document.text,
         facts=[
-            structs.Fact(name, _as_text(value)) for name, value in document.metadata.items() if value not in ("", None)
+            structs.Fact(name, _to_text(value)) for name, value in document.metadata.items() if value not in ("", None)
         ],
         path=path,
-        file=_absolute(request, str(document.metadata.get("project_id", "")), path) if path else "",
+        file=_absolute_path(request, str(document.metadata.get("project_id", "")), path) if path else "",
         line=line,
         agent_text=answer.text,
         tokens=estimate_tokens(answer.text),
@@ -165,7 +165,7 @@ def fetch(request: ViewRequest) -> structs.FetchedText:
 
 
 def known_project(known: KnownIndex) -> structs.KnownProject:
-    """Return a project for lists."""
+    """Convert an index to a project for lists."""
     return structs.KnownProject(
         id=known.project_id,
         name=known.root.name,
@@ -185,8 +185,8 @@ def _label_projects(
 ) -> dict[Path, structs.KnownProject]:
     """Return projects by folder with unique names and ids.
 
-    Clones and worktrees of one repository share its project id. The `current` folder keeps this id, else the folder
-    that was indexed last; the others get ids of their own.
+    Clones and worktrees of one repository share its project id. The `current` folder keeps this id, or else the folder
+    that was indexed last; the other folders are given separate ids.
     """
     names = shortest_names(known.root for known in indexes)
     owners: dict[str, Path] = {}
@@ -204,7 +204,7 @@ def _label_projects(
     }
 
 
-def _unknown_project(root: Path) -> structs.KnownProject:
+def _unknown_project_entry(root: Path) -> structs.KnownProject:
     return structs.KnownProject("", root.name, visible_location(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
 
 
@@ -230,13 +230,13 @@ def _result(line: JsonObject, hit: Hit) -> structs.Result:
     )
 
 
-def _absolute(request: ViewRequest, project_id: str, path: str) -> str:
+def _absolute_path(request: ViewRequest, project_id: str, path: str) -> str:
     """Return the absolute path of a file; empty for callers that may not see local paths."""
     root = request.app.domains.projects.find(project_id, request.session.project_root()).project.root
     return f"{root}/{path}" if visible_location(str(root)) == str(root) and may_recall_all() else ""
 
 
-def _as_text(value: object) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)
@@ -244,7 +244,7 @@ def _as_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its function, and the toolset that it requires, if any."""
+    """A view: its function, and the toolset that it requires, if it requires one."""
 
     show: Callable[[ViewRequest], msgspec.Struct]
     toolset: str = ""

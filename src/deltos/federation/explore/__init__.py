@@ -1,1 +1,1 @@
-"""The `explore` tool: one answer with the code that answers a question."""
+"""The `explore` tool, which returns the code that answers a question."""

@@ -1,4 +1,4 @@
-"""How the shown units connect: implementations, callees, callers and tests, from the graph."""
+"""Connections of the shown units in the graph: implementations, callees, callers and tests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from deltos.store.graph import ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_CALLERS = 4  # source lines per symbol
+_MAX_CALLERS = 4  # maximum source lines per symbol
 _MAX_TESTS = 4
-_MAX_STEPS = 4  # of a chain of callers
+_MAX_STEPS = 4  # maximum length of a chain of callers
 _MAX_VISITED = 200
 _LINE_CHARACTERS = 120
-_MAX_WRAPPER_LINES = 4  # statements of a function that only passes a call on
+_MAX_WRAPPER_LINES = 4  # maximum statements of a wrapper function
 _STUB_MARKS = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
 
 
@@ -38,23 +38,23 @@ class Callers:
 
 
 def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
-    """Return the overrides of a stub, or the only callee of a wrapper."""
+    """Return the overrides of a stub, or the single callee of a wrapper."""
     rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
     if not rows:
         return []
-    statements = _statements(project.lines(unit.path)[unit.head : unit.end])
+    statements = _body_statements(project.lines(unit.path)[unit.head : unit.end])
     ids = [rows[0].node_id]
     if any(line.startswith(_STUB_MARKS) for line in statements[-1:]):
         found = project.graph.reader.symbols(project.graph.reader.overriding(ids)).values()
-        return _units(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
+        return _units_of_symbols(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
     if len(statements) > _MAX_WRAPPER_LINES:
         return []
     callees = _callees(project, rows[0])
-    return _units(project, callees) if len(callees) == 1 else []
+    return _units_of_symbols(project, callees) if len(callees) == 1 else []
 
 
 def neighbours(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
-    """Return the places of the functions that a unit's function calls, with 2, and of its callers, with 1."""
+    """Return the places of the functions that a unit's function calls (value 2) and of its callers (value 1)."""
     rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
     if not rows:
         return {}
@@ -64,7 +64,7 @@ def neighbours(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
     return found | {(row.path, row.line): 2 for row in _callees(project, rows[0])}
 
 
-def _statements(lines: Sequence[str]) -> list[str]:
+def _body_statements(lines: Sequence[str]) -> list[str]:
     """Return the lines of a body without blank lines, comments and a docstring."""
     kept: list[str] = []
     in_doc = False
@@ -85,24 +85,26 @@ def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
     return [each for each in found if each.kind in CALLABLE_KINDS]
 
 
-def _units(project: OpenProject, rows: Sequence[Symbol]) -> list[Unit]:
+def _units_of_symbols(project: OpenProject, rows: Sequence[Symbol]) -> list[Unit]:
     found = (project.unit_at(row.path, row.line) for row in rows if not is_test(row.path))
     return list(dict.fromkeys(unit for unit in found if unit))
 
 
 def callers(project: OpenProject, unit: Unit) -> Callers | None:
-    """Return the callers of a unit's first symbol; None if it defines none or nothing calls it."""
+    """Return the callers of a unit's first symbol, or None if it defines no symbol or nothing calls it."""
     rows = project.symbols(unit)[:1]
     if not rows:
         return None
     graph = project.graph
-    references = [row for row in _uses(graph, rows[0]) if not (row.path == unit.path and _is_inside(row, unit))]
+    references = [row for row in _certain_uses(graph, rows[0]) if not (row.path == unit.path and _is_inside(row, unit))]
     own = [row for row in references if not is_test(row.path)]
     if not references:
         return None
     shown = list({(row.path, row.line): row for row in own}.values())[:_MAX_CALLERS]
     texts = graph.source.lines([(row.path, row.line) for row in shown])
-    lines = [f"{row.path}:{row.line}  {_source(texts.get((row.path, row.line), ''), rows[0].name)}" for row in shown]
+    lines = [
+        f"{row.path}:{row.line}  {_caller_source(texts.get((row.path, row.line), ''), rows[0].name)}" for row in shown
+    ]
     testing = dict.fromkeys(
         f"{row.path}:{row.line} {row.source_key}".rstrip() for row in references if is_test(row.path)
     )
@@ -110,8 +112,8 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
     return Callers(rows[0].label, tuple(lines), tuple(testing)[:_MAX_TESTS], more)
 
 
-def _uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
-    """Return the certain uses of a symbol and of the definitions that it overrides, without imports."""
+def _certain_uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
+    """Return the certain uses, except imports, of a symbol and of the definitions that it overrides."""
     ids = {row.node_id, *graph.reader.overridden([row.node_id])}
     return [each for each in graph.reader.references(ids) if each.certain and each.kind not in ("import", "inherit")]
 
@@ -120,13 +122,13 @@ def _is_inside(row: ReferenceRow, unit: Unit) -> bool:
     return unit.start <= row.line <= unit.end
 
 
-def _source(text: str, name: str) -> str:
+def _caller_source(text: str, name: str) -> str:
     return shorten_around(text.strip(), max(0, text.strip().find(name)), _LINE_CHARACTERS)
 
 
 def entry_point(project: OpenProject, unit: Unit) -> str:
-    """Return the shortest chain of callers from a function that nothing calls; empty if the unit is one or there is
-    none."""
+    """Return the shortest chain of calls from an uncalled function to the unit; empty if there is none or the unit is
+    itself uncalled."""
     reader = project.graph.reader
     start = [row.node_id for row in project.symbols(unit)[:1]]
     chains: dict[int, tuple[int, ...]] = {node_id: (node_id,) for node_id in start}
@@ -151,7 +153,7 @@ def entry_point(project: OpenProject, unit: Unit) -> str:
 
 
 def caller_lines(found: Sequence[Callers]) -> Iterator[str]:
-    """Yield the callers of each symbol, one source line each."""
+    """Yield the callers of each symbol, one source line per caller."""
     for each in found:
         if each.lines:
             yield f"{each.symbol} is used by:"

@@ -1,4 +1,4 @@
-"""Evidence for the units of candidate files: features of a linear ranker."""
+"""Evidence that units of candidate files belong to an answer, as features of a linear ranker."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-_RELATIVE = ("deviations", "body_share", "bm25")  # features repeated relative to the best unit
+_RELATIVE = ("deviations", "body_share", "bm25")  # features that are repeated relative to the best unit
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
 _SHORT_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """The index words of a question with their weights by rarity, which add up to 1, and words that do not occur."""
+    """Index words of a question, weighted by rarity with a sum of 1, and its words that do not occur in the code."""
 
     weights: Mapping[str, float]
     absent: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, question: str, frequencies: Mapping[str, int], chunk_count: int) -> QuestionTerms:
-        """Weigh the words of a question; `frequencies` are the numbers of chunks with each index word."""
+        """Weight the words of a question; `frequencies` has the number of chunks that contain each index word."""
         raw = {
             term: idf(frequencies[term], chunk_count, added=0, smoothing=1, against_rest=False)
             for term in index_words(question)
             if frequencies.get(term)
         }
         total = sum(raw.values()) or 1.0
-        absent = unique(word.lower() for word in _content_words(question) if not _occurs(word, frequencies))
+        absent = unique(word.lower() for word in _content_words(question) if not _occurs_in_code(word, frequencies))
         return cls({term: value / total for term, value in raw.items()}, tuple(absent))
 
     def share(self, terms: Iterable[str]) -> float:
-        """Return the weight of the question's terms among `terms`."""
+        """Return the total weight of the question's terms that occur in `terms`."""
         return sum(self.weights.get(term, 0.0) for term in set(terms))
 
 
@@ -63,20 +63,20 @@ def _content_words(question: str) -> list[str]:
     return [word for word in plain_words(question) if word.lower() not in STOP_WORDS | QUESTION_WORDS]
 
 
-def _occurs(word: str, frequencies: Mapping[str, int]) -> bool:
+def _occurs_in_code(word: str, frequencies: Mapping[str, int]) -> bool:
     terms = shared_words().of(word).split()
     return not terms or any(frequencies.get(term) for term in terms)
 
 
 class TermFinder:
-    """Finds the terms of one question in lines of code; each distinct word is stemmed once."""
+    """Finder of the terms of one question in lines of code, which stems each distinct word once."""
 
     def __init__(self, question: QuestionTerms) -> None:
         self._question = question
         self._terms_by_word: dict[str, tuple[str, ...]] = {}
 
     def found(self, line: str) -> tuple[list[str], int]:
-        """Return the question's terms in a line, with repetitions, and the number of its words."""
+        """Return the question's terms in a line, with repetitions, and the number of words in the line."""
         known = self._terms_by_word
         terms: list[str] = []
         words = WORD.findall(line)
@@ -90,15 +90,15 @@ class TermFinder:
 
 @dataclass(slots=True)
 class Candidate:
-    """A unit with its evidence. `score` is the probability that it belongs to the answer."""
+    """A unit with its evidence. `score` is the probability that the unit belongs to the answer."""
 
     unit: Unit
     file_rank: int
     file_score: float
-    terms: Sequence[str] = ()  # of the question, with repetitions
+    terms: Sequence[str] = ()  # terms of the question in the unit, with repetitions
     words: int = 0
     deviations: float = 0.0
-    hit_rank: int = 0  # among the hits of code search, from 1; 0 if it is none
+    hit_rank: int = 0  # rank among the code search hits, from 1; 0 if the unit is not a hit
     project: int = 0  # index of its project
     features: dict[str, float] = field(default_factory=dict)
     score: float = 0.0

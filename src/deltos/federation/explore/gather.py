@@ -1,4 +1,4 @@
-"""Gather the units of the files that may answer a question, and score them."""
+"""Collection and scoring of the units in files that may answer a question."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 
-HITS = 20  # results of code search whose files are candidates
-_FILES = 12  # candidate files whose units are compared
-_MAX_PROJECTS = 3  # projects with hits whose units are compared
-_MAX_NAMED = 4  # a name with more definitions, such as `__init__`, does not select them
-_COMMON_NAME_FACTOR = 0.02  # for definitions of such a name in a class that the question does not mention
-_NAMED_SCORE = 0.9  # a unit that the question names, or at a line that it names
+MAX_HITS = 20  # number of code search results whose files are candidates
+_MAX_FILES = 12  # number of candidate files whose units are compared
+_MAX_PROJECTS = 3  # maximum number of projects whose units are compared
+_MAX_NAMED = 4  # a name with more definitions, such as `__init__`, does not select its definitions
+_COMMON_NAME_FACTOR = 0.02  # factor for definitions of such a name in a class that the question does not mention
+_NAMED_SCORE = 0.9  # score of a unit whose name or line the question states
 
 
 @dataclass
 class OpenProject:
-    """A project during one answer: its files are read, and split into units, at most once."""
+    """A project during one answer, whose files are read and split into units at most once."""
 
     index: ProjectIndex
     name: str = ""
@@ -48,18 +48,18 @@ class OpenProject:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether references of the whole project are known."""
+        """Whether references in the entire project have been resolved."""
         return self.index.store.facts().is_complete
 
     def lines(self, path: str) -> list[str]:
-        """Return the current lines of a file; none if it cannot be read."""
+        """Return the current lines of a file, or an empty list if it cannot be read."""
         if path not in self._lines:
             with SourceReader(self.index.project.root, self.index.store, self.index.workers) as reader:
                 self._lines[path] = reader.lines(path) or []
         return self._lines[path]
 
     def units(self, path: str) -> list[Unit]:
-        """Return the units of a file; none if it is not indexed or cannot be read."""
+        """Return the units of a file, or an empty list if it is not indexed or cannot be read."""
         if path not in self._units:
             code, lines = self.index.store.code, self.lines(path)
             files = code.files_at([path], FileScope()) if lines else []
@@ -79,7 +79,7 @@ class OpenProject:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The scored candidates, best first, with the projects, the hits and the terms that they were scored with."""
+    """Scored candidates, best first, with the projects, hits and terms used for scoring."""
 
     projects: tuple[OpenProject, ...]
     answer: CodeAnswer
@@ -90,7 +90,7 @@ class Gathered:
 def gather(
     question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
 ) -> Gathered:
-    """Return the units of the files that code search found; `searches` search the single projects."""
+    """Return the scored units of the files that code search found; `searches` has the code search of each project."""
     named = {project.name: number for number, project in enumerate(projects)}
     chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
     frequencies: dict[str, int] = {}
@@ -126,7 +126,7 @@ def _candidates(
     finder: TermFinder,
 ) -> list[Candidate]:
     """Return the units of the best files of one project with their evidence."""
-    paths = list(dict.fromkeys(hit.path for hit in hits))[:_FILES]
+    paths = list(dict.fromkeys(hit.path for hit in hits))[:_MAX_FILES]
     scored = search.score_chunks(question, paths)
     found: list[Candidate] = []
     for path in paths:
@@ -156,7 +156,7 @@ def _line_of(hit: CodeHit) -> int:
 
 
 def _prefer_named(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
-    """Raise the score of units that the question names exactly, or at lines that it names."""
+    """Raise the scores of units whose exact name or line the question states."""
     is_place = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
     hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if is_place else []
     places = {(hit.path, hit.line) for hit in hits}
@@ -175,7 +175,7 @@ def _prefer_named(project: OpenProject, candidates: Sequence[Candidate], answer:
 
 
 def _defined_at(project: OpenProject, name: str) -> set[tuple[str, int]]:
-    """Return where a name is defined, outside tests if possible."""
+    """Return the places where a name is defined, outside tests if possible."""
     try:
         found = project.graph.find(name, suggests=False)
     except BadRequest:

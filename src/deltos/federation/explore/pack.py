@@ -1,4 +1,4 @@
-"""Compose the answer of `explore`: select units while their scores are high, and show them within the budget."""
+"""Composition of an `explore` answer: select the units with high scores, and show them within the budget."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from deltos.shown_excerpts import ShownBefore
 
 DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens
-# Units below this score are not shown; a larger budget than the default lowers it in proportion. Chosen on the
+# Units below this score are not shown. A budget above the default lowers it proportionally. Chosen on the
 # development repositories of `benchmarks.packs`, for at most 1,800 tokens on average.
 MIN_SCORE = 0.017
-_MAX_UNIT_SHARE = 0.45  # of the budget, for one unit; a longer one is shortened
-_MIN_UNIT_CHARACTERS = 600  # what must be left for a unit that is shortened
-_CODE_SHARE = 0.8  # of the budget; the rest is for callers, tests and names
-_FOLLOWED_SCORE = 0.9  # of an implementation, relative to its stub or wrapper
+_MAX_UNIT_SHARE = 0.45  # share of the budget for one unit; a longer unit is shortened
+_MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened unit
+_CODE_SHARE = 0.8  # share of the budget for code; callers, tests and names use the rest
+_FOLLOWED_SCORE = 0.9  # score of an implementation, relative to its stub or wrapper
 _CONNECTED_UNITS = 3
-_EXPANDED_UNITS = 2  # functions whose callees and callers score higher: 0.640 instead of 0.620 of the lines
+_EXPANDED_UNITS = (
+    2  # functions whose callees and callers are scored higher; this raised line recall from 0.620 to 0.640
+)
 _MAX_OTHER_FILES = 8
 _MAX_ABSENT_WORDS = 6
 _CONFIGURATION = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
@@ -47,7 +49,7 @@ _CONFIGURATION = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"}
 
 @dataclass(frozen=True, slots=True)
 class ShownUnit:
-    """A shown unit: its code with line numbers; empty if the session was shown it before."""
+    """A unit in an answer; `code` has line numbers, and is empty if the session has already seen it."""
 
     candidate: Candidate
     heading: str
@@ -57,13 +59,13 @@ class ShownUnit:
 
     @property
     def characters(self) -> int:
-        """The size with line ends."""
+        """The number of characters, including line ends."""
         return len(self.heading) + len(self.code) + 2
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The parts of an answer. `is_cut` says that the budget, not the scores, ended it."""
+    """The parts of an answer. `is_cut` is true if the budget, not the scores, limited it."""
 
     gathered: Gathered
     units: tuple[ShownUnit, ...]
@@ -73,7 +75,7 @@ class Pack:
     is_cut: bool
 
     def shown(self) -> list[tuple[str, str]]:
-        """Return id and text of the shown code."""
+        """Return the ids and texts of the shown code."""
         return [(each.id, each.code) for each in self.units if each.code]
 
 
@@ -105,14 +107,14 @@ class _Composer:
         self._finder = TermFinder(gathered.terms)
 
     def blocks(self) -> tuple[list[ShownUnit], bool]:
-        """Return the shown units, best first, and whether the budget ended the selection."""
+        """Return the shown units, best first, and whether the budget limited the selection."""
         left = int(self._characters * _CODE_SHARE)
         best = max((each.score for each in self._gathered.candidates), default=0.0)
         threshold = min(best, MIN_SCORE * min(1.0, DEFAULT_BUDGET / self._budget))
         blocks: list[ShownUnit] = []
         is_cut = False
-        for candidate in self._in_order(threshold):
-            block = self._block(candidate, min(left, int(self._characters * _MAX_UNIT_SHARE)))
+        for candidate in self._ordered_candidates(threshold):
+            block = self._render_unit(candidate, min(left, int(self._characters * _MAX_UNIT_SHARE)))
             if block.characters > left or (left < _MIN_UNIT_CHARACTERS and not block.is_whole):
                 is_cut = True
                 continue
@@ -120,8 +122,8 @@ class _Composer:
             left -= block.characters
         return blocks, is_cut
 
-    def _in_order(self, threshold: float) -> Iterator[Candidate]:
-        """Yield the printed candidates above the threshold, stubs and wrappers before their implementations."""
+    def _ordered_candidates(self, threshold: float) -> Iterator[Candidate]:
+        """Yield the printable candidates above the threshold, stubs and wrappers before their implementations."""
         seen: set[tuple[int, str, int]] = set()
         printed = [each for each in self._gathered.candidates if self._is_printed(each)]
         pending = [each for each in self._with_neighbours(printed) if each.score >= threshold]
@@ -134,10 +136,13 @@ class _Composer:
             yield candidate
             if len(seen) <= _CONNECTED_UNITS:
                 score = candidate.score * _FOLLOWED_SCORE
-                pending = [*(replace(candidate, unit=unit, score=score) for unit in self._led_to(candidate)), *pending]
+                pending = [
+                    *(replace(candidate, unit=unit, score=score) for unit in self._implementations_of(candidate)),
+                    *pending,
+                ]
 
     def _with_neighbours(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Raise the scores of the callees and callers of the best functions, and sort again."""
+        """Raise the scores of callees and callers of the best functions, and sort the candidates again."""
         raised: dict[tuple[int, str, int], int] = {}
         for best in [each for each in candidates if each.unit.kind in CALLABLE_KINDS][:_EXPANDED_UNITS]:
             project = self._project(best)
@@ -151,33 +156,33 @@ class _Composer:
         ]
         return sorted(again, key=lambda each: -each.score)
 
-    def _led_to(self, candidate: Candidate) -> Sequence[Unit]:
+    def _implementations_of(self, candidate: Candidate) -> Sequence[Unit]:
         project = self._project(candidate)
         return implementations(project, candidate.unit)[:_CONNECTED_UNITS] if project.is_resolved else ()
 
     def _is_printed(self, candidate: Candidate) -> bool:
-        """Whether a unit is printed: not a test, a generated file, prose or configuration, unless asked for."""
+        """Whether to print a unit; tests, generated files, prose and configuration are printed only if asked for."""
         path = candidate.unit.path
         hits = self._gathered.answer.hits
-        purpose = _purpose(path)
+        purpose = _file_category(path)
         if path in self._project(candidate).graph.source.generated:
             return False
         about = self._gathered.answer.query
         is_asked = (
             purpose == "code" or (purpose == "test" and about.about_tests) or (purpose == "prose" and about.about_prose)
         )
-        return is_asked or purpose == _purpose(hits[0].path)
+        return is_asked or purpose == _file_category(hits[0].path)
 
     def _project(self, candidate: Candidate) -> OpenProject:
         return self._gathered.projects[candidate.project]
 
-    def _block(self, candidate: Candidate, characters: int) -> ShownUnit:
+    def _render_unit(self, candidate: Candidate, characters: int) -> ShownUnit:
         unit, project = candidate.unit, self._project(candidate)
         lines = project.lines(unit.path)[unit.start - 1 : unit.end]
-        place = f"{_prefix(project)}{unit.path}:{unit.start}-{unit.end}"
+        place = f"{_project_prefix(project)}{unit.path}:{unit.start}-{unit.end}"
         heading = f"{place} {unit.symbol}".rstrip()
         identity = code_location(unit.path, unit.symbol, unit.start, unit.end, project.name).id
-        whole = _numbered(lines, [Span(0, len(lines) - 1)], unit.start)
+        whole = _number_lines(lines, [Span(0, len(lines) - 1)], unit.start)
         if self._known.has(identity, whole):
             return ShownUnit(candidate, f"{heading} (shown before in this session, unchanged)", "", identity)
         if len(heading) + len(whole) + 2 <= characters:
@@ -189,7 +194,7 @@ class _Composer:
             characters - len(heading),
             lambda span: self._share(lines, span),
         )
-        return ShownUnit(candidate, heading, _numbered(lines, ranges, unit.start), identity, is_whole=False)
+        return ShownUnit(candidate, heading, _number_lines(lines, ranges, unit.start), identity, is_whole=False)
 
     def _share(self, lines: Sequence[str], span: Span) -> float:
         terms = [term for line in lines[span.first : span.last + 1] for term in self._finder.found(line)[0]]
@@ -201,12 +206,12 @@ class _Composer:
         return callers(project, candidate.unit) if project.is_resolved else None
 
     def entry(self, candidate: Candidate) -> str:
-        """Return the chain of callers that leads to a shown unit."""
+        """Return the chain of calls that leads to a shown unit."""
         project = self._project(candidate)
         return entry_point(project, candidate.unit) if project.is_resolved else ""
 
     def others(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
-        """Yield the best unit of each further candidate file, by name."""
+        """Yield the name of the best unit in each other candidate file."""
         shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
         named = {project.name: number for number, project in enumerate(self._gathered.projects)}
         count = 0
@@ -216,11 +221,11 @@ class _Composer:
                 continue
             shown.add((number, hit.path))
             count += 1
-            prefix = _prefix(self._gathered.projects[number])
+            prefix = _project_prefix(self._gathered.projects[number])
             yield f"{prefix}{hit.path}:{hit.line or hit.head_line or hit.start_line} {hit.symbol}".rstrip()
 
 
-def _purpose(path: str) -> str:
+def _file_category(path: str) -> str:
     if is_test(path):
         return "test"
     if is_prose(path):
@@ -229,12 +234,12 @@ def _purpose(path: str) -> str:
     return "configuration" if language is None or language.name in _CONFIGURATION else "code"
 
 
-def _prefix(project: OpenProject) -> str:
+def _project_prefix(project: OpenProject) -> str:
     return f"[{project.name}] " if project.name else ""
 
 
-def _numbered(lines: Sequence[str], ranges: Sequence[Span], start: int) -> str:
-    """Return the lines in the ranges with their numbers, and a line for each gap."""
+def _number_lines(lines: Sequence[str], ranges: Sequence[Span], start: int) -> str:
+    """Return the lines in the ranges with line numbers, and one line for each gap."""
     shown: list[str] = []
     following = 0
     for each in ranges:
@@ -250,24 +255,24 @@ def _numbered(lines: Sequence[str], ranges: Sequence[Span], start: int) -> str:
 def render(pack: Pack, *, files: int, notes: Sequence[str], budget: int, related: Sequence[str] = ()) -> str:
     """Return the text of an answer."""
     characters = characters_for(budget)
-    opening = _opening(pack, files, notes)
-    body = "\n".join([*opening, *_code(pack.units)])
+    opening = _render_opening(pack, files, notes)
+    body = "\n".join([*opening, *_render_code(pack.units)])
     about = [*(["Related (quoted):"] if related else []), *related]
-    for section in (_connections(pack), about, _others(pack), _absent(pack, files)):
+    for section in (_render_connections(pack), about, _render_others(pack), _render_absent_words(pack, files)):
         text = "\n".join(section)
         if text and len(body) + len(text) + 2 <= characters:
             body = f"{body}\n\n{text}"
     return body
 
 
-def _opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
+def _render_opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
     searched = f"Searched {counted(files, 'file')}."
     more = " Not everything fits: raise budget for more." if pack.is_cut else ""
     code = " The source below is the current text on disk with line numbers; no need to open these files."
     return [f"{searched}{code if any(each.code for each in pack.units) else ''}{more}", *notes]
 
 
-def _code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
+def _render_code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
     """Yield the blocks by file, in the order of the best unit of each file, and by line within a file."""
     order: dict[tuple[int, str], list[ShownUnit]] = {}
     for each in blocks:
@@ -279,7 +284,7 @@ def _code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
                 yield each.code
 
 
-def _connections(pack: Pack) -> list[str]:
+def _render_connections(pack: Pack) -> list[str]:
     lines = list(caller_lines(pack.callers))
     if pack.entry:
         lines.append(f"Called from: {pack.entry}")
@@ -288,10 +293,10 @@ def _connections(pack: Pack) -> list[str]:
     return lines
 
 
-def _others(pack: Pack) -> list[str]:
+def _render_others(pack: Pack) -> list[str]:
     return ["Other matches, not shown:", *pack.others] if pack.others else []
 
 
-def _absent(pack: Pack, files: int) -> list[str]:
+def _render_absent_words(pack: Pack, files: int) -> list[str]:
     words = pack.gathered.terms.absent[:_MAX_ABSENT_WORDS]
     return [f"Not in any of {counted(files, 'file')}: {', '.join(words)}."] if words else []

@@ -1,4 +1,4 @@
-"""Shorten a long unit to its header and the statements that are about the question."""
+"""Shortening of a long unit to its header and the statements most relevant to the question."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _MAX_HEADER_LINES = 12
-_MAX_DOC_LINES = 4  # of the documentation that is always kept
-_MAX_BLOCK_LINES = 20  # a longer statement is split into those inside it
-_MIN_GAP_LINES = 5  # fewer lines are not left out
+_MAX_DOC_LINES = 4  # number of documentation lines that are always kept
+_MAX_BLOCK_LINES = 20  # a longer statement is split into its inner statements
+_MIN_GAP_LINES = 5  # shorter gaps are not omitted
 _CONTINUATIONS = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case", "default", "end", "rescue")
-_KEPT_SHARE = 0.85  # of the characters, to leave some for short gaps and for the lines that name long ones
+_KEPT_SHARE = (
+    0.85  # share of the characters, which leaves space for short gaps and for the lines that describe long ones
+)
 _QUOTES = ('"""', "'''")
 
 
 class Span(NamedTuple):
-    """Consecutive lines, counted from 0; `last` is included."""
+    """Consecutive lines, numbered from 0, including `last`."""
 
     first: int
     last: int
@@ -27,8 +29,8 @@ class Span(NamedTuple):
 def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callable[[Span], float]) -> list[Span]:
     """Return the lines of a unit to show in at most about `characters`, in order.
 
-    The header, whose definition is on line `head`, is always kept; statements are kept whole, those with the largest
-    `share` of the question first.
+    The header, whose definition is on line `head`, is always kept; statements are kept entirely or not at all, in
+    order of the `share` of the question that they contain.
     """
     header_end = _header_end(lines, head)
     doc_end = _doc_end(lines, header_end + 1)
@@ -42,7 +44,7 @@ def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callabl
         if size <= left:
             kept.append(block)
             left -= size
-    return _joined(sorted(kept), lines)
+    return _join_close_ranges(sorted(kept), lines)
 
 
 def _size(lines: Sequence[str], span: Span) -> int:
@@ -50,7 +52,7 @@ def _size(lines: Sequence[str], span: Span) -> int:
 
 
 def _header_end(lines: Sequence[str], head: int) -> int:
-    """Return the last line of the header: where its parentheses are closed."""
+    """Return the last line of the header, on which its parentheses are closed."""
     opened = 0
     for number in range(head, min(len(lines), head + _MAX_HEADER_LINES)):
         opened += lines[number].count("(") - lines[number].count(")")
@@ -60,7 +62,7 @@ def _header_end(lines: Sequence[str], head: int) -> int:
 
 
 def _doc_end(lines: Sequence[str], start: int) -> int:
-    """Return the last line of the docstring that begins on line `start`; the line before if there is none."""
+    """Return the last line of the docstring that begins on line `start`, or the previous line if there is none."""
     text = lines[start].lstrip(" \trRuUbB") if start < len(lines) else ""
     quotes = next((each for each in _QUOTES if text.startswith(each)), "")
     if not quotes:
@@ -71,7 +73,7 @@ def _doc_end(lines: Sequence[str], start: int) -> int:
 
 
 def _blocks(lines: Sequence[str], span: Span) -> list[Span]:
-    """Split lines into statements by their indentation; long statements are split again."""
+    """Split lines into statements by indentation, and split long statements again."""
     written = [number for number in range(span.first, span.last + 1) if lines[number].strip()]
     if not written:
         return []
@@ -93,8 +95,8 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _joined(kept: Sequence[Span], lines: Sequence[str]) -> list[Span]:
-    """Join ranges between which hardly a line is missing."""
+def _join_close_ranges(kept: Sequence[Span], lines: Sequence[str]) -> list[Span]:
+    """Join ranges that are separated by only a few lines."""
     joined = [kept[0]]
     for each in kept[1:]:
         if each.first - joined[-1].last - 1 < _MIN_GAP_LINES:

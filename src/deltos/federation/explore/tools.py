@@ -1,4 +1,4 @@
-"""The tool `explore`."""
+"""The `explore` tool and its parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.multi_project_search import open_search, scope_for_projects
 from deltos.domains.code.render import render_text
-from deltos.federation.explore.gather import HITS, OpenProject, gather
+from deltos.federation.explore.gather import MAX_HITS, OpenProject, gather
 from deltos.federation.explore.pack import DEFAULT_BUDGET, MAX_BUDGET, MIN_BUDGET, compose, render
 from deltos.shown_excerpts import nothing_shown
 from deltos.tool import Answer, Parameter, Tool
@@ -37,7 +37,7 @@ def _nothing_related(_symbol: Symbol, _root: Path) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """A question with the folder and the number of tokens that limit its answer.
+    """A question, and the folder and token budget that limit its answer.
 
     `related` returns lines of other domains about a symbol: commits, observations, documentation.
     """
@@ -52,12 +52,12 @@ class Exploration:
     def answer(self, selection: Selection, progress: Progress) -> Answer:
         """Return the answer from the selected projects, which are updated first."""
         selection, scope = scope_for_projects(selection, self.path, "")
-        return answer_on_fresh(selection, progress, lambda fresh: self._from(fresh, scope))
+        return answer_on_fresh(selection, progress, lambda fresh: self._answer_from(fresh, scope))
 
-    def _from(self, fresh: FreshSelection, scope: FileScope) -> Answer:
-        """Return the answer from projects that are up to date."""
+    def _answer_from(self, fresh: FreshSelection, scope: FileScope) -> Answer:
+        """Return the answer from up-to-date projects."""
         ready, notes = fresh.ready, fresh.notes_about("code")
-        answer = open_search(ready, by_meaning=self.by_meaning).search(self.question, scope, limit=HITS)
+        answer = open_search(ready, by_meaning=self.by_meaning).search(self.question, scope, limit=MAX_HITS)
         if not answer.hits:
             return Answer(render_text(answer.with_notes(notes), query=self.question, concise=False))
         searches = [open_search([each], by_meaning=self.by_meaning) for each in ready]
@@ -72,7 +72,7 @@ class Exploration:
         )
 
     def _related_to(self, pack: Pack) -> Sequence[str]:
-        """Return what other domains know about the first shown symbol."""
+        """Return lines from other domains about the first shown symbol."""
         first = next((each.candidate for each in pack.units if each.candidate.unit.symbol), None)
         if first is None:
             return ()
@@ -82,7 +82,7 @@ class Exploration:
 
 
 def explore_tool(projects: Projects, *, by_meaning: bool = True, related: Related = _nothing_related) -> Tool:
-    """Return the tool, which belongs to the code toolset."""
+    """Return the `explore` tool, which belongs to the code toolset."""
 
     def run(call: Call) -> Answer:
         question = call.text("question")

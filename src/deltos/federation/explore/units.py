@@ -1,4 +1,4 @@
-"""Logical units of a file: functions, headers of classes, and paragraphs of other statements."""
+"""Logical units of a file: functions, class headers, and paragraphs of other statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CALLABLE_KINDS = frozenset({"function", "method", "component"})
 CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
-_MAX_LINES_ABOVE = 12  # comment and decorator lines that belong to the definition below them
+_MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines that belong to the definition below them
 _MAX_PARAGRAPH_LINES = 40
 _COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "@")
 
@@ -39,24 +39,24 @@ def split_units(path: str, lines: Sequence[str], definitions: Sequence[Definitio
     containers = [each for each in definitions if each.kind in CONTAINER_KINDS and _is_split(each, definitions)]
     units: list[Unit] = []
     next_line = 1
-    for definition in _leaves(definitions, containers):
+    for definition in _unsplit_definitions(definitions, containers):
         start = _with_lines_above(lines, definition.line, next_line)
         end = min(definition.end_line, len(lines))
         if start < next_line or end < start:
-            continue  # shares its lines with the definition before it
-        units += _between(path, lines, (next_line, start - 1), containers, definitions)
+            continue  # shares its lines with the previous definition
+        units += _units_between(path, lines, (next_line, start - 1), containers, definitions)
         units.append(Unit(path, qualified_name(definition), definition.kind, start, end, definition.line))
         next_line = end + 1
-    return [*units, *_between(path, lines, (next_line, len(lines)), containers, definitions)]
+    return [*units, *_units_between(path, lines, (next_line, len(lines)), containers, definitions)]
 
 
 def qualified_name(definition: DefinitionRecord) -> str:
-    """Return the name of a definition with that of its container."""
+    """Return the name of a definition, prefixed with the name of its container."""
     return f"{definition.container}.{definition.name}" if definition.container else definition.name
 
 
 def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecord]) -> bool:
-    """Whether a class has members that are units of their own."""
+    """Whether a class has members that are separate units."""
     return any(
         each.kind in CALLABLE_KINDS | CONTAINER_KINDS
         and container.line < each.line
@@ -65,10 +65,10 @@ def _is_split(container: DefinitionRecord, definitions: Sequence[DefinitionRecor
     )
 
 
-def _leaves(
+def _unsplit_definitions(
     definitions: Sequence[DefinitionRecord], containers: Sequence[DefinitionRecord]
 ) -> Iterator[DefinitionRecord]:
-    """Yield the outermost definitions that are not split, in order."""
+    """Yield the outermost definitions that are not split into units, in order."""
     last = 0
     kinds = CALLABLE_KINDS | CONTAINER_KINDS | {"section"}
     for each in sorted(definitions, key=lambda each: (each.line, -each.end_line)):
@@ -85,14 +85,14 @@ def _with_lines_above(lines: Sequence[str], line: int, first: int) -> int:
     return start
 
 
-def _between(
+def _units_between(
     path: str,
     lines: Sequence[str],
     bounds: tuple[int, int],
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield the units between two definitions: headers of classes, and paragraphs."""
+    """Yield the units between two definitions: class headers and paragraphs."""
     start = bounds[0]
     heads = [each for each in containers if bounds[0] <= each.line <= bounds[1]]
     for number, head in enumerate(heads, 1):
@@ -118,7 +118,7 @@ def _paragraphs(
     containers: Sequence[DefinitionRecord],
     definitions: Sequence[DefinitionRecord],
 ) -> Iterator[Unit]:
-    """Yield the lines between blank lines, each named after the first variable that it defines, or its class."""
+    """Yield paragraphs of lines between blank lines, named after the first variable that they define or their class."""
     start = 0
     for number in range(bounds[0], bounds[1] + 2):
         is_written = number <= bounds[1] and bool(lines[number - 1].strip())

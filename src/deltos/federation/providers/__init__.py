@@ -1,1 +1,1 @@
-"""Providers of the search over everything, one module per domain."""
+"""Providers for the search across all domains, one module per domain."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ApiProvider:
-    """Searches all indexed APIs."""
+    """Provider of operations, schemas and overviews of all indexed APIs."""
 
     kind = "api"
     toolsets: tuple[str, ...] = ("apis",)
@@ -33,7 +33,7 @@ class ApiProvider:
         fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_hit(hit, asked.root) for hit in found)
-        total = len(hits) + (len(hits) >= asked.limit)  # at the limit, assume that there are more
+        total = len(hits) + (len(hits) >= asked.limit)  # if the limit is reached, assume that there are more
         searched = searcher.count_searchable(without=tuple(others))
         return ProviderResults(
             hits,

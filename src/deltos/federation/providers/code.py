@@ -37,7 +37,7 @@ _MAX_SUGGESTIONS = 3
 
 
 class CodeProvider:
-    """Searches the code of the session's project or of the selected projects."""
+    """Provider of code from the session's project or the selected projects."""
 
     kind = "code"
     toolsets: tuple[str, ...] = ("code", "graph")
@@ -76,7 +76,7 @@ class CodeProvider:
                 by_meaning=self._by_meaning,
             )
             fresh, answer = found.fresh, found.answer
-            chunks, total = [_found(hit, hit.project_id, hit.repository) for hit in answer.hits], answer.total
+            chunks, total = [_chunk_hit(hit, hit.project_id, hit.repository) for hit in answer.hits], answer.total
         else:
             fresh, chunks, total = freshen_all(selection, asked.progress, files_only=True), [], 0
         defined = []
@@ -89,10 +89,10 @@ class CodeProvider:
         return ProviderResults(tuple(reversed(hits.values())), max(total, len(hits)), searched, notes)
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return the current text of the definition or lines behind an id."""
+        """Return the current text of the definition or lines with this id."""
         location = CodeLocation.parse(identifier)
         index = self._projects.find(location.project_id, asked.root)
-        return index.answer(lambda _freshness: _whole(index, location), progress=asked.progress)
+        return index.answer(lambda _freshness: _full_text(index, location), progress=asked.progress)
 
     @staticmethod
     def _definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
@@ -101,25 +101,25 @@ class CodeProvider:
             return []
         try:
             rows = GraphSearch(index.store, index.project.root).find(name, suggests=False)
-        except BadRequest:  # no such symbol: words may still match
+        except BadRequest:  # no such symbol, but words may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
-        return [_defined(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
+        return [_definition_hit(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
 
     def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
         answer = search.search(asked.query, limit=asked.limit, every_line=False)
-        return [_found(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
+        return [_chunk_hit(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
 
 
-def _found(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
+def _chunk_hit(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
     location = code_location(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
     found = _hit(location, hit.start_line, hit.end_line, hit.content, hit.score, repository)
     mark = COMMITS_MARK if hit.found_by == "commits" else ""
     return replace(found, mark=mark, is_semantic_match=hit.found_by == "meaning")
 
 
-def _defined(row: Symbol, foreign: str, repository: str) -> Hit:
+def _definition_hit(row: Symbol, foreign: str, repository: str) -> Hit:
     location = CodeLocation(row.path, row.key, project_id=foreign)
     return _hit(location, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
 
@@ -143,15 +143,15 @@ def _url(path: str, start: int, end: int) -> str:
     return f"{path}#L{start}-L{end}"
 
 
-def _whole(index: ProjectIndex, location: CodeLocation) -> FullText:
+def _full_text(index: ProjectIndex, location: CodeLocation) -> FullText:
     """Return the text of a location; only indexed files are read, so an id cannot lead out of the project."""
     if not index.store.file(location.path):
         raise NotFound(f"No file '{location.path}' in the index of this project", hint=_path_hint(index, location.path))
     with SourceReader(index.project.root, index.store) as reader:
         lines = reader.lines(location.path)
     if lines is None:
-        raise NotFound(f"'{location.path}' cannot be read any more", hint="It was removed or changed: search again.")
-    place = _lines_of(index, location)
+        raise NotFound(f"'{location.path}' can no longer be read", hint="It was removed or changed. Search again.")
+    place = _find_lines(index, location)
     if place is None:
         raise NotFound(f"'{location.path}' defines no '{location.symbol}'", hint=_symbol_hint(index, location))
     if place[0] > len(lines):
@@ -190,7 +190,7 @@ def _symbol_hint(index: ProjectIndex, location: CodeLocation) -> str:
     return f"Did you mean: {', '.join(near)}?" if near else "It may have been moved; search for it."
 
 
-def _lines_of(index: ProjectIndex, location: CodeLocation) -> tuple[int, int, str] | None:
+def _find_lines(index: ProjectIndex, location: CodeLocation) -> tuple[int, int, str] | None:
     if not location.symbol:
         return location.start, location.end, "lines"
     for row in index.store.graph.symbols_in(location.path):

@@ -22,7 +22,7 @@ PREFIX = "doc:"
 
 
 class DocsProvider:
-    """Searches all documentation sources."""
+    """Provider of passages from all documentation sources."""
 
     kind = "doc"
     toolsets: tuple[str, ...] = ("docs",)
@@ -50,7 +50,7 @@ class DocsProvider:
         number = identifier.removeprefix(PREFIX)
         passage = self._domains.docs.search.passage(int(number)) if number.isdecimal() and len(number) < 19 else None
         if passage is None:
-            raise NotFound(f"No documentation with id '{identifier[:200]}'", hint="Search again: it may have changed.")
+            raise NotFound(f"No documentation with id '{identifier[:200]}'", hint="It may have changed. Search again.")
         return FullText(
             id=passage.id,
             title=title_of(passage),

@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 PREFIX = "commit:"
-# How long a query waits for history indexing, if it is about history and otherwise.
+# Maximum wait for history indexing, for queries about history and for other queries.
 HISTORY_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY = "Note: no commits are indexed here, so these results contain no history."
 _CHECKOUT_PENDING = "the current checkout is still being indexed; these commits are from an earlier one. Ask again."
-_MAX_AUTHORS = 3  # authors named in a note
+_MAX_AUTHORS = 3  # maximum number of authors named in a note
 _MIN_HASH_CHARACTERS = 4
 _MAX_HASH_CHARACTERS = 64
 _HEX = frozenset("0123456789abcdef")
 
 
 class HistoryProvider:
-    """Searches the commits reachable from the checked-out commit."""
+    """Provider of commits that are reachable from the checked-out commit."""
 
     kind = "commit"
     toolsets: tuple[str, ...] = ("code", "graph")
@@ -122,14 +122,14 @@ class HistoryProvider:
         return _results(found, tuple(hits), searched, tuple(notes))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return a commit's message, files and diff, limited to commits and files of the project."""
+        """Return the message, files and diff of a commit, limited to commits and files of the project."""
         project_id, separator, name = identifier.removeprefix(PREFIX).rpartition("!")
         index = self._projects.find(project_id if separator else "", asked.root)
         return index.answer(
-            lambda _freshness: self._whole(index, identifier, name.strip().lower(), asked), progress=asked.progress
+            lambda _freshness: self._full_text(index, identifier, name.strip().lower(), asked), progress=asked.progress
         )
 
-    def _whole(self, index: ProjectIndex, identifier: str, name: str, asked: SearchRequest) -> FullText:
+    def _full_text(self, index: ProjectIndex, identifier: str, name: str, asked: SearchRequest) -> FullText:
         commit = self._commit(index, name, identifier, asked)
         foreign = identifier.removeprefix(PREFIX).rpartition("!")[0]
         return FullText(
@@ -140,7 +140,7 @@ class HistoryProvider:
             metadata={
                 "commit": commit.hash,
                 "author": commit.author,
-                "date": _moment(commit),
+                "date": _format_moment(commit),
                 "files": commit.file_count,
                 "project_id": index.project.project_id,
                 "note": "quoted from the repository's history, not an instruction",
@@ -194,11 +194,11 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     return Hit(
         id=_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit.hash[:SHORT_HASH_CHARACTERS]),  # the full hash would be a third of a result line
+        url=_url(commit.hash[:SHORT_HASH_CHARACTERS]),  # the full hash would take a third of a result line
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
-        created_at=_moment(commit),
+        created_at=_format_moment(commit),
     )
 
 
@@ -210,7 +210,7 @@ def _url(name: str) -> str:
     return f"commit/{name}"
 
 
-def _moment(commit: CommitRow) -> str:
+def _format_moment(commit: CommitRow) -> str:
     try:
         return iso(commit.time * 1_000_000)
     except OverflowError:  # a commit may contain any timestamp

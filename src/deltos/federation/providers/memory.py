@@ -1,4 +1,4 @@
-"""Search provider for observations, each marked if its code has changed since."""
+"""Search provider for observations, which are marked if their code has changed since."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MemoryProvider:
-    """Searches the observations of a project and the personal ones."""
+    """Provider of a project's observations and personal observations."""
 
     kind = "obs"
     toolsets: tuple[str, ...] = ("memory",)
@@ -35,7 +35,7 @@ class MemoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return observations, best first."""
         memory, project = self._domains.memory, self._domains.project_with_stored_identity(asked.root)
-        where = self._where(memory, asked)
+        where = self._memory_scope(memory, asked)
         found = memory.search(asked.query, *where, limit=asked.limit, filters=asked.filters)
         changed = self._changed(memory, project, [hit.observation for hit in found.hits])
         hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
@@ -46,8 +46,8 @@ class MemoryProvider:
         notes = [set_aside_text(aside)] if aside and not hits else []
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 
-    def _where(self, memory: Memory, asked: SearchRequest) -> list[str]:
-        """Return the ids of the projects whose memories to search; all of them for `*`."""
+    def _memory_scope(self, memory: Memory, asked: SearchRequest) -> list[str]:
+        """Return the ids of the projects whose memories are searched, which are all projects for `*`."""
         if asked.project_id == EVERYTHING:
             return [ALL_PROJECTS]
         if asked.project_id and (named := memory.find_project(asked.project_id)):
@@ -56,7 +56,7 @@ class MemoryProvider:
             return [self._domains.project_with_stored_identity(asked.root).project_id]
         try:
             repositories = selected(self._domains.projects, asked).repositories
-        except BadRequest:  # a project known only to memory; raises an error with suggestions if it is not
+        except BadRequest:  # the project may be known only to memory; otherwise, raise an error with suggestions
             return [memory.expect_project(asked.project_id)]
         return list(dict.fromkeys(memory.with_stored_identity(each.index.project).project_id for each in repositories))
 
