@@ -327,7 +327,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="save the weights")
     given = parser.parse_args()
     items = development_items()
-    common = classify.common_words([item.text for item, _ in items], least=MIN_COMMON_SENTENCES)
+    common = classify.common_words([item.text for item, _ in items], min_sentences=MIN_COMMON_SENTENCES)
     examples = [example(item, weight, common) for item, weight in items]
     if given.folds:
         print_figures(f"{QUESTIONS.stem} development", *classify_in_folds(examples))

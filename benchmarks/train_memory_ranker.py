@@ -57,7 +57,7 @@ def examples(number: int) -> list[Example]:
     week = read_week(WEEKS / f"week_{number:02}.jsonl")
     by_text = {question.text: question for question in week.questions}
     found: list[Example] = []
-    ranked = memory_search._ranked  # noqa: SLF001 (observes the features that the product computes)
+    ranked = memory_search._rank  # noqa: SLF001 (observes the features that the product computes)
 
     def ask(memory: Memory, text: str, project_id: str) -> list[str]:
         described: dict[int, ObservationFeatures] = {}

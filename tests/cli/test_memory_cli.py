@@ -397,7 +397,7 @@ def test_a_damaged_file_is_set_aside_and_reported(shell: Shell, capsys: pytest.C
     assert "set aside as memory.db.corrupt-" in capsys.readouterr().err
     output = shell.run("check", code=1)
     assert "no problems found" not in output
-    assert "nothing in it is readable; its observations are lost unless you have a copy" in output
+    assert "no observation in it is readable; its observations are lost unless you have a copy" in output
 
 
 def test_a_read_only_data_folder_can_be_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

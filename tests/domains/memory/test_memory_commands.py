@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.domains.memory.capture.commands import confirms
+from deltos.domains.memory.capture.commands import confirms_fix
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from deltos.domains.memory.capture.commands import confirms
     ],
 )
 def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succeeded: str, failed: str) -> None:
-    assert confirms(succeeded, failed)
+    assert confirms_fix(succeeded, failed)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_a_success_closes_the_error_of_the_same_tool_with_the_same_target(succee
     ],
 )
 def test_a_success_of_another_command_does_not_close_an_error(succeeded: str, failed: str) -> None:
-    assert not confirms(succeeded, failed)
+    assert not confirms_fix(succeeded, failed)

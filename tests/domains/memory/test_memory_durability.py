@@ -182,7 +182,7 @@ class TestCheck:
         assert len(done.set_aside) == 1
         assert (path.parent / done.set_aside[0].name).read_bytes().startswith(b"nonsense")
         assert done.unreadable == done.set_aside
-        assert "nothing in it is readable; its observations are lost" in checked_text(done)
+        assert "no observation in it is readable; its observations are lost" in checked_text(done)
 
     def test_a_destroyed_file_loses_only_observations_after_the_last_snapshot(self, path: Path) -> None:
         with closing(SqliteObservations(path)) as store:

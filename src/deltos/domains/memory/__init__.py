@@ -1,1 +1,1 @@
-"""Memory: observations that agents and users record, kept between sessions."""
+"""Memory: observations of agents and users that are kept between sessions."""

@@ -1,5 +1,4 @@
-"""The tools of memory except `search` and `fetch`, which cover all domains. `Memory` has the logic, render.py the
-wording."""
+"""The memory tools, except `search` and `fetch`, which cover all domains."""
 
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.tool import Call, JsonObject, Session
 
-MAX_SESSION_ROWS = 200  # of a session in the timeline
-_IDS_SHOWN = 10
-_SHOWN_CHARACTERS = 500
+MAX_SESSION_ROWS = 200  # observations of a session in a timeline
+_MAX_LISTED_IDS = 10
+_MAX_LISTED_CHARACTERS = 500
 
-_PROJECT = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
-_IDS = Parameter("ids", "array", "From search")
+_PROJECT_PARAMETER = Parameter("project_id", "string", "Default: the session's; or 'personal'", default="")
+_IDS_PARAMETER = Parameter("ids", "array", "From search")
 
 
 def memory_tools(
@@ -44,24 +43,25 @@ def memory_tools(
     *,
     token_budget: int,
 ) -> tuple[Tool, ...]:
-    """Return the tools of the memory toolset; memory is opened by the first call, so that a damaged file breaks no
-    other tool."""
+    """Return the memory tools; the first call opens memory, so that a damaged memory file does not affect other
+    tools.
+    """
     return _MemoryTools(open_memory, identify, token_budget).tools()
 
 
 class _SessionIds:
-    """Session ids for MCP conversations, assigned on first use, because MCP over stdio has none."""
+    """Assigns session ids to MCP conversations on first use, because MCP over stdio has no session ids."""
 
     def __init__(self) -> None:
         self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
 
     def of(self, session: Session) -> str:
-        """Return the id of a conversation, which stays the same while it lasts."""
+        """Return the session id of a conversation, which does not change during the conversation."""
         return self._ids.setdefault(session, f"mcp-{random_id()}")
 
 
 class _MemoryTools:
-    """Definitions and handlers of the memory tools."""
+    """The definitions and handlers of the memory tools."""
 
     def __init__(
         self,
@@ -88,23 +88,25 @@ class _MemoryTools:
         )
 
     def get_observations(self, call: Call) -> Answer:
-        """Return observations in full by id."""
+        """Return the full text of observations by their ids."""
         lookup = self._look_up(call, call.texts("ids"))
-        return observations_answer(lookup, self._changed(call, lookup.found), token_budget=self._token_budget)
+        return observations_answer(
+            lookup, self._places_with_changed_code(call, lookup.found), token_budget=self._token_budget
+        )
 
     def timeline(self, call: Call) -> Answer:
-        """Return the observations around an observation or a moment, or those of one session."""
+        """Return the observations around an observation or a moment, or the observations of one session."""
         middle, timeline = self._timeline_rows(call)
         if not timeline.rows:
             raise NotFound("There are no observations there", hint="Use search to find one to start from.")
-        changed = self._changed(call, timeline.rows)
+        changed = self._places_with_changed_code(call, timeline.rows)
         return timeline_answer(timeline, changed, middle=middle, token_budget=self._token_budget)
 
     def remember(self, call: Call) -> Answer:
-        """Store a text; durable when this returns."""
+        """Store a text durably as an observation."""
         project = self._identify(call.session.project_root())
         given = call.text("project_id")
-        if given and may_recall_all():  # for a confined call, the error must not reveal whether the project exists
+        if given and may_recall_all():  # the error for a confined call must not reveal whether the project exists
             given = given if given == project.project_id else self._memory.expect_project(given)
         here = given in ("", project.project_id)
         session_id = self._session_ids.of(call.session) if here else None
@@ -128,15 +130,15 @@ class _MemoryTools:
         return Answer(remembered_text(done), data)
 
     def forget(self, call: Call) -> Answer:
-        """Hide observations, or restore them."""
+        """Hide observations from all answers, or restore them."""
         ids, restore = call.texts("ids"), call.flag("restore")
         lookup = self._memory.forget(ids, restore=restore, project_id=self._project(call).project_id)
         if not lookup.found:
-            raise _unknown(ids)
+            raise _unknown_ids_error(ids)
         return Answer(forget_summary(lookup, restored=restore))
 
     def _timeline_rows(self, call: Call) -> tuple[int | None, Timeline]:
-        """Return the place of the middle observation, if any, and the observations of the timeline."""
+        """Return the place of the observation in the middle, if there is one, and the observations of the timeline."""
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
@@ -151,14 +153,14 @@ class _MemoryTools:
     def _look_up(self, call: Call, ids: Sequence[str]) -> ObservationLookup:
         lookup = self._memory.look_up(ids, self._project(call).project_id)
         if not lookup.found:
-            raise _unknown(ids)
+            raise _unknown_ids_error(ids)
         return lookup
 
     def _project(self, call: Call) -> Project:
         return self._memory.with_stored_identity(self._identify(call.session.project_root()))
 
-    def _changed(self, call: Call, rows: Iterable[Observation]) -> set[int]:
-        """Return the places of observations whose code has changed."""
+    def _places_with_changed_code(self, call: Call, rows: Iterable[Observation]) -> set[int]:
+        """Return the places of observations whose anchored code has changed."""
         project = self._project(call)
         return self._memory.changed_places(list(rows), {project.project_id: project.root})
 
@@ -168,7 +170,7 @@ class _MemoryTools:
             "memory",
             "Observations",
             "Show in full.",
-            (_IDS,),
+            (_IDS_PARAMETER,),
             self.get_observations,
         )
 
@@ -200,7 +202,7 @@ class _MemoryTools:
                 Parameter("tags", "array", "Kept as #tag", default=[]),
                 Parameter("files", "array", "Files it is about", default=[]),
                 Parameter("source", "string", "Where it comes from", default=""),
-                _PROJECT,
+                _PROJECT_PARAMETER,
             ),
             self.remember,
             read_only=False,
@@ -214,16 +216,16 @@ class _MemoryTools:
             "memory",
             "Forget",
             "Hide observations.",
-            (_IDS, Parameter("restore", "boolean", "Bring them back instead", default=False)),
+            (_IDS_PARAMETER, Parameter("restore", "boolean", "Bring them back instead", default=False)),
             self.forget,
             read_only=False,
             destructive=True,
         )
 
 
-def _unknown(ids: Sequence[str]) -> NotFound:
-    shown = ", ".join(ids[:_IDS_SHOWN])[:_SHOWN_CHARACTERS] or "(none given)"
-    shown += f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+def _unknown_ids_error(ids: Sequence[str]) -> NotFound:
+    shown = ", ".join(ids[:_MAX_LISTED_IDS])[:_MAX_LISTED_CHARACTERS] or "(none given)"
+    shown += f" and {len(ids) - _MAX_LISTED_IDS} more" if len(ids) > _MAX_LISTED_IDS else ""
     return NotFound(
         f"No observation with id {shown}",
         hint="Ids come from search; forget with restore=true restores forgotten observations.",

@@ -1,1 +1,1 @@
-"""Capture: hooks append events to a journal, and distillation turns the events into observations."""
+"""Capture: hooks append events to a journal, and distillation converts the events to observations."""

@@ -1,4 +1,4 @@
-"""Names that agents use for events and tools, and texts that their programs insert. The data is in agents.json."""
+"""Names of events and tools in different agents, and texts that the agents' programs insert, from agents.json."""
 
 import json
 from functools import cache
@@ -9,10 +9,10 @@ from deltos.domains.memory.capture.events import Action, EventType
 
 
 class AgentNames(NamedTuple):
-    """Events and actions by the names of all agents, in lower case without punctuation.
+    """Events and actions by the names that agents give them, in lower case without punctuation.
 
-    `program_prompts` start prompts that the agent's program wrote; `stopped_outputs` start outputs of tools that the
-    user stopped or refused, or that continue in the background.
+    Prompts that start with one of `program_prompts` were written by the agent's program. Outputs that start with one of
+    `stopped_outputs` come from tools that the user stopped or refused, or that continue in the background.
     """
 
     events: dict[str, EventType]
@@ -24,7 +24,7 @@ class AgentNames(NamedTuple):
 
 @cache
 def agent_names() -> AgentNames:
-    """Return the names in the data file."""
+    """Return the names in agents.json."""
     data = json.loads(Path(__file__).with_name("agents.json").read_text("utf-8"))
     return AgentNames(
         {name: EventType(kind) for kind, names in data["events"].items() for name in names.split()},

@@ -1,7 +1,7 @@
-"""Classifies texts of a user or an agent: decision, lasting preference, finding, or none of them.
+"""Classifies texts of a user or an agent as decision, lasting preference, finding, or none of these.
 
-A linear model over word sequences of sentences, hashed into a fixed number of buckets: no word lists, one file of
-weights, trained by `python -m benchmarks.train_memory_kinds --write`. Distillation runs it, hooks do not.
+A linear model scores the word sequences of sentences, hashed into a fixed number of buckets. Its weights are trained by
+`python -m benchmarks.train_memory_kinds --write`. It runs in distillation, not in hooks.
 """
 
 from __future__ import annotations
@@ -31,18 +31,20 @@ WEIGHTS_FILE = Path(__file__).with_name("kinds.npz")
 BUCKETS = 1 << 18
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
 _UNSPACED_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_MIN_RARE_CHARACTERS = 5  # longer rare words are represented by their endings
+_MIN_RARE_CHARACTERS = 5  # rare words of at least this length are represented by their endings
 _ENDING_CHARACTERS = 3
-_MAX_WORDS = 3
-_MAX_LETTERS = 4  # of a sequence in scripts without spaces
-_LENGTHS = (3, 6, 12, 22)  # words
-_MAX_SENTENCES_AS_CONTEXT = 4  # in texts up to this length, every sentence is context of the others
-_NAME = re.compile(r"[A-Z]\w")
-_CODE = re.compile(r"[`_]|\(\)|\w/\w")
+_MAX_SEQUENCE_WORDS = 3
+_MAX_SEQUENCE_LETTERS = 4  # longest letter sequence in scripts without spaces
+_LENGTH_STEPS_WORDS = (3, 6, 12, 22)
+_MAX_SENTENCES_AS_CONTEXT = 4  # in texts with at most this number of sentences, all sentences are context of each other
+_PROPER_NAME = re.compile(r"[A-Z]\w")
+_CODE_MARK = re.compile(r"[`_]|\(\)|\w/\w")
 
 
 class Judgement(NamedTuple):
-    """Kind of a text, the probability that it is a decision or preference (0 to 1), and the deciding sentence."""
+    """Kind of a text, the probability (0 to 1) that it is a decision or preference, and the sentence that determined
+    it.
+    """
 
     kind: str
     score: float
@@ -50,7 +52,7 @@ class Judgement(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence as written, with its features."""
+    """A sentence and its features."""
 
     text: str
     features: frozenset[str]
@@ -58,10 +60,10 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KindModel:
-    """Weights by bucket for decision, preference and finding; the last row is the constant.
+    """Weights for decision, preference and finding, by bucket; the last row is the bias.
 
-    `common` are the frequent words of the training texts; `sure` and `unsure` are thresholds of the probability of a
-    statement, `finding` of a finding.
+    `common` contains the frequent words of the training texts. `sure` and `unsure` are probability thresholds for
+    statements, `finding` is the threshold for findings.
     """
 
     weights: npt.NDArray[np.float32]
@@ -71,7 +73,7 @@ class KindModel:
     finding: float
 
     def probabilities(self, features: Collection[str]) -> tuple[float, float, float]:
-        """Return the probabilities of a decision, of a preference and of a finding."""
+        """Return the probabilities that the features belong to a decision, a preference and a finding."""
         places = [*map(bucket_of, features), BUCKETS]
         decision, preference, finding = self.weights[places].sum(axis=0)
         top = max(decision, preference, 0.0)
@@ -81,7 +83,7 @@ class KindModel:
 
 
 def judge(text: str, *, is_agent: bool = False) -> Judgement:
-    """Classify a prompt, or an answer of an agent, as a statement."""
+    """Classify a prompt, or an answer of an agent, as decision, preference or neither."""
     model = load_model()
     best = Judgement(NEITHER, 0.0, "")
     for sentence in sentences_of(text, is_agent=is_agent, common=model.common):
@@ -95,28 +97,28 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
 
 
 def statement_scores(text: str, *, is_agent: bool = False) -> list[tuple[str, float]]:
-    """Return the sentences of a text, each with the probability that it is a decision or preference."""
+    """Return the sentences of a text with the probability that each is a decision or preference."""
     model = load_model()
     sentences = sentences_of(text, is_agent=is_agent, common=model.common)
     return [(each.text, sum(model.probabilities(each.features)[:2])) for each in sentences]
 
 
 def find_findings(text: str) -> list[str]:
-    """Return the sentences of an agent's answer that state a cause or a fact that was found out."""
+    """Return the sentences of an agent's answer that state a finding, such as a cause."""
     model = load_model()
     sentences = sentences_of(text, is_agent=True, common=model.common)
     return [each.text for each in sentences if model.probabilities(each.features)[2] >= model.finding]
 
 
 def is_possible_statement(score: float) -> bool:
-    """Whether a sentence may be a decision or preference."""
+    """Whether a sentence with this score may be a decision or preference."""
     return score >= load_model().unsure
 
 
 def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[Sentence]:
-    """Return the sentences in the writer's own words, with their features."""
+    """Return the sentences that are not quoted or code, with their features."""
     own, shown, has_foreign = own_sentences(text)
-    features = [_features(sentence, common) for sentence in own]
+    features = [_own_features(sentence, common) for sentence in own]
     shared = {f"@n{min(len(own), _MAX_SENTENCES_AS_CONTEXT + 1)}"}
     shared |= {"@agent"} if is_agent else set()
     shared |= {"@foreign"} if has_foreign else set()
@@ -126,8 +128,8 @@ def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[
             frozenset(
                 features[at]
                 | shared
-                | _position(at, len(own))
-                | _context(features, at, common)
+                | _position_features(at, len(own))
+                | _context_features(features, at, common)
                 | ({f"@a {name}" for name in features[at] if name in common} if is_agent else set())
             ),
         )
@@ -135,20 +137,20 @@ def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[
     ]
 
 
-def common_words(texts: Sequence[str], *, least: int) -> frozenset[str]:
-    """Return the words that occur in at least `least` sentences of texts."""
+def common_words(texts: Sequence[str], *, min_sentences: int) -> frozenset[str]:
+    """Return the words that occur in at least `min_sentences` sentences of the texts."""
     counts = Counter(word for text in texts for sentence in own_sentences(text)[0] for word in set(_words(sentence)))
-    return frozenset(word for word, count in counts.items() if count >= least)
+    return frozenset(word for word, count in counts.items() if count >= min_sentences)
 
 
 def bucket_of(feature: str) -> int:
-    """Return the bucket of a feature."""
+    """Return the hash bucket of a feature."""
     return crc32(feature.encode()) % BUCKETS
 
 
 @cache
 def load_model() -> KindModel:
-    """Return the model in the file of weights."""
+    """Return the model in the weights file."""
     with np.load(WEIGHTS_FILE) as data:
         weights = data["weights"].astype(np.float32) * data["scales"]
         common = frozenset(bytes(data["common"]).decode("utf-8").split("\n"))
@@ -156,27 +158,27 @@ def load_model() -> KindModel:
     return KindModel(weights, common, sure, unsure, finding)
 
 
-def _features(sentence: str, common: Collection[str]) -> set[str]:
-    """Return the features of a sentence by itself: its words, and sequences in which endings represent rare words."""
+def _own_features(sentence: str, common: Collection[str]) -> set[str]:
+    """Return the features of a sentence without context: its words, and word sequences with endings of rare words."""
     words = _words(sentence)
-    row = ["^", *(word if word in common else _ending(word) for word in words), "$"]
-    longest = _MAX_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_WORDS
+    row = ["^", *(word if word in common else _represent_rare_word(word) for word in words), "$"]
+    longest = _MAX_SEQUENCE_LETTERS if _UNSPACED_LETTER.search(sentence) else _MAX_SEQUENCE_WORDS
     found = set(words)
     found.update(" ".join(row[at : at + size]) for size in range(2, longest + 1) for at in range(len(row) - size + 1))
     found.update(f"{row[at]} * {row[at + 2]}" for at in range(len(row) - 2))
     found.add("^" + " ".join(row[1:5]))
-    found.add(f"len{sum(len(words) > most for most in _LENGTHS)}")
-    found |= {"proper"} if _NAME.search(sentence, 1) else set()
-    found |= {"code"} if _CODE.search(sentence) else set()
+    found.add(f"len{sum(len(words) > most for most in _LENGTH_STEPS_WORDS)}")
+    found |= {"proper"} if _PROPER_NAME.search(sentence, 1) else set()
+    found |= {"code"} if _CODE_MARK.search(sentence) else set()
     return found
 
 
 def _words(sentence: str) -> list[str]:
-    """Return the words and marks of a sentence in lower case; single letters in scripts without spaces."""
-    return [word for token in _TOKEN.findall(sentence.replace("’", "'").lower()) for word in _split(token)]
+    """Return the words and punctuation of a sentence in lower case; scripts without spaces are split into letters."""
+    return [word for token in _TOKEN.findall(sentence.replace("’", "'").lower()) for word in _split_token(token)]
 
 
-def _split(token: str) -> Iterator[str]:
+def _split_token(token: str) -> Iterator[str]:
     if token[0].isdigit():
         yield "$n"
     elif not token.isascii() and _UNSPACED_LETTER.search(token):
@@ -185,19 +187,19 @@ def _split(token: str) -> Iterator[str]:
         yield token
 
 
-def _ending(word: str) -> str:
+def _represent_rare_word(word: str) -> str:
     return "$x" if len(word) < _MIN_RARE_CHARACTERS else f"${word[-_ENDING_CHARACTERS:]}"
 
 
-def _position(at: int, count: int) -> set[str]:
-    """Return whether a sentence is the first or the last one of several."""
+def _position_features(at: int, count: int) -> set[str]:
+    """Return features for the first and the last of several sentences."""
     if count == 1:
         return set()
     return ({"@first"} if at == 0 else set()) | ({"@last"} if at == count - 1 else set())
 
 
-def _context(features: Sequence[set[str]], at: int, common: Collection[str]) -> set[str]:
-    """Return the common words of the other sentences; in a long text, of the neighbours only."""
+def _context_features(features: Sequence[set[str]], at: int, common: Collection[str]) -> set[str]:
+    """Return features for the common words of other sentences; in a long text, only of the adjacent ones."""
     reach = len(features) if len(features) <= _MAX_SENTENCES_AS_CONTEXT else 1
     near = range(max(0, at - reach), min(len(features), at + reach + 1))
     return {f"~{name}" for place in near if place != at for name in features[place] if name in common}

@@ -1,6 +1,6 @@
 """Classifies shell commands by their effect, and compares commands that are spelled differently.
 
-The programs and subcommands are in commands.json.
+Programs and subcommands are listed in commands.json.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class Effect(Enum):
-    """Effect of a command."""
+    """The effect of a shell command."""
 
     READ_ONLY = "looks"
     UNKNOWN = "tries"
@@ -23,7 +23,7 @@ class Effect(Enum):
 
 
 class CommandIdentity(NamedTuple):
-    """What a command does, independent of its spelling: a program with its targets."""
+    """Program and targets of a command, independent of how the command is spelled."""
 
     program: str
     targets: frozenset[str]
@@ -34,12 +34,12 @@ _PIPE = r"(?<!\|)\|(?!\|)"
 _ASSIGNMENT = r"^\w+=\S*$"
 _REDIRECT = r"(?<![<>&\d-])>{1,2}(?![&>])\s*(?!/dev/)\S"
 _QUOTE = re.compile(r"[\"']")
-_MAX_WORDS_TO_VERB = 4  # the verb of a cloud CLI follows the names of services and resources
+_MAX_WORDS_BEFORE_VERB = 4  # in a cloud CLI, the verb follows the names of services and resources
 _COMMIT = "git commit"
 
 
-class _Table:
-    """Contents of commands.json as sets of words."""
+class _CommandTable:
+    """The contents of commands.json as sets of words."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._sets = {name: frozenset(words.split()) for name, words in data.items() if isinstance(words, str)}
@@ -51,7 +51,7 @@ class _Table:
         self.runners = [runner.split() for runner in data["runners"]]
 
     def has(self, name: str, word: str) -> bool:
-        """Whether a word belongs to a set."""
+        """Whether a word belongs to the set with this name."""
         return word in self._sets[name]
 
     def has_subcommand(self, name: str, program: str, words: list[str]) -> bool:
@@ -62,28 +62,30 @@ class _Table:
 
 
 @cache
-def _table() -> _Table:
-    return _Table(json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")))
+def _command_table() -> _CommandTable:
+    return _CommandTable(json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")))
 
 
 def hides_exit_status(command: str) -> bool:
-    """Whether a part that is not read-only can fail without changing the exit status of the command line."""
+    """Whether a part that is not read-only can fail without affecting the exit status of the command line."""
     bare_command = _without_literals(command)
     is_strict = "set -e" in bare_command
     has_pipefail = "pipefail" in bare_command
     parts = re.split(_SEPARATOR, bare_command)
     for part, separator in zip(parts, re.findall(_SEPARATOR, bare_command), strict=False):
-        passes_on = separator == "&&" or (separator == "|" and has_pipefail) or (separator in ";\n" and is_strict)
-        if not passes_on and _effect_of_part(part.split()) is not Effect.READ_ONLY:
+        propagates_failure = (
+            separator == "&&" or (separator == "|" and has_pipefail) or (separator in ";\n" and is_strict)
+        )
+        if not propagates_failure and _effect_of_part(part.split()) is not Effect.READ_ONLY:
             return True
     return False
 
 
 def programs_of(command: str) -> tuple[str, ...]:
-    """Return the programs of a command line that are not read-only; `git commit` is listed in addition to `git`."""
+    """Return the programs in a command line that are not read-only; `git commit` is returned in addition to `git`."""
     found: dict[str, None] = {}
-    for words in _working_parts(_without_literals(command)):
-        program = _name_of(words[0])
+    for words in _parts_with_effect(_without_literals(command)):
+        program = _program_name(words[0])
         found[program] = None
         if program == "git" and _subcommand_words(program, words[1:])[:1] == ["commit"]:
             found[_COMMIT] = None
@@ -100,35 +102,37 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
     shown = _without_output_filters(command)
     folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
     return tuple(
-        CommandIdentity(_name_of(words[0]), frozenset((*folders, *_targets(words)))) for words in _working_parts(shown)
+        CommandIdentity(_program_name(words[0]), frozenset((*folders, *_command_targets(words))))
+        for words in _parts_with_effect(shown)
     )
 
 
-def _targets(words: list[str]) -> list[str]:
-    """Return the arguments of a command without options and their numbers."""
+def _command_targets(words: list[str]) -> list[str]:
+    """Return the arguments of a command without options and numeric option values."""
     pairs = pairwise(words)
     return [word for before, word in pairs if word[0] != "-" and not (before[0] == "-" and word.isdecimal())]
 
 
-def confirms(succeeded: str, failed: str) -> bool:
-    """Whether the success of one command shows that another one, which failed, works now.
+def confirms_fix(succeeded: str, failed: str) -> bool:
+    """Whether the success of one command shows that another command, which failed, now works.
 
-    It runs the last program of the other with the same targets; a test runner without targets runs all tests.
+    This is so if it runs the last program of the failed command with the same targets; a test runner without targets
+    runs all tests.
     """
     ours, theirs = identity_of(succeeded), identity_of(failed)
-    return bool(theirs) and any(_covers(one, theirs[-1]) for one in ours)
+    return bool(theirs) and any(_is_equivalent_or_broader(one, theirs[-1]) for one in ours)
 
 
-def _covers(one: CommandIdentity, other: CommandIdentity) -> bool:
-    """Whether one command does at least what the other one does."""
-    is_whole_test = not one.targets and _table().has("tests", one.program)
+def _is_equivalent_or_broader(one: CommandIdentity, other: CommandIdentity) -> bool:
+    """Whether one command runs the same program on the same targets, or runs all tests."""
+    is_whole_test = not one.targets and _command_table().has("tests", one.program)
     return one.program == other.program and (is_whole_test or one.targets == other.targets)
 
 
 def asks_for_version(command: str) -> bool:
     """Whether a command only prints the version of a program."""
     words = _without_wrappers(command.split())
-    return len(words) > 1 and _table().has("version_options", words[-1]) and not re.search(_SEPARATOR, command)
+    return len(words) > 1 and _command_table().has("version_options", words[-1]) and not re.search(_SEPARATOR, command)
 
 
 def effect_of(command: str) -> Effect:
@@ -141,7 +145,7 @@ def effect_of(command: str) -> Effect:
 
 
 def is_measurement(command: str) -> bool:
-    """Whether a command line runs a benchmark, whose output is remembered."""
+    """Whether a command line runs a benchmark."""
     parts = re.split(_SEPARATOR, _without_literals(command))
     return any(_is_benchmark(_without_runner(_without_wrappers(part.split()))) for part in parts)
 
@@ -149,7 +153,7 @@ def is_measurement(command: str) -> bool:
 def _is_benchmark(words: list[str]) -> bool:
     if not words:
         return False
-    table, program = _table(), _name_of(words[0])
+    table, program = _command_table(), _program_name(words[0])
     if table.has("benchmarks", program) or table.has_subcommand("benchmark_subcommands", program, words[1:]):
         return True
     if table.has("task_runners", program):
@@ -157,8 +161,8 @@ def _is_benchmark(words: list[str]) -> bool:
     return any(table.has("benchmark_options", word.partition("=")[0]) for word in words[1:])
 
 
-def _working_parts(command: str) -> list[list[str]]:
-    """Return the words of each part of a command line that is not read-only, without wrappers and runners."""
+def _parts_with_effect(command: str) -> list[list[str]]:
+    """Return the words of each part of a command line that is not read-only, without wrapper programs and runners."""
     parts = (part.split() for part in re.split(_SEPARATOR, command))
     working = (_without_runner(_without_wrappers(words)) for words in parts if not _is_read_only(words))
     return [words for words in working if words]
@@ -172,12 +176,12 @@ def _without_output_filters(command: str) -> str:
 
 
 def _without_literals(command: str) -> str:
-    """Remove quoted text, here documents and surrounding blanks from a command line."""
-    return _without_quoted(command.split("<<", 1)[0]).strip()
+    """Remove quoted text, here documents and surrounding white space from a command line."""
+    return _empty_quotes(command.split("<<", 1)[0]).strip()
 
 
-def _without_quoted(command: str) -> str:
-    """Empty the quotes of a command; an unclosed quote is left as it is."""
+def _empty_quotes(command: str) -> str:
+    """Remove the text inside the quotes of a command; text after an unclosed quote is unchanged."""
     kept: list[str] = []
     at = last = 0
     unclosed: set[str] = set()
@@ -193,7 +197,7 @@ def _without_quoted(command: str) -> str:
 
 
 def _after_closing_quote(command: str, at: int, quote: str) -> int:
-    """Return the offset after the closing quote; -1 if there is none."""
+    """Return the offset after the closing quote, or -1 if there is none."""
     end = command.find(quote, at)
     while quote == '"' and end >= 0 and _is_escaped(command, end):
         end = command.find(quote, end + 1)
@@ -210,18 +214,18 @@ def _is_escaped(command: str, at: int) -> bool:
 def _without_wrappers(words: list[str]) -> list[str]:
     """Remove assignments, wrapper programs such as `sudo`, and `python -m` from the start of a command."""
     at = 0
-    while at < len(words) and (re.match(_ASSIGNMENT, words[at]) or _table().has("wrappers", words[at])):
+    while at < len(words) and (re.match(_ASSIGNMENT, words[at]) or _command_table().has("wrappers", words[at])):
         wrapper, at = words[at], at + 1
         while wrapper == "timeout" and at < len(words) and (words[at].startswith("-") or words[at][0].isdecimal()):
             at += 1
     words = words[at:]
-    is_module = len(words) > 2 and _name_of(words[0]).startswith("python") and words[1] == "-m"
+    is_module = len(words) > 2 and _program_name(words[0]).startswith("python") and words[1] == "-m"
     return words[2:] if is_module else words
 
 
 def _without_runner(words: list[str]) -> list[str]:
-    """Remove `uv run`, `npx` and similar runners, with their options, from the start of a command."""
-    runner = next((runner for runner in _table().runners if words[: len(runner)] == runner), None)
+    """Remove `uv run`, `npx` and similar runners and their options from the start of a command."""
+    runner = next((runner for runner in _command_table().runners if words[: len(runner)] == runner), None)
     if runner is None:
         return words
     words = words[len(runner) :]
@@ -234,19 +238,19 @@ def _is_read_only(words: list[str]) -> bool:
 
 
 def _effect_of_part(words: list[str]) -> Effect:
-    """Return the effect of one command of a command line."""
+    """Return the effect of one part of a command line."""
     words = _without_wrappers(words)
     if not words:
         return Effect.READ_ONLY
-    table, program = _table(), _name_of(words[0])
+    table, program = _command_table(), _program_name(words[0])
     rest = _subcommand_words(program, words[1:])
     if program in ("sed", "perl") and any(word.startswith("-i") or word == "--in-place" for word in rest):
         return Effect.CHANGES
     if rest and table.has_subcommand("changing_subcommands", f"{program} {rest[0]}", rest[1:]):
-        return Effect.CHANGES  # nested subcommands first: `gh pr create` changes, `gh pr` reads
+        return Effect.CHANGES  # check nested subcommands first: `gh pr create` changes something, `gh pr` does not
     if table.has_subcommand("reading_subcommands", program, rest):
         return Effect.READ_ONLY
-    if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_TO_VERB])) is not None:
+    if table.has("cloud", program) and (effect := _cloud_effect(rest[:_MAX_WORDS_BEFORE_VERB])) is not None:
         return effect
     if table.has("changing", program) or table.has_subcommand("changing_subcommands", program, rest):
         return Effect.CHANGES
@@ -256,12 +260,12 @@ def _effect_of_part(words: list[str]) -> Effect:
 
 
 def _cloud_effect(words: list[str]) -> Effect | None:
-    """Return the effect of the first verb of a cloud CLI; None if there is no known verb.
+    """Return the effect of the first verb in a cloud CLI command, or None if it has no known verb.
 
-    A service may have the name of a verb (`run`, `deploy`, `logs`); then the next verb counts. Reading counts as
-    UNKNOWN, so that a failure is recorded: the reason why a cloud refuses to answer is useful later.
+    If a service has the name of a verb (`run`, `deploy`, `logs`), the next verb counts. Reading counts as UNKNOWN, so
+    that failures are recorded: the reason why a cloud service refuses a request is useful later.
     """
-    table = _table()
+    table = _command_table()
     verbs = [word.split("-", 1)[0] for word in words]
     is_reading = [table.has("reading_verbs", verb) for verb in verbs]
     known = [at for at, verb in enumerate(verbs) if is_reading[at] or table.has("changing_verbs", verb)]
@@ -272,18 +276,18 @@ def _cloud_effect(words: list[str]) -> Effect | None:
 
 
 def _subcommand_words(program: str, words: list[str]) -> list[str]:
-    """Return the words from the subcommand on; options of git before it are skipped."""
+    """Return the words from the subcommand on; git options before it are skipped."""
     at = 0
     while program == "git" and len(words) > at + 1 and words[at] in ("-C", "-c"):
         at += 2
     return words[at:]
 
 
-def _name_of(word: str) -> str:
-    """Return the name of a program without its folder."""
+def _program_name(word: str) -> str:
+    """Return the name of a program without its path."""
     return word.rsplit("/", 1)[-1]
 
 
 def _enters_folder(words: list[str]) -> bool:
-    """Whether a part enters a relative folder; an absolute one is usually the project itself."""
+    """Whether a part changes to a relative folder; an absolute folder is usually the project itself."""
     return len(words) == 2 and words[0] == "cd" and not words[1].startswith(("/", "~", "."))

@@ -1,7 +1,7 @@
-"""Distillation: turns the records of the journal into observations.
+"""Distillation: converts the records in the journal to observations.
 
-Runs when memory is read: in a server, in a command, and at the start of a session. Which records were distilled is
-recorded in the same transaction as their observations, so that an interrupted run can be repeated.
+It runs whenever memory is read: in a server, in a command, and at the start of a session. Distilled records are marked
+in the transaction that stores their observations, so that an interrupted run can be repeated.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.model import Draft, ObservationOrigin, RememberResult
     from deltos.store.observations import Observation, ObservationsWriter
 
-_BATCH_RECORDS = 40  # short enough that no other writer waits long
-_MAX_EARLIER_CHECKED = 60  # observations of the session that are searched for the changes that fixed a command
-_MAX_ERRORS_CHECKED = 40  # errors of the project that are searched for the failure of a command
-_MAX_EDITS_CHECKED = 100  # edits of the project that a new edit may undo
+_BATCH_RECORDS = 40  # per transaction; few enough that other writers do not wait long
+_MAX_EARLIER_CHECKED = 60  # latest observations of a session, searched for the changes that fixed a command
+_MAX_ERRORS_CHECKED = 40  # latest errors of a project, searched for an earlier failure of a command
+_MAX_EDITS_CHECKED = 100  # latest edits of a project, checked for being undone by a new edit
 _KEY_BYTES = 16
 
 
 def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf")) -> int:
-    """Store the observations of the recorded events, oldest first, and return the number of records that remain."""
+    """Store the observations from recorded events, oldest first, and return the number of remaining records."""
     names = journal.names()
     deadline = time.monotonic() + max_seconds
     done = 0
@@ -50,7 +50,7 @@ def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf
             break
         try:
             _distill_batch(memory, journal, batch)
-        except StoreUnwritable:  # the records wait until memory can be written
+        except StoreUnwritable:  # the records remain until memory can be written
             break
         done += len(batch)
     return len(names) - done
@@ -60,7 +60,7 @@ def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
     records = {name: record for name in names if (record := journal.read(name)) is not None}
     keys = {name: sha256(name.encode()).digest()[:_KEY_BYTES] for name in records}
     with memory.store.writing() as writer:
-        # Checked inside the transaction: two processes may distill the same records.
+        # Checked inside the transaction, because another process may distill the same records.
         known = memory.store.distilled(list(keys.values()))
         for name, record in records.items():
             if keys[name] not in known:
@@ -70,10 +70,10 @@ def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
 
 
 def store_record(memory: Memory, writer: ObservationsWriter, record: JournalRecord) -> RememberResult | None:
-    """Store the observation of a record, or mark the end of its session; None if there is nothing to store."""
+    """Store the observation from a record, or mark the end of its session; return None if there is nothing to store."""
     memory = memory.at(record.at)
     origin = record.origin
-    event = _judged(record.event, origin)
+    event = _with_outcome(record.event, origin)
     if event.event_type is EventType.SESSION_ENDED:
         writer.end_session(memory.origin_keys(writer, origin)[1], record.at)
         return None
@@ -98,7 +98,7 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
     return added
 
 
-def _judged(event: Event, origin: ObservationOrigin) -> Event:
+def _with_outcome(event: Event, origin: ObservationOrigin) -> Event:
     """Return the event with the outcome of its command, and with paths relative to the project root."""
     tool = event.tool
     if tool is None:
@@ -113,7 +113,7 @@ def _recent_edits(writer: ObservationsWriter, project: int) -> list[Observation]
 
 
 def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
-    """Return the draft that a previously failed command works now; None if no failure of it is open."""
+    """Return a draft saying that a previously failed command now works, or None if no failure of it is open."""
     failure = find_last_failure(event, writer.recent(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = writer.recent(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):
@@ -122,8 +122,8 @@ def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: 
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:
-    """Return a redacted draft; None if nothing is left of it."""
+    """Return a redacted draft, or None if no text remains."""
     try:
         return memory.prepare(draft, origin.root)
     except BadArgument:
-        return None  # the text consisted of private passages only
+        return None  # the text contained only private passages

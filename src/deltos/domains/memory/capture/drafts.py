@@ -1,6 +1,6 @@
-"""Drafts of observations from single events: edits, failed commands, changes of state, statements and fetched pages.
+"""Create drafts of observations from single events: edits, failed commands, changes, statements and fetched pages.
 
-What a command does is read from formats (commands.json, outcomes.json); language is judged by the classifier.
+Commands are judged with commands.json and outcomes.json, natural language with the classifier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deltos.domains.memory.capture.classify import (
     statement_scores,
 )
 from deltos.domains.memory.capture.commands import Effect, asks_for_version, effect_of, is_measurement
-from deltos.domains.memory.capture.error_text import OUTPUT_CHARACTERS, error_excerpt, truncate
+from deltos.domains.memory.capture.error_text import MAX_OUTPUT_CHARACTERS, error_excerpt, truncate
 from deltos.domains.memory.capture.events import Action, Event, EventType, ToolOutcome, ToolUse
 from deltos.domains.memory.capture.fixes import format_command, output_excerpt
 from deltos.domains.memory.core.model import APPROVED_PLAN, DECISION_PREFIX, MEASURED, NOTE, Draft
@@ -27,32 +27,32 @@ from deltos.text.sentences import count_words, prose_lines, split_sentences
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.classify import Judgement
 
-_LINE_CHARACTERS = 160
-_EDIT_LINES = 4
-_PROMPT_CHARACTERS = 1_500
-_MIN_WORDS = 3
-_SUMMARY_CHARACTERS = 12_000
+_MAX_LINE_CHARACTERS = 160
+_MAX_EDIT_LINES = 4
+_MAX_PROMPT_CHARACTERS = 1_500
+_MIN_PROMPT_WORDS = 3
+_MAX_SUMMARY_CHARACTERS = 12_000
 _MAX_SENTENCES = 5
-_PLAN_CHARACTERS = 4_000
+_MAX_PLAN_CHARACTERS = 4_000
 _PULL_REQUEST_PATHS = ("/pull/", "/merge_requests/", "/pulls/")
 _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
-_EFFECT_OUTPUT_CHARACTERS = 2_000
-_VERSION_CHARACTERS = 200
+_MAX_EFFECT_OUTPUT_CHARACTERS = 2_000
+_MAX_VERSION_CHARACTERS = 200
 _WORD = r"[A-Za-z]+"
-_MAX_CHARACTERS_TO_AMOUNT = 30  # between the verb and the number, as in "deleted 12 rows"
-# A number, a code identifier or a quotation. Most sentences without one only report that the work is done.
+_MAX_CHARACTERS_TO_AMOUNT = 30  # between a verb and the amount, as in "deleted 12 rows"
+# A number, a code identifier or a quotation. Most sentences without such a detail only report that work is done.
 _CONCRETE_DETAIL = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _MIN_DETAILED_WORDS = 8
-_MIN_UNDETAILED_WORDS = 16  # sentences such as "done, and all tests pass" are shorter
-_SENTENCE_CHARACTERS = (10, 500)
+_MIN_UNDETAILED_WORDS = 16  # longer than sentences such as "done, and all tests pass"
+_SENTENCE_LENGTH_RANGE = (10, 500)
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
 _MIN_STEPS = 3
-_SHORT_ANSWER_CHARACTERS = 500
-_SMALL_TALK_CHARACTERS = 80
+_MAX_SHORT_ANSWER_CHARACTERS = 500
+_MAX_SMALL_TALK_CHARACTERS = 80
 
 
 def extract_draft(event: Event) -> Draft | None:
-    """Return the draft of an observation about this event, or None if the event is not worth remembering."""
+    """Return the draft of an observation about an event, or None if the event is not worth remembering."""
     match event.event_type:
         case EventType.PROMPTED:
             return _prompt_draft(event.text)
@@ -61,23 +61,23 @@ def extract_draft(event: Event) -> Draft | None:
         case EventType.ANSWERED:
             return _answer_draft(event.text)
         case EventType.COMPACTED if event.text.strip():
-            return Draft(truncate(event.text.strip(), _SUMMARY_CHARACTERS), kind="summary")
+            return Draft(truncate(event.text.strip(), _MAX_SUMMARY_CHARACTERS), kind="summary")
         case EventType.COMPACTING if event.text.strip():
-            return Draft(truncate(event.text.strip(), _PROMPT_CHARACTERS), kind="request")
+            return Draft(truncate(event.text.strip(), _MAX_PROMPT_CHARACTERS), kind="request")
         case _:
             return None
 
 
 def _prompt_draft(text: str) -> Draft | None:
-    """Return the draft of a prompt; None if it is trivial."""
+    """Return a draft of a prompt, or None if the prompt is trivial."""
     text = text.strip()
     if text.startswith("/") or _is_small_talk(text):
         return None
     judgement = judge(text)
-    if not judgement.kind and count_words(text) < _MIN_WORDS:
+    if not judgement.kind and count_words(text) < _MIN_PROMPT_WORDS:
         return None
     return Draft(
-        truncate(text, _PROMPT_CHARACTERS),
+        truncate(text, _MAX_PROMPT_CHARACTERS),
         kind=judgement.kind or "request",
         source="user",
         score=_rounded_score(judgement),
@@ -86,7 +86,7 @@ def _prompt_draft(text: str) -> Draft | None:
 
 def _is_small_talk(text: str) -> bool:
     """Whether a short prompt consists only of confirmations, thanks, greetings and farewells."""
-    if len(text) > _SMALL_TALK_CHARACTERS:
+    if len(text) > _MAX_SMALL_TALK_CHARACTERS:
         return False
     known = {*markers("small talk"), *markers("trivial")}
     return text.lower().strip(" .!") in known or all(word in known for word in re.findall(r"[^\W\d_]+", text.lower()))
@@ -97,24 +97,26 @@ def _rounded_score(judgement: Judgement) -> float | None:
 
 
 def _answer_draft(text: str) -> Draft | None:
-    """Return the sentences of an answer that decide, explain or state something; all sentences of a short answer."""
+    """Return a draft with the informative sentences of an answer, or None if it has none; a short answer is kept as a
+    whole.
+    """
     statements = _statements(text)
     judgement = judge(text, is_agent=True)
     findings = frozenset(find_findings(text))
     possible = {sentence for sentence, score in statement_scores(text, is_agent=True) if is_possible_statement(score)}
     explaining = [each for each in statements if each in findings or each in possible]
-    # A short answer is kept whole: a reason is useless without the sentences around it.
-    is_short = sum(map(len, statements)) <= _SHORT_ANSWER_CHARACTERS
+    # A short answer is not shortened, because a reason is useless without the adjacent sentences.
+    is_short = sum(map(len, statements)) <= _MAX_SHORT_ANSWER_CHARACTERS
     if judgement.kind in (DECISION, PREFERENCE):
         kept = [*dict.fromkeys((judgement.sentence, *(statements if is_short else explaining)))]
         shown = kept if is_short else kept[:_MAX_SENTENCES]
         return Draft("\n".join(shown), judgement.kind, "agent", score=_rounded_score(judgement))
     if steps := _numbered_steps(text):
-        return Draft(truncate("\n".join(steps), _PROMPT_CHARACTERS), NOTE, "agent", score=_rounded_score(judgement))
+        return Draft(truncate("\n".join(steps), _MAX_PROMPT_CHARACTERS), NOTE, "agent", score=_rounded_score(judgement))
     stated = explaining or [each for each in statements if _has_detail(each)]
     if not stated:
         return None
-    # A choice that the agent made for itself is neither a decision of the user nor a finding.
+    # A choice made by the agent is neither a decision of the user nor a finding.
     explains = not findings.isdisjoint(stated)
     shown = statements if is_short else stated[:_MAX_SENTENCES]
     kind, score = ("finding", None) if explains else (NOTE, _rounded_score(judgement))
@@ -123,21 +125,21 @@ def _answer_draft(text: str) -> Draft | None:
 
 def _statements(text: str) -> list[str]:
     """Return the sentences of an answer without questions, code, fragments and overlong sentences."""
-    least, most = _SENTENCE_CHARACTERS
+    least, most = _SENTENCE_LENGTH_RANGE
     sentences = (each for line in prose_lines(text)[0] for each in split_sentences(line.lstrip("#> \t")))
     whole = (each for each in sentences if (2 * least if each.isascii() else least) < len(each) < most)
     return [each.strip(" -*#>\t") for each in whole if not each.rstrip().endswith(("?", "？"))]
 
 
 def _has_detail(sentence: str) -> bool:
-    """Whether a sentence of an agent says more than that work is done."""
+    """Whether a sentence is detailed enough to say more than that work is done."""
     words = count_words(sentence)
     has_detail = re.search(_CONCRETE_DETAIL, sentence) is not None
     return words >= _MIN_UNDETAILED_WORDS or (words >= _MIN_DETAILED_WORDS and has_detail)
 
 
 def _numbered_steps(text: str) -> list[str]:
-    """Return heading and steps of an answer that is mostly a numbered list; empty for other answers."""
+    """Return the heading and steps of an answer that is mostly a numbered list; empty for other answers."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if re.match(_STEP, line)), 0)
     steps = [line for line in lines if re.match(_STEP, line)]
@@ -147,7 +149,7 @@ def _numbered_steps(text: str) -> list[str]:
 
 
 def _tool_draft(tool: ToolUse) -> Draft | None:
-    """Return the draft of a tool use; None if it is not worth remembering."""
+    """Return a draft of a tool use, or None if the tool use is not worth remembering."""
     match tool.action:
         case Action.EDIT:
             return _edit_draft(tool)
@@ -160,20 +162,20 @@ def _tool_draft(tool: ToolUse) -> Draft | None:
 
 
 def _tool_output_draft(tool: ToolUse) -> Draft | None:
-    """Return the draft for a tool that fetches, searches, asks the user or opens a pull request."""
+    """Return a draft for a tool that fetches a page, searches the web, asks the user or opens a pull request."""
     output = tool.output.strip()
     match tool.action:
         case Action.FETCH if tool.subject:
-            text = f"Fetched {tool.subject}\n{truncate(output, OUTPUT_CHARACTERS)}"
+            text = f"Fetched {tool.subject}\n{truncate(output, MAX_OUTPUT_CHARACTERS)}"
             return Draft(text, kind="reference", source=tool.subject)
         case Action.WEB_SEARCH if tool.subject:
-            text = f"Searched the web for: {tool.subject}\n{truncate(output, OUTPUT_CHARACTERS)}"
+            text = f"Searched the web for: {tool.subject}\n{truncate(output, MAX_OUTPUT_CHARACTERS)}"
             return Draft(text, kind="reference", source="web search")
         case Action.QUESTION if tool.answers:
             decisions = "\n".join(_format_decision(question, chosen) for question, chosen in tool.answers)
-            return Draft(truncate(decisions, _PLAN_CHARACTERS), kind="decision", source="user", score=1.0)
+            return Draft(truncate(decisions, _MAX_PLAN_CHARACTERS), kind="decision", source="user", score=1.0)
         case Action.PLAN if output:
-            plan = truncate(f"{APPROVED_PLAN}\n{output}", _PLAN_CHARACTERS)
+            plan = truncate(f"{APPROVED_PLAN}\n{output}", _MAX_PLAN_CHARACTERS)
             return Draft(plan, kind="decision", source="user", score=1.0)
         case Action.PULL_REQUEST:
             return _pull_request_draft(tool)
@@ -190,7 +192,7 @@ def _format_decision(question: str, chosen: str) -> str:
 
 
 def _pull_request_draft(tool: ToolUse) -> Draft | None:
-    """Return the draft for a pull request that was created or merged, with its URL."""
+    """Return a draft with the URL of a pull request that was created or merged."""
     words = tool.output.replace('"', " ").replace(",", " ").split()
     address = next(
         (word for word in words if word.startswith("http") and any(p in word for p in _PULL_REQUEST_PATHS)), ""
@@ -202,38 +204,38 @@ def _pull_request_draft(tool: ToolUse) -> Draft | None:
 
 
 def _edit_draft(tool: ToolUse) -> Draft | None:
-    """Return the draft of an edit: a change with its lines, or an error."""
+    """Return a draft of an edit: a change with the changed lines, or an error."""
     if not tool.files:
         return None
     names = ", ".join(tool.files)
     if tool.outcome is ToolOutcome.FAILED:
         return Draft(f"Editing {names} failed: {error_excerpt(tool.output)}", kind="error", files=tool.files)
     lines = [line for old, new in tool.edits for line in _changed_lines(old, new)]
-    more = f"\n… {len(lines) - 2 * _EDIT_LINES} more lines" if len(lines) > 2 * _EDIT_LINES else ""
-    return Draft("\n".join([f"Edited {names}", *lines[: 2 * _EDIT_LINES]]) + more, kind="change", files=tool.files)
+    more = f"\n… {len(lines) - 2 * _MAX_EDIT_LINES} more lines" if len(lines) > 2 * _MAX_EDIT_LINES else ""
+    return Draft("\n".join([f"Edited {names}", *lines[: 2 * _MAX_EDIT_LINES]]) + more, kind="change", files=tool.files)
 
 
 def _changed_lines(old: str, new: str) -> list[str]:
-    """Return the removed and the added lines, marked as in a diff."""
+    """Return the removed and added lines, marked with `-` and `+` as in a diff."""
     before, after = old.splitlines(), new.splitlines()
     kept = set(before) & set(after)
-    removed_lines = [f"- {line.strip()[:_LINE_CHARACTERS]}" for line in before if line.strip() and line not in kept]
-    added_lines = [f"+ {line.strip()[:_LINE_CHARACTERS]}" for line in after if line.strip() and line not in kept]
+    removed_lines = [f"- {line.strip()[:_MAX_LINE_CHARACTERS]}" for line in before if line.strip() and line not in kept]
+    added_lines = [f"+ {line.strip()[:_MAX_LINE_CHARACTERS]}" for line in after if line.strip() and line not in kept]
     return (
-        removed_lines[:_EDIT_LINES] + added_lines
-        if len(removed_lines) + len(added_lines) > 2 * _EDIT_LINES
+        removed_lines[:_MAX_EDIT_LINES] + added_lines
+        if len(removed_lines) + len(added_lines) > 2 * _MAX_EDIT_LINES
         else removed_lines + added_lines
     )
 
 
 def _command_draft(tool: ToolUse) -> Draft | None:
-    """Return the draft of a command: a measurement, an error, a version or a change."""
+    """Return a draft of a command: a measurement, an error, a version or a change."""
     if not tool.subject.strip():
         return None
     effect = effect_of(tool.subject)
     command = format_command(tool.subject)
     if tool.output.strip() and is_measurement(tool.subject) and _reports_measurement(tool):
-        return Draft(f"{MEASURED}{command}\n{truncate(tool.output.strip(), OUTPUT_CHARACTERS)}", kind="finding")
+        return Draft(f"{MEASURED}{command}\n{truncate(tool.output.strip(), MAX_OUTPUT_CHARACTERS)}", kind="finding")
     if tool.outcome is ToolOutcome.FAILED and effect is not Effect.READ_ONLY:
         return Draft(f"{command} failed:\n{error_excerpt(tool.output)}".rstrip(": \n"), kind="error")
     if tool.outcome is ToolOutcome.SUCCEEDED and asks_for_version(tool.subject) and _is_version(tool.output):
@@ -247,16 +249,16 @@ def _command_draft(tool: ToolUse) -> Draft | None:
 
 
 def _is_version(output: str) -> bool:
-    """Whether the output is a version and little else."""
-    return len(output.strip()) <= _VERSION_CHARACTERS and re.search(r"\d\.\d", output) is not None
+    """Whether the output contains a version and little else."""
+    return len(output.strip()) <= _MAX_VERSION_CHARACTERS and re.search(r"\d\.\d", output) is not None
 
 
 def _reports_effect(tool: ToolUse, effect: Effect) -> bool:
-    """Whether an unknown program reports a change with an amount: "freed 4.2 GB", "12 rows deleted"."""
+    """Whether an unknown program reports a change with an amount, such as "freed 4.2 GB" or "12 rows deleted"."""
     if effect is not Effect.UNKNOWN:
         return False
     verbs = markers("effect")
-    lines = tool.output[-_EFFECT_OUTPUT_CHARACTERS:].split("\n")
+    lines = tool.output[-_MAX_EFFECT_OUTPUT_CHARACTERS:].split("\n")
     return any(
         any(
             map(
@@ -271,6 +273,5 @@ def _reports_effect(tool: ToolUse, effect: Effect) -> bool:
 
 
 def _reports_measurement(tool: ToolUse) -> bool:
-    """Whether a benchmark printed a figure; one that misses its threshold exits with an error and still measured
-    something."""
+    """Whether a benchmark printed a figure, even if it failed because the figure missed a threshold."""
     return tool.outcome is ToolOutcome.SUCCEEDED or re.search(_FIGURE, tool.output) is not None

@@ -8,39 +8,40 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OUTPUT_CHARACTERS = 1_200
-FAILED = "` failed"  # follows the command in the text of an error
-_LINE_CHARACTERS = 160
-# A line with the cause of an error is not truncated unless it would fill most of the observation.
+MAX_OUTPUT_CHARACTERS = 1_200
+FAILED = "` failed"  # follows the command in the text of an error observation
+_MAX_LINE_CHARACTERS = 160
+# Lines with the cause of an error are truncated only if they would fill most of the observation.
 _MAX_CAUSE_CHARACTERS = 1_000
-_MIN_COMMAND_CHARACTERS = 50  # shown of a long command when the cause is long, too
+_MIN_COMMAND_CHARACTERS = 50  # minimum shown of a long command if the cause is long too
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
 )
 _CAUSE = r"(?:Error|Exception): |^E  |\berror(?:\[\w{1,12}\])?: |\bfatal: |panicked at|^panic: |error TS\d"
 _TRACEBACK = "Traceback (most recent call last)"
-_NUMBERED_ERROR = "error["  # rustc: later errors without a number are only summaries
+_RUST_NUMBERED_ERROR = "error["  # in rustc output, later errors without a number are only summaries
 
 
 def truncate(text: str, characters: int) -> str:
-    """Return at most `characters` of a text."""
+    """Return a text truncated to at most `characters`."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 
-def error_excerpt(output: str, *, characters: int = OUTPUT_CHARACTERS) -> str:
-    """Return at most `characters` of an output: the lines that name the cause of an error, then the end and other error
-    lines."""
+def error_excerpt(output: str, *, characters: int = MAX_OUTPUT_CHARACTERS) -> str:
+    """Return at most `characters` of an output, preferring lines that name the cause of an error, then its end and
+    other errors.
+    """
     full = [line.rstrip() for line in output.splitlines() if line.strip()]
     error_lines = _error_lines(full)
     causes = _cause_lines(full, error_lines)
     lines = [
-        truncate(line, _MAX_CAUSE_CHARACTERS if at in causes else _LINE_CHARACTERS) for at, line in enumerate(full)
+        truncate(line, _MAX_CAUSE_CHARACTERS if at in causes else _MAX_LINE_CHARACTERS) for at, line in enumerate(full)
     ]
     if sum(map(len, lines)) + len(lines) <= characters:
         return "\n".join(lines)
-    # Causes first, then the end of the output, which is usually a summary. Of the other errors, later ones are closer
-    # to the cause.
+    # Causes first, then the end of the output, which is usually a summary. Among other errors, later ones are usually
+    # closer to the cause.
     wanted: set[int] = set()
     remaining = characters
     for number in causes:
@@ -52,13 +53,13 @@ def error_excerpt(output: str, *, characters: int = OUTPUT_CHARACTERS) -> str:
         if 0 <= number < len(lines) and number not in wanted and remaining > len(lines[number]) + 3:
             wanted.add(number)
             remaining -= len(lines[number]) + 3
-    return _joined_with_gaps(lines, sorted(wanted))
+    return _join_with_gaps(lines, sorted(wanted))
 
 
 def summarize_error(text: str, *, characters: int) -> str:
-    """Return the failed command and the line that names the cause, as one line of about `characters`."""
+    """Return the failed command and the cause of its failure as one line of about `characters`."""
     head, *lines = text.splitlines() or [""]
-    # pytest's last lines name both the test and the cause.
+    # The last lines of pytest name both the test and the cause.
     named = next((line for line in lines if line.startswith("FAILED ") and "::" in line), None)
     cause = named or _main_cause(lines)
     if not cause:
@@ -72,12 +73,12 @@ def summarize_error(text: str, *, characters: int) -> str:
 
 
 def _main_cause(lines: Sequence[str]) -> str:
-    """Return the line that names the cause: the exception of the last traceback, or the first error of a compiler."""
+    """Return the line that names the cause: the exception of the last traceback, or the first compiler error."""
     at = _exception_line(lines)
     if at is None:
         error_lines = _error_lines(lines)
         strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
-        numbered = [number for number in strong if _NUMBERED_ERROR in lines[number]]
+        numbered = [number for number in strong if _RUST_NUMBERED_ERROR in lines[number]]
         errors = [
             number for number in error_lines if re.search(r"(?i)\berror\b", lines[number][:_MAX_CAUSE_CHARACTERS])
         ]
@@ -89,11 +90,11 @@ def _main_cause(lines: Sequence[str]) -> str:
 
 
 def _exception_line(lines: Sequence[str]) -> int | None:
-    """Return the line number of the exception at the end of the last Python traceback: its first unindented line."""
+    """Return the line number of the exception that ends the last Python traceback, or None if there is none."""
     starts = [number for number, line in enumerate(lines) if _TRACEBACK in line]
     if not starts:
         return None
-    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # prefix of each line in a container's log
+    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # prefix of each line in a container log
     for number in range(starts[-1] + 1, len(lines)):
         line = lines[number].removeprefix(before)
         if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):
@@ -111,7 +112,7 @@ def _error_lines(lines: Sequence[str]) -> list[int]:
 
 
 def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of the lines that name a cause: the exception, the last error and the first error."""
+    """Return the numbers of lines that name a cause: the exception, the last error and the first error."""
     strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
     found = strong or error_lines
     exception_at = _exception_line(lines)
@@ -119,8 +120,8 @@ def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int,
     return tuple(dict.fromkeys(number for end in ends for number in end))
 
 
-def _joined_with_gaps(lines: Sequence[str], numbers: Sequence[int]) -> str:
-    """Join the lines with these numbers, with `…` where lines are missing."""
+def _join_with_gaps(lines: Sequence[str], numbers: Sequence[int]) -> str:
+    """Join the lines with the given numbers, with `…` where lines are omitted."""
     kept: list[str] = []
     last = -1
     for number in numbers:

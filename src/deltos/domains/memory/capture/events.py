@@ -1,10 +1,11 @@
-"""Events of a session in a form that is independent of the agent; hook_events.py reads them from each agent's hook
-input.
+"""Events of a session, independent of the agent; hook_events.py reads them from the hook input of each agent.
 
-Named tuples instead of dataclasses: every tool call starts a hook, and their definition is five times as fast.
+Named tuples are used instead of dataclasses because every tool call starts a hook, and defining them is five times as
+fast.
 """
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# `from __future__ import annotations` is not used: named tuples would compile each annotation at import, which slows
+# hooks.
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from deltos.store.observations import Clean
 
 
 class EventType(Enum):
-    """Moments of a session that capture handles."""
+    """Types of session events that capture handles."""
 
     SESSION_STARTED = "session started"
     PROMPTED = "prompted"
@@ -25,7 +26,7 @@ class EventType(Enum):
 
 
 class Action(Enum):
-    """Actions of tools that memory distinguishes."""
+    """Kinds of tool actions that memory distinguishes."""
 
     EDIT = "edit"
     COMMAND = "command"
@@ -38,20 +39,20 @@ class Action(Enum):
 
 
 class ToolOutcome(Enum):
-    """Outcome of a tool use."""
+    """The outcome of a tool use."""
 
     SUCCEEDED = "worked"
     FAILED = "failed"
-    UNCLEAR = "unclear"  # the input does not show whether it succeeded
-    UNJUDGED = "unjudged"  # a command whose output decides; distillation reads it
-    STOPPED = "stopped"  # interrupted or refused by the user, or still running
+    UNCLEAR = "unclear"  # the hook input does not show whether the tool succeeded
+    UNJUDGED = "unjudged"  # a command whose outcome distillation determines from its output
+    STOPPED = "stopped"  # the tool was interrupted or refused by the user, or is still running
 
 
 class ToolUse(NamedTuple):
     """One use of a tool.
 
-    `subject` is the command, URL, query or title. `edits` are pairs of old and new text, `answers` pairs of a question
-    and the user's answer. `status` is the exit status of a command, None if the agent did not report it.
+    `subject` is the command, URL, query or title. `edits` contains pairs of old and new text, `answers` pairs of a
+    question and the user's answer. `status` is the exit status of a command, or None if the agent did not report it.
     """
 
     name: str
@@ -68,7 +69,7 @@ class ToolUse(NamedTuple):
 class Event(NamedTuple):
     """One event of a session.
 
-    `text` is the prompt, the answer or the summary; `folder` is the path that the agent sent.
+    `text` is the prompt, answer or summary; `folder` is the working folder that the agent sent.
     """
 
     event_type: EventType
@@ -77,11 +78,11 @@ class Event(NamedTuple):
     folder: Path | None
     text: Clean
     tool: ToolUse | None = None
-    source: Clean = Clean("")  # reason of a session start: new, resumed or compacted
+    source: Clean = Clean("")  # why a session started: new, resumed or compacted
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
-    """Return an event as JSON fields for the journal."""
+    """Return an event as JSON fields for a journal record."""
     tool = event.tool
     return {
         **event._asdict(),
@@ -94,7 +95,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 
 def event_from_json(fields: dict[str, Any]) -> Event:
-    """Return the event in a record of the journal; its texts were redacted before they were written."""
+    """Return the event in the JSON fields of a journal record, whose texts are already redacted."""
     tool = fields["tool"]
     return Event(
         EventType(fields["event_type"]),

@@ -1,12 +1,12 @@
-"""Relations of an event to earlier observations: fixes of failed commands, undone edits, and answers to questions."""
+"""Relate events to earlier observations: fixes of failed commands, undone edits, and answers to questions."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.memory.capture.commands import Effect, confirms, effect_of
-from deltos.domains.memory.capture.error_text import FAILED, OUTPUT_CHARACTERS, error_excerpt, truncate
+from deltos.domains.memory.capture.commands import Effect, confirms_fix, effect_of
+from deltos.domains.memory.capture.error_text import FAILED, MAX_OUTPUT_CHARACTERS, error_excerpt, truncate
 from deltos.domains.memory.capture.events import Action, ToolOutcome
 from deltos.domains.memory.core.model import NOTE, Draft
 from deltos.text.language_table import has_marker, starts_with_marker
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.events import Event, ToolUse
     from deltos.store.observations import NewObservation, Observation
 
-MAX_FINDINGS_CHECKED = 200  # newest findings of a project that are searched for a fix of an error
-_COMMAND_CHARACTERS = 300
+MAX_FINDINGS_CHECKED = 200  # newest findings of a project, searched for the fix of an error
+_MAX_COMMAND_CHARACTERS = 300
 _MAX_STEPS = 3
-_STEP_CHARACTERS = 200
-_FIXED = "Fixed: "
-_EDIT = "Edited "
+_MAX_STEP_CHARACTERS = 200
+_FIXED_PREFIX = "Fixed: "
+_EDIT_PREFIX = "Edited "
 _GIT_STAT_LINE = r" ?\d{1,9} files? changed\b"
 _MAX_ANSWER_CHARACTERS = 500
 _MIN_ANSWER_WORDS = 3
@@ -32,7 +32,7 @@ _QUESTION_OPENING_WORDS = 6
 
 
 def may_be_fix(event: Event) -> bool:
-    """Whether the event is a successful command that does more than read: it may have failed before."""
+    """Whether an event is a successful command that is not read-only and so may fix an earlier failure."""
     tool = event.tool
     if tool is None or tool.action is not Action.COMMAND or tool.outcome is not ToolOutcome.SUCCEEDED:
         return False
@@ -40,25 +40,26 @@ def may_be_fix(event: Event) -> bool:
 
 
 def find_last_failure(event: Event, errors: Iterable[Observation]) -> Observation | None:
-    """Return the latest of `errors` that the success of this command shows to be fixed."""
+    """Return the latest of `errors` that the success of a command shows to be fixed, or None if there is none."""
     command = format_command(event.tool.subject if event.tool else "").strip("`")
-    same = [error for error in errors if confirms(command, _failed_command(error.text))]
+    same = [error for error in errors if confirms_fix(command, _failed_command(error.text))]
     return max(same, key=lambda error: (error.updated_at, error.place), default=None)
 
 
 def is_fixed(error: Observation, findings: Iterable[Observation]) -> bool:
-    """Whether a later finding says that the command of an error works again."""
+    """Whether a later finding says that the failed command of an error works again."""
     failed = _failed_command(error.text)
     return any(
-        finding.text.startswith(_FIXED)
+        finding.text.startswith(_FIXED_PREFIX)
         and finding.updated_at >= error.updated_at
-        and confirms(_fixed_command(finding.text), failed)
+        and confirms_fix(_fixed_command(finding.text), failed)
         for finding in findings
     )
 
 
 def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observation]) -> Draft:
-    """Return the finding that a failed command works again: the changes since the failure, and the error message.
+    """Return a draft saying that a failed command works again, with the changes since the failure and the error
+    message.
 
     `earlier` lists the observations of the session, newest first.
     """
@@ -72,14 +73,14 @@ def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observati
 
 
 def _is_after_failure(step: Observation, failure: Observation) -> bool:
-    """Whether a change was made after the last failure of a command; repeated failures share one observation."""
+    """Whether a change was made after the last failure recorded in an observation, which repeated failures share."""
     if step.created_at != failure.updated_at or step.session_id != failure.session_id:
         return step.created_at >= failure.updated_at
     return step.place > failure.place
 
 
 def _change_output_line(tool: ToolUse | None) -> str:
-    """Return a line with the output of a command that changed something: addresses, versions, commit ids."""
+    """Return a line with the output of a command that changed something, such as URLs, versions and commit ids."""
     if tool is None or effect_of(tool.subject) is not Effect.CHANGES or not tool.output.strip():
         return ""
     return f"It printed: {output_excerpt(tool)}\n"
@@ -88,16 +89,17 @@ def _change_output_line(tool: ToolUse | None) -> str:
 def output_excerpt(tool: ToolUse) -> str:
     """Return a short excerpt of the output of a command that changed something.
 
-    Git's count of changed lines is left out: otherwise every commit would match a query about changes.
+    Git's count of changed lines is omitted, because otherwise every commit would match a query about changes.
     """
     lines = tool.output.splitlines()
     kept = [line for line in lines if not re.match(_GIT_STAT_LINE, line)]
-    return error_excerpt("\n".join(kept), characters=OUTPUT_CHARACTERS // 3)
+    return error_excerpt("\n".join(kept), characters=MAX_OUTPUT_CHARACTERS // 3)
 
 
 def _format_steps(steps: Sequence[Observation]) -> str:
-    """Return the changes between the failure and the fix, latest first: the last change most probably fixed the
-    command."""
+    """Return the changes between the failure and the fix, latest first, because the last change most probably fixed the
+    command.
+    """
     if not steps:
         return ""
     named = [_format_step(step) for step in steps[:_MAX_STEPS]]
@@ -106,31 +108,31 @@ def _format_steps(steps: Sequence[Observation]) -> str:
 
 
 def _format_step(step: Observation) -> str:
-    """Return an edit with its changed lines, or a command, as one line."""
+    """Return a change as one line: an edit with its changed lines, or a command."""
     head, *lines = step.text.splitlines()
     changed = " ".join(line for line in lines if line.startswith(("- ", "+ ")))
     is_edit = head.startswith("Edited ")
-    return truncate(f"{head}: {changed}" if is_edit and changed else head.removeprefix("Ran "), _STEP_CHARACTERS)
+    return truncate(f"{head}: {changed}" if is_edit and changed else head.removeprefix("Ran "), _MAX_STEP_CHARACTERS)
 
 
 def _fixed_command(text: str) -> str:
-    return text.removeprefix(_FIXED).partition("` works now")[0].strip("`")
+    return text.removeprefix(_FIXED_PREFIX).partition("` works now")[0].strip("`")
 
 
 def _failed_command(text: str) -> str:
-    """Return the command of an error as displayed; empty for a failed edit."""
+    """Return the failed command in the text of an error; empty for a failed edit."""
     return text.partition(FAILED)[0].strip("`") if text.startswith("`") else ""
 
 
 def find_undone_edits(new: NewObservation, older: Iterable[Observation]) -> list[Observation]:
-    """Return the earlier edits of the same files of which a new edit removes every added line."""
+    """Return earlier edits of the same files whose added lines are all removed by a new edit."""
     removed = _marked_lines(new.text, "- ")
     return [
         row
         for row in older
         if row.files == new.files
         and row.pinned_at is None
-        and row.text.startswith(_EDIT)
+        and row.text.startswith(_EDIT_PREFIX)
         and "\n… " not in row.text
         and (added := _marked_lines(row.text, "+ "))
         and added <= removed
@@ -142,12 +144,12 @@ def _marked_lines(text: str, mark: str) -> set[str]:
 
 
 def format_command(command: str) -> str:
-    """Return a command as observations show it."""
-    return f"`{truncate(' '.join(command.split()), _COMMAND_CHARACTERS)}`"
+    """Return a command as shown in observations: in backquotes and truncated."""
+    return f"`{truncate(' '.join(command.split()), _MAX_COMMAND_CHARACTERS)}`"
 
 
 def answer_to_question(event: Event, earlier: Sequence[Observation]) -> Draft | None:
-    """Return a draft of a short answer to the user's last question; None if other observations came between them.
+    """Return a draft of a short answer to the user's last question, or None if the last observation is not a question.
 
     `earlier` lists the observations of the session, newest first.
     """
@@ -163,7 +165,7 @@ def answer_to_question(event: Event, earlier: Sequence[Observation]) -> Draft | 
 
 
 def _asks_for_knowledge(prompt: str) -> bool:
-    """Whether a prompt asks for information and not for work."""
+    """Whether a prompt asks for information rather than for work."""
     last = prompt.rstrip().splitlines()[-1].lower()
     if not last.endswith(("?", "？")) and not UNSPACED.search(last):
         return False

@@ -1,6 +1,6 @@
-"""Reads the hook input of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, OpenCode and Windsurf into events.
+"""Converts the hook input of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, OpenCode and Windsurf to events.
 
-Unknown events and fields are ignored. tool_use.py reads the use of a tool.
+Unknown events and fields are ignored. tool_use.py reads tool uses.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ _REMINDER_TAGS = (("<system-reminder>", "</system-reminder>"), ("<system_reminde
 
 
 def read_event(event_name: str, payload: Payload) -> Event | None:
-    """Return the event of a hook call; None for an event that memory does not use."""
+    """Return the event in a hook call, or None if memory does not use the event."""
     key = normalize_name(event_name or payload.name("hook_event_name", "type"))
     event_type = agent_names().events.get(key)
     if event_type is None:
         return None
-    payload = payload.flattened("tool_info")  # Windsurf puts into this field what other agents put at the top level
+    # Windsurf puts the fields that others have at the top level into this object.
+    payload = payload.flattened("tool_info")
     agent = _detect_agent(key, payload)
     if agent == "copilot" and key in _TURN_END_EVENTS and not payload.is_set("text"):
         from deltos.domains.memory.capture.last_answer import last_answer  # deferred: only Copilot needs it
@@ -59,7 +60,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
 
 
 def _clean_tool_use(tool: ToolUse, payload: Payload) -> ToolUse:
-    """Return the tool use without secrets that were recognised only in another text of the event."""
+    """Return the tool use without secrets that were recognised only in other texts of the event."""
     clean = payload.redact_known
     return tool._replace(
         subject=clean(tool.subject),
@@ -70,7 +71,7 @@ def _clean_tool_use(tool: ToolUse, payload: Payload) -> ToolUse:
 
 
 def _detect_agent(key: str, payload: Payload) -> str:
-    """Return the agent whose hook sent this input, detected by the fields that only it sends."""
+    """Return the agent that sent the hook input, detected by fields that only this agent sends."""
     if "trajectory_id" in payload:
         return "windsurf"
     if "cursor_version" in payload or "conversation_id" in payload:
@@ -87,8 +88,9 @@ def _detect_agent(key: str, payload: Payload) -> str:
 
 
 def _is_codex(key: str, payload: Payload) -> bool:
-    """Whether the input is Codex's. It shares names and fields with Claude Code, but adds the turn, and at the start of
-    a session the permission mode."""
+    """Whether Codex sent the input: it uses the names of Claude Code, but adds a turn id or, at session start, the
+    permission mode.
+    """
     return (
         any(name in payload for name in ("turn_id", "thread-id"))
         or (key == "sessionstart" and "permission_mode" in payload)
@@ -97,7 +99,7 @@ def _is_codex(key: str, payload: Payload) -> bool:
 
 
 def _event_text(event_type: EventType, payload: Payload) -> Clean:
-    """Return the text of an event: the prompt, the answer or the summary."""
+    """Return the text of an event: prompt, answer or summary."""
     match event_type:
         case EventType.PROMPTED:
             return payload.text("prompt", "user_prompt")
@@ -114,12 +116,12 @@ def _event_text(event_type: EventType, payload: Payload) -> Clean:
 
 
 def _user_text(text: Clean) -> Clean:
-    """Return the prompt if the user wrote it; empty if the agent's program wrote it."""
+    """Return the prompt if the user wrote it, or "" if the agent's program wrote it."""
     return Clean("") if text.lstrip().startswith(agent_names().program_prompts) else text
 
 
 def _without_reminders(text: Clean) -> Clean:
-    """Remove the reminders that the agent's program inserts for its model."""
+    """Remove the reminders that the agent's program inserts into texts."""
     for opening, closing in _REMINDER_TAGS:
         if opening not in text:
             continue

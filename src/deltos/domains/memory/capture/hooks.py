@@ -1,6 +1,6 @@
-"""Handles a hook call: redacts the event and appends it to the journal; returns the context at the start of a session.
+"""Handles hook calls: redacts the event, appends it to the journal, and returns context at the start of a session.
 
-Nothing is judged here: distill.py turns the records into observations later.
+Events are not judged here; distill.py later converts the records to observations.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.memory.capture.events import Action, EventType, ToolOutcome
 from deltos.domains.memory.capture.hook_events import read_event
-from deltos.domains.memory.capture.journal import JournalRecord, through_json
+from deltos.domains.memory.capture.journal import JournalRecord, encode_and_decode
 from deltos.domains.memory.capture.payload import Payload
 from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.errors import StoreUnwritable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
 
 _CONTINUED_SOURCES = ("resume", "compact")
-_OWN_TOOL = "deltos"
-_MAX_DISTILL_SECONDS = 3.0  # an agent waits for the start of a session
+_OWN_TOOL_PREFIX = "deltos"
+_MAX_DISTILL_SECONDS = 3.0  # the agent waits for this at the start of a session
 
 
 def read_call(
@@ -41,9 +41,9 @@ def read_call(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> JournalRecord | None:
-    """Return the redacted record of a hook call; None if nothing of it may be stored.
+    """Return the redacted record of a hook call, or None if it must not be stored.
 
-    `folder` is used if the input names none.
+    `folder` is used if the input names no folder.
     """
     event = read_event(event_name, Payload.parse(raw))
     if event is None or not _is_recorded(event):
@@ -68,7 +68,7 @@ def record_call(
     identify: Callable[[Path], str],
     settings: HookSettings,
 ) -> str:
-    """Append a hook call to the journal and return the text to print: the context when a session starts."""
+    """Append a hook call to the journal and return the text to print: at session start the context, otherwise empty."""
     record = read_call(event_name, raw, at, folder=folder, identify=identify, settings=settings)
     if record is None:
         return ""
@@ -91,7 +91,7 @@ def capture(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> str:
-    """Record a hook call and distill it at once, without a journal on disk."""
+    """Store the observation of a hook call directly, without a journal on disk."""
     from deltos.domains.memory.capture.distill import store_record
     from deltos.text.times import micros
 
@@ -102,12 +102,12 @@ def capture(
     if record.event.event_type is EventType.SESSION_STARTED:
         return start_context(memory, record, CONTEXT_TOKENS if settings is None else settings.context_tokens)
     with memory.store.writing() as writer:
-        store_record(memory, writer, through_json(record))
+        store_record(memory, writer, encode_and_decode(record))
     return ""
 
 
 def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
-    """Return the context for the start of a session; a resumed session gets only observations that it has not seen."""
+    """Return the context for the start of a session; for a resumed session, only observations that it has not seen."""
     from deltos.domains.memory.context import (  # deferred: only the start of a session needs it
         UnseenFilter,
         session_context,
@@ -120,7 +120,7 @@ def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
             project, session = memory.origin_keys(writer, origin)
             shown_at = writer.note_shown(session, record.at)
     except StoreUnwritable:
-        # Without write access, it is unknown what a resumed session has seen. Return nothing rather than repeat it.
+        # Without write access, it is unknown which observations a resumed session has seen, so none are repeated.
         known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id
         keys = memory.project_keys(known)
         return _format_context(event, session_context(memory, keys, origin.root, tokens=0 if is_continued else tokens))
@@ -138,12 +138,12 @@ def is_folder(path: Path) -> bool:
 
 
 def project_root(folder: Path) -> Path:
-    """Return the folder that stored paths are relative to: the checkout that contains `folder`, or `folder` itself."""
+    """Return the folder to which stored paths are relative: the checkout that contains `folder`, or `folder` itself."""
     return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def _is_recorded(event: Event) -> bool:
-    """Whether an event may become an observation, by its type and tool; its content is judged later."""
+    """Whether an event of this type and tool is recorded; its content is judged later."""
     match event.event_type:
         case EventType.SESSION_STARTED | EventType.SESSION_ENDED:
             return True
@@ -154,8 +154,8 @@ def _is_recorded(event: Event) -> bool:
 
 
 def _is_recorded_tool(tool: ToolUse) -> bool:
-    """Whether a tool use is recorded: not if it reads files, was stopped, is our own, or touches files with secrets."""
-    if tool.action is Action.OTHER or tool.outcome is ToolOutcome.STOPPED or _OWN_TOOL in tool.name.lower():
+    """Whether a tool use is recorded; excluded are reads, stopped tools, Deltos's own tools, and files with secrets."""
+    if tool.action is Action.OTHER or tool.outcome is ToolOutcome.STOPPED or _OWN_TOOL_PREFIX in tool.name.lower():
         return False
     if tool.action is Action.COMMAND:
         return bool(tool.subject.strip()) and not names_secret_file(tool.subject)
@@ -163,7 +163,7 @@ def _is_recorded_tool(tool: ToolUse) -> bool:
 
 
 def _format_context(event: Event, context: str) -> str:
-    """Return the context in the format that the agent expects at the start of a session."""
+    """Return the context in the format that the agent expects from a session start hook."""
     if not context:
         return ""
     if event.agent == "cursor":

@@ -1,7 +1,7 @@
-"""The journal: redacted hook events that wait for distillation, one file per event.
+"""The journal: redacted hook events to be distilled, one file per event.
 
-A hook appends a record and ends. A record is complete or absent: it is written to a temporary file, flushed and
-renamed. Records are removed only after the observations made from them are on disk.
+A record is either complete or absent, because it is written to a temporary file, flushed and renamed. Records are
+removed only after their observations are on disk.
 """
 
 import json
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 FOLDER = "journal"
 _SUFFIX = ".json"
 _UNREADABLE_SUFFIX = ".unreadable"
-_WRITABLE = "Make the data folder writable, or set DELTOS_HOME."
+_NOT_WRITABLE_HINT = "Make the data folder writable, or set DELTOS_HOME."
 _RANDOM_BYTES = 6
 _MAX_RECORD_BYTES = 4_000_000
 
 
 class JournalRecord(NamedTuple):
-    """A redacted event, where it happened and when, in microseconds."""
+    """A redacted event with its origin and its time in microseconds."""
 
     event: Event
     origin: ObservationOrigin
@@ -35,17 +35,17 @@ class JournalRecord(NamedTuple):
 
 
 class Journal:
-    """The folder of records. Any number of processes may append and distill at the same time."""
+    """The journal folder; any number of processes may append and distill records at the same time."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
 
     def append(self, record: JournalRecord) -> None:
-        """Store a record durably."""
+        """Write a record durably."""
         try:
             make_private_folder(self._folder)
         except OSError as exc:
-            raise StoreUnwritable(f"Cannot create the data folder ({exc.strerror})", hint=_WRITABLE) from exc
+            raise StoreUnwritable(f"Cannot create the data folder ({exc.strerror})", hint=_NOT_WRITABLE_HINT) from exc
         name = f"{record.at:020d}-{os.urandom(_RANDOM_BYTES).hex()}"
         part = self._folder / f".{name}.part"
         try:
@@ -58,18 +58,18 @@ class Journal:
         except OSError as exc:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-            raise StoreUnwritable(f"Cannot record an event ({exc.strerror})", hint=_WRITABLE) from exc
+            raise StoreUnwritable(f"Cannot record an event ({exc.strerror})", hint=_NOT_WRITABLE_HINT) from exc
         self._flush_folder()
 
     def names(self) -> list[str]:
-        """Return the names of the records, oldest first."""
+        """Return the names of all records, oldest first."""
         try:
             return sorted(path.name for path in self._folder.iterdir() if path.suffix == _SUFFIX)
-        except OSError:  # nothing was recorded yet
+        except OSError:  # no event has been recorded yet
             return []
 
     def read(self, name: str) -> JournalRecord | None:
-        """Return a record; None if another process removed it. A damaged one is set aside and never deleted."""
+        """Return a record, or None if another process removed it; a damaged record is set aside, not deleted."""
         path = self._folder / name
         try:
             with path.open("rb") as file:
@@ -86,7 +86,7 @@ class Journal:
             (self._folder / name).unlink(missing_ok=True)
 
     def _flush_folder(self) -> None:
-        """Make a rename durable; Windows needs no call for that."""
+        """Flush the folder to make a rename durable, except on Windows, which does not need it."""
         if os.name == "nt":
             return
         descriptor = os.open(self._folder, os.O_RDONLY)
@@ -96,13 +96,13 @@ class Journal:
             os.close(descriptor)
 
 
-def through_json(record: JournalRecord) -> JournalRecord:
-    """Return a record as it is read back from the journal."""
+def encode_and_decode(record: JournalRecord) -> JournalRecord:
+    """Return a copy of a record as read back from the journal."""
     return _decoded(_encoded(record))
 
 
 def batches(names: "list[str]", size: int) -> "Iterator[list[str]]":
-    """Yield the names in groups of at most `size`."""
+    """Yield the names in batches of at most `size`."""
     for start in range(0, len(names), size):
         yield names[start : start + size]
 

@@ -1,8 +1,8 @@
-"""Reads the last message of an agent from the session file: Copilot CLI's hook at the end of a turn does not include
+"""Reads the last message of an agent from the session file, because the end-of-turn hook of Copilot CLI does not send
 it.
 
-Reads only the end of the file, because a hook runs it. The format of `~/.copilot/session-state/SESSION/events.jsonl`
-was learned from @github/copilot 1.0.40: schemas/session-events.schema.json.
+Only the end of the file is read, because the agent waits for the hook. The format of
+`~/.copilot/session-state/SESSION/events.jsonl` is that of @github/copilot 1.0.40: schemas/session-events.schema.json.
 """
 
 from __future__ import annotations
@@ -13,30 +13,32 @@ from pathlib import Path
 from deltos.errors import FileRefused
 from deltos.files import FileTree
 
-_END_BYTES = 131_072
-_MAX_LINES = 60  # parsed, counted back from the end of the file
+_MAX_TAIL_BYTES = 131_072
+_MAX_LINES = 60  # last lines of the file that are parsed
 
 
 def last_answer(path: str) -> str:
-    """Return the last message of the main agent in a session file; empty if there is none, or on read errors."""
+    """Return the last message of the main agent in a session file; empty if there is none or the file cannot be
+    read.
+    """
     file = Path(path)
     if not file.is_absolute() or file.suffix != ".jsonl" or "\0" in path:
         return ""
     try:
         with FileTree(file.parent) as tree:
-            end = tree.read_tail(file.name, _END_BYTES)
+            end = tree.read_tail(file.name, _MAX_TAIL_BYTES)
     except (FileRefused, OSError, ValueError):
         return ""
     for line in reversed(end.split(b"\n")[-_MAX_LINES:]):
-        if b'"user.message"' in line:  # the agent has not answered this prompt
+        if b'"user.message"' in line:  # the agent has not answered this prompt yet
             return ""
-        if b'"assistant.message"' in line and (text := _answer(line)):
+        if b'"assistant.message"' in line and (text := _message_in(line)):
             return text
     return ""
 
 
-def _answer(line: bytes) -> str:
-    """Return the message of the main agent in a line; empty if there is none."""
+def _message_in(line: bytes) -> str:
+    """Return the message of the main agent in a line of the session file; empty if it contains none."""
     try:
         record = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

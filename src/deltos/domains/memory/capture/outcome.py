@@ -1,6 +1,6 @@
-"""Decides by the output whether a command succeeded: some agents report no exit status, and pipes hide it.
+"""Determines from the output whether a command succeeded, because some agents report no exit status and pipes hide it.
 
-The signs of failure are in outcomes.json. Substring searches take linear time.
+Signs of failure are listed in outcomes.json and found by substring searches, which take linear time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from deltos.domains.memory.capture.events import ToolOutcome
 class FailureSigns(NamedTuple):
     """Signs of failure in the output of a program.
 
-    Lines that start with or contain a text, or a number other than zero before a word (`3 failed`). A text of `success`
-    overrides all of them.
+    These are texts that a line starts with or contains, and words after a number other than zero (`3 failed`). A text
+    in `success` overrides all signs.
     """
 
     line_starts: tuple[str, ...] = ()
@@ -27,8 +27,8 @@ class FailureSigns(NamedTuple):
     success: tuple[str, ...] = ()
 
 
-class _Rules(NamedTuple):
-    """Contents of outcomes.json."""
+class _OutcomeRules(NamedTuple):
+    """The contents of outcomes.json."""
 
     of_any: FailureSigns
     of_unknown: FailureSigns
@@ -42,42 +42,44 @@ _LOG_HEAD_CHARACTERS = 60
 _LOG_HEAD_WORDS = 4
 _MAX_LOG_LINES = 2_000
 _MAX_WORDS_BEFORE_FAILED = 4  # in a line such as `upload of x failed: reason`
-_END_CHARACTERS = 2_000
-_COMMITTED_CHARACTERS = 120
+_MAX_END_CHARACTERS = 2_000
+_MAX_COMMITTED_LINE_CHARACTERS = 120
 
 
 @cache
-def _rules() -> _Rules:
+def _rules() -> _OutcomeRules:
     data = json.loads(Path(__file__).with_name("outcomes.json").read_text("utf-8"))
-    by_program = {program: _signs(row) for row in data["programs"] for program in row["programs"].split()}
+    by_program = {program: _read_signs(row) for row in data["programs"] for program in row["programs"].split()}
     levels = tuple(data["log_levels"].split())
-    return _Rules(_signs(data["any"]), _signs(data["unknown"]), by_program, levels, tuple(data["not_committed"]))
+    return _OutcomeRules(
+        _read_signs(data["any"]), _read_signs(data["unknown"]), by_program, levels, tuple(data["not_committed"])
+    )
 
 
-def _signs(row: dict[str, Any]) -> FailureSigns:
+def _read_signs(row: dict[str, Any]) -> FailureSigns:
     return FailureSigns(**{name: tuple(row.get(name, ())) for name in FailureSigns._fields})
 
 
 def outcome_of(command: str, output: str, status: int | None) -> ToolOutcome:
     """Return the outcome of a command.
 
-    `status` is None if the agent did not report it. A status of zero is trusted only if no part of the command can fail
-    unnoticed.
+    `status` is None if the agent did not report it. Status 0 is trusted only if no part of the command can fail without
+    changing it.
     """
     if status:
         return ToolOutcome.FAILED
     if status == 0 and not hides_exit_status(command):
         return ToolOutcome.SUCCEEDED
     programs = programs_of(command)
-    text = _without_colours(output)
+    text = _prepare_output(output)
     if _indicates_failure(programs, text):
         return ToolOutcome.FAILED
     if "git commit" in programs:
-        return ToolOutcome.SUCCEEDED if _has_committed(text) else _uncommitted_outcome(text)
+        return ToolOutcome.SUCCEEDED if _prints_commit_id(text) else _uncommitted_outcome(text)
     return ToolOutcome.SUCCEEDED
 
 
-def _without_colours(output: str) -> str:
+def _prepare_output(output: str) -> str:
     r"""Remove colour codes, and add a line break at both ends so that line starts can be searched as `\n` + text."""
     if "\x1b[" in output:
         pieces = output.split("\x1b[")
@@ -86,7 +88,7 @@ def _without_colours(output: str) -> str:
 
 
 def _indicates_failure(programs: tuple[str, ...], text: str) -> bool:
-    """Whether the output has a sign of failure of one of the programs."""
+    """Whether the output contains a sign of failure for one of the programs."""
     rules = _rules()
     known = [rules.by_program[name] for name in programs if name in rules.by_program]
     all_known = all(name in rules.by_program or name == "git commit" for name in programs)
@@ -95,11 +97,11 @@ def _indicates_failure(programs: tuple[str, ...], text: str) -> bool:
         return False
     if any(_matches_signs(row, text) for row in (*signs, rules.of_any)) or _ends_with_exception(text):
         return True
-    return not all_known and (_says_failed(text) or _logs_failure(text))
+    return not all_known and (_reports_failed_action(text) or _logs_failure(text))
 
 
 def _logs_failure(text: str) -> bool:
-    """Whether a line starts with a log level of failure in capitals, such as `ERROR` or `[FATAL]`."""
+    """Whether a line starts with a log level that means failure, such as `ERROR` or `[FATAL]`."""
     for line in text.splitlines()[:_MAX_LOG_LINES]:
         words = [word.strip(_LOG_LEVEL_BRACKETS) for word in line[:_LOG_HEAD_CHARACTERS].split()[:_LOG_HEAD_WORDS]]
         if any(word in _rules().log_levels for word in words):
@@ -107,8 +109,8 @@ def _logs_failure(text: str) -> bool:
     return False
 
 
-def _says_failed(text: str) -> bool:
-    """Whether a line starts by saying that something failed: `upload failed: …`, `Deployment of web failed: …`."""
+def _reports_failed_action(text: str) -> bool:
+    """Whether a line starts with a failed action, such as `upload failed: …` or `Deployment of web failed: …`."""
     at = text.find(" failed: ")
     while at >= 0:
         words = text[text.rfind("\n", 0, at) + 1 : at].split()
@@ -127,7 +129,7 @@ def _matches_signs(signs: FailureSigns, text: str) -> bool:
 
 
 def _has_nonzero_count(text: str, word: str) -> bool:
-    """Whether a number other than zero precedes the word."""
+    """Whether a number other than zero precedes an occurrence of the word."""
     at = text.find(f" {word}")
     while at >= 0:
         first = at
@@ -142,18 +144,18 @@ def _has_nonzero_count(text: str, word: str) -> bool:
 
 def _ends_with_exception(text: str) -> bool:
     """Whether one of the last lines has the form `SomeError: reason`."""
-    for line in text[-_END_CHARACTERS:].splitlines()[-20:]:
+    for line in text[-_MAX_END_CHARACTERS:].splitlines()[-20:]:
         name, colon, _ = line.partition(": ")
         if colon and name.endswith(("Error", "Exception")) and name.replace(".", "").isidentifier():
             return True
     return False
 
 
-def _has_committed(text: str) -> bool:
+def _prints_commit_id(text: str) -> bool:
     """Whether git printed the id of the new commit: `[main 1a2b3c4] …`."""
     at = text.find("\n[")
     while at >= 0:
-        head = text[at + 2 : at + 2 + _COMMITTED_CHARACTERS].partition("]")[0].split()
+        head = text[at + 2 : at + 2 + _MAX_COMMITTED_LINE_CHARACTERS].partition("]")[0].split()
         if len(head) >= 2 and len(head[-1]) >= 6 and all(letter in "0123456789abcdef" for letter in head[-1]):
             return True
         at = text.find("\n[", at + 1)

@@ -1,6 +1,6 @@
-"""Access to hook input without secrets.
+"""Provides access to hook input without secrets.
 
-The received JSON is private to `Payload`; each text is redacted before callers can select or truncate it.
+The received JSON is private to `Payload`; every text is redacted before callers can select or truncate it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from deltos.store.observations import Clean
 
-# Larger than any usual tool output. Longer input is rejected, because the agent waits for the hook.
+# Longer input is rejected, because the agent waits for the hook; usual tool output is much smaller.
 MAX_INPUT_BYTES = 8_000_000
-# Limits per text and per event, about 15 ms of CPU time. The text states how many characters were left out.
+# Limits per text and per event, which correspond to about 15 ms of CPU time. A truncated text states the number of
+# omitted characters.
 MAX_CHARACTERS_PER_TEXT = 32_000
 MAX_CHARACTERS_PER_EVENT = 120_000
 _MIN_CHARACTERS_PER_TEXT = 2_000
@@ -43,14 +44,14 @@ _MAX_DEPTH = 40
 
 
 class RedactionBudget:
-    """Number of characters that may still be redacted for one event."""
+    """Remaining number of characters that may be redacted for one event."""
 
     def __init__(self, characters: int = MAX_CHARACTERS_PER_EVENT) -> None:
         self._left = characters
         self._known = KnownSecrets()
 
     def clean(self, text: str) -> Clean:
-        """Return a text without secrets; truncated if it is long or the budget is nearly spent."""
+        """Return a text without secrets; truncate it if it is long or the budget is nearly exhausted."""
         max_characters = max(_MIN_CHARACTERS_PER_TEXT, min(MAX_CHARACTERS_PER_TEXT, self._left))
         self._left -= min(len(text), max_characters)
         return redact_long(text, max_characters=max_characters, known=self._known)
@@ -60,12 +61,12 @@ class RedactionBudget:
         return redact_answer(question, answer, is_typed=is_typed, known=self._known)
 
     def redact_known(self, text: Clean) -> Clean:
-        """Redact secrets that were found in other texts of the same event."""
+        """Return a text without secrets that were found in other texts of the same event."""
         return self._known.redact_known(text)
 
 
 class Payload:
-    """Fields of hook input by name; returns redacted texts, numbers and flags only."""
+    """The fields of hook input by name; returns only redacted texts, numbers and flags."""
 
     def __init__(self, fields: Mapping[str, Any], allowance: RedactionBudget | None = None) -> None:
         self._fields = fields
@@ -73,9 +74,9 @@ class Payload:
 
     @classmethod
     def parse(cls, raw: bytes) -> Payload:
-        """Parse the hook input that was read from standard input."""
+        """Parse hook input; raise an error if it is too long or not a JSON object."""
         if len(raw) > MAX_INPUT_BYTES:
-            raise BadArgument(f"The hook's input has {len(raw):,} bytes; more than {MAX_INPUT_BYTES:,} are not read")
+            raise BadArgument(f"The hook's input has {len(raw):,} bytes; the limit is {MAX_INPUT_BYTES:,}")
         try:
             fields = json.loads(raw.decode("utf-8", "replace") or "{}")
         except (ValueError, RecursionError) as exc:
@@ -91,15 +92,15 @@ class Payload:
         return name in self._fields
 
     def text(self, *names: str) -> Clean:
-        """Return the first of these fields that holds a text, redacted."""
+        """Return the first of the named fields that contains text, redacted."""
         return self._budget.clean(self._raw_text(names))
 
     def name(self, *names: str) -> Clean:
-        """Return the first of these fields that holds a name, id or path, without certain secrets."""
+        """Return the first of the named fields that contains a name, id or path; unmistakable secrets are redacted."""
         return redact_name(self._raw_text(names))
 
     def line(self, *names: str) -> Clean:
-        """Return the first of these fields that holds a text or a list of words, as one redacted text."""
+        """Return the first of the named fields that contains text or a list of words, as one redacted text."""
         for name in names:
             if isinstance(words := self._fields.get(name), list):
                 return self._budget.clean(storable(" ".join(map(str, words))))
@@ -113,14 +114,15 @@ class Payload:
         return Path(given) if given else None
 
     def all_text(self, name: str, *, is_json: bool = False) -> Clean:
-        """Return all text inside a field, joined by line breaks and redacted; `is_json`: the field may be a JSON
-        string."""
+        """Return all text inside a field, joined by line breaks and redacted. If `is_json` is set, the field may be a
+        JSON string.
+        """
         value = self._fields.get(name, "")
         texts = dict.fromkeys(filter(None, _texts_in(_parse_json_text(value) if is_json else value)))
         return self._budget.clean(storable("\n".join(texts)))
 
     def part(self, name: str, *, is_json: bool = False) -> Payload:
-        """Return the object in a field, empty if there is none; `is_json`: the field may be a JSON string."""
+        """Return the object in a field; empty if there is none. If `is_json` is set, the field may be a JSON string."""
         inner = self._fields.get(name)
         inner = _parse_json_text(inner) if is_json else inner
         return Payload(inner if isinstance(inner, dict) else {}, self._budget)
@@ -138,23 +140,23 @@ class Payload:
         ]
 
     def parts(self, name: str) -> list[Payload]:
-        """Return the objects of a list."""
+        """Return the objects in a list field."""
         items = self._fields.get(name)
         return (
             [Payload(item, self._budget) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         )
 
     def flattened(self, name: str) -> Payload:
-        """Return the fields together with those of a nested object, which take precedence."""
+        """Return the fields merged with those of a nested object, which take precedence."""
         inner = self._fields.get(name)
         return Payload({**self._fields, **inner}, self._budget) if isinstance(inner, dict) else self
 
     def with_text(self, name: str, text: str) -> Payload:
-        """Return the fields with one more text, which was read from another place."""
+        """Return the fields with an additional text that was not part of the input."""
         return Payload({**self._fields, name: text}, self._budget)
 
     def number(self, *names: str) -> int | None:
-        """Return the first of these fields that holds an integer."""
+        """Return the first of the named fields that contains an integer, or None if there is none."""
         return next((value for name in names if isinstance(value := self._fields.get(name), int)), None)
 
     def is_set(self, name: str) -> bool:
@@ -166,11 +168,13 @@ class Payload:
         return self._fields.get(name) is False
 
     def clean_answer(self, question: str, answer: Clean, *, is_typed: bool) -> Clean:
-        """Return an answer without the secret that the question asks for; `is_typed`: the user typed the answer."""
+        """Return an answer without the secret that the question asks for; `is_typed` says whether the user typed the
+        answer.
+        """
         return self._budget.clean_answer(question, answer, is_typed=is_typed)
 
     def redact_known(self, text: Clean) -> Clean:
-        """Redact secrets that were found in other texts of the event after this text was returned."""
+        """Return a text without secrets that were found in other texts of the event."""
         return self._budget.redact_known(text)
 
     def _raw_text(self, names: tuple[str, ...]) -> str:
@@ -179,7 +183,7 @@ class Payload:
 
 
 def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
-    """Yield the texts in a tool response, in order."""
+    """Yield all texts in a tool response, in order."""
     if isinstance(answer, str):
         yield answer
     elif isinstance(answer, list) and depth < _MAX_DEPTH:
@@ -189,7 +193,7 @@ def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
         for name in _TEXT_FIELDS:
             if answer.get(name):
                 yield from _texts_in(answer[name], depth + 1)
-        # A result of a web search, and answers to a question.
+        # Web search results, and answers to a question.
         if isinstance(title := answer.get("title"), str) and isinstance(url := answer.get("url"), str):
             yield f"{title} ({url})"
         if isinstance(answers := answer.get("answers"), list):
@@ -197,7 +201,7 @@ def _texts_in(answer: object, depth: int = 0) -> Iterator[str]:
 
 
 def _parse_json_text(value: object) -> object:
-    """Parse a string that contains a JSON object or list; return any other value unchanged."""
+    """Parse a string that contains a JSON object or list; return other values unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:

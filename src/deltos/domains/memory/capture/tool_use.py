@@ -1,6 +1,6 @@
-"""Reads the use of a tool from hook input: action, target, output and outcome.
+"""Reads tool uses from hook input: action, subject, output and outcome.
 
-The input formats are those of tests/domains/memory/hook_inputs/, where each example names its source.
+The examples of input formats in tests/domains/memory/hook_inputs/ name their sources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deltos.store.observations import Clean
 if TYPE_CHECKING:
     from deltos.domains.memory.capture.payload import Payload
 
-# Tool names for agents that have an event per tool and send no name.
+# Tool names for agents that have one event per tool and send no tool name.
 _TOOL_NAMES = {
     "aftershellexecution": "Shell",
     "afterfileedit": "Edit",
@@ -43,49 +43,49 @@ _USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
 _EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
 _STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
-_MAX_STATUS_DISTANCE = 2_000  # characters from the end of the output
+_MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # characters before the end of the output
 
 
 def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
-    """Return the tool use that an event reports; `key` is the normalized event name."""
+    """Return the tool use in the input of an event; `key` is the normalized event name."""
     tool_input = next((part for name in _INPUT_FIELDS if (part := payload.part(name, is_json=True))), payload)
     name = payload.name("tool_name", "toolName", "tool") or _TOOL_NAMES.get(key, "")
-    action = _action(name)
+    action = _action_of(name)
     if action is Action.WEB_SEARCH and _opened_page(tool_input):
         action = Action.FETCH
     field = next((name for name in _RESPONSE_FIELDS if name in payload), "")
     response = payload.part(field, is_json=field in _JSON_RESPONSE_FIELDS)
-    output = _output(
+    output = _clean_output(
         action, agent, payload.all_text(field, is_json=field in _JSON_RESPONSE_FIELDS), response, tool_input
     )
     return ToolUse(
         name,
         action,
-        subject=_subject(action, tool_input),
-        files=_files(action, tool_input),
-        edits=_edits(tool_input) if action is Action.EDIT else (),
+        subject=_subject_of(action, tool_input),
+        files=_edited_files(action, tool_input),
+        edits=_edit_pairs(tool_input) if action is Action.EDIT else (),
         output=_without_exit_status(output) if agent == "copilot" else output,
-        outcome=_outcome(key, action, payload, response, output),
-        answers=_answers(tool_input, payload, field) if action is Action.QUESTION else (),
-        status=_exit_status(key, agent, response, output) if action is Action.COMMAND else None,
+        outcome=_reported_outcome(key, action, payload, response, output),
+        answers=_question_answers(tool_input, payload, field) if action is Action.QUESTION else (),
+        status=_reported_exit_status(key, agent, response, output) if action is Action.COMMAND else None,
     )
 
 
 def normalize_name(name: str) -> str:
-    """Return a name in lower case without punctuation."""
+    """Return a name of an event or tool in lower case without punctuation."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 
-def _action(name: str) -> Action:
+def _action_of(name: str) -> Action:
     """Return the action of a tool by its name."""
     key = normalize_name(name)
-    # Full names of the tools of MCP servers start with the name of the server.
+    # The full name of an MCP tool starts with the name of its server.
     by_ending = agent_names().actions_by_ending.items()
     ending = next((action for end, action in by_ending if key.endswith(end)), Action.OTHER)
     return agent_names().actions.get(key, ending)
 
 
-def _subject(action: Action, tool_input: Payload) -> Clean:
+def _subject_of(action: Action, tool_input: Payload) -> Clean:
     """Return the command, URL, query or title of a tool use."""
     match action:
         case Action.COMMAND:
@@ -102,8 +102,7 @@ def _subject(action: Action, tool_input: Payload) -> Clean:
 
 
 def _opened_page(tool_input: Payload) -> Clean:
-    """Return the URL that Codex's web tool opens or searches in; empty for a web search or for a numbered search
-    result."""
+    """Return the URL that Codex's web tool opens or searches; empty for a web search or a numbered search result."""
     if tool_input.parts("search_query"):
         return Clean("")
     opened = (part.text("ref_id") for name in ("open", "find") for part in tool_input.parts(name))
@@ -111,14 +110,14 @@ def _opened_page(tool_input: Payload) -> Clean:
 
 
 def _pull_request_number(tool_input: Payload) -> Clean:
-    """Return a reference to the pull request (`owner/repo#number`) for a tool call without a title."""
+    """Return a reference to a pull request (`owner/repo#number`) in a tool call; empty if it has none."""
     number = tool_input.number("pullNumber", "pull_number", "merge_request_iid", "number")
     place = "/".join(filter(None, (tool_input.name("owner"), tool_input.name("repo"))))
     return Clean("" if number is None else f"{place}#{number}")
 
 
-def _output(action: Action, agent: str, all_text: Clean, response: Payload, tool_input: Payload) -> Clean:
-    """Return the output of a tool, without lines that the agent added."""
+def _clean_output(action: Action, agent: str, all_text: Clean, response: Payload, tool_input: Payload) -> Clean:
+    """Return the output of a tool without text added by the agent."""
     if action is Action.PLAN:
         return (
             response.text("plan")
@@ -133,13 +132,13 @@ def _output(action: Action, agent: str, all_text: Clean, response: Payload, tool
 
 
 def _without_exit_status(output: Clean) -> Clean:
-    """Remove the line in which Copilot CLI reports the exit status."""
+    """Return the output without the line in which Copilot CLI reports the exit status."""
     before, found, code = output.rpartition(_EXIT_STATUS_PREFIX)
     return Clean(before.rstrip()) if found and code.strip().rstrip(">").isdecimal() else output
 
 
-def _files(action: Action, tool_input: Payload) -> tuple[Clean, ...]:
-    """Return the files of an edit."""
+def _edited_files(action: Action, tool_input: Payload) -> tuple[Clean, ...]:
+    """Return the files that a tool edits."""
     if action is not Action.EDIT:
         return ()
     if named := tool_input.name("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file"):
@@ -147,12 +146,12 @@ def _files(action: Action, tool_input: Payload) -> tuple[Clean, ...]:
     return tuple(Clean(path) for path in re.findall(_PATCHED_FILE_LINE, _patch_text(tool_input)))
 
 
-def _edits(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
-    """Return the edits of a tool use as pairs of old and new text."""
+def _edit_pairs(tool_input: Payload) -> tuple[tuple[Clean, Clean], ...]:
+    """Return the edits in a tool input as pairs of old and new text."""
     if several := tool_input.parts("edits"):
-        return tuple(map(_edit, several))
+        return tuple(map(_edit_pair, several))
     if any(name in tool_input for name in (*_OLD_TEXTS, *_NEW_TEXTS)):
-        return (_edit(tool_input),)
+        return (_edit_pair(tool_input),)
     if content := tool_input.text("content", "new_source", "contents", "code_edit", "file_text"):
         return ((Clean(""), content),)
     return _patch_edits(_patch_text(tool_input))
@@ -162,7 +161,7 @@ _OLD_TEXTS = ("old_string", "oldString", "old_str")
 _NEW_TEXTS = ("new_string", "newString", "new_str")
 
 
-def _edit(tool_input: Payload) -> tuple[Clean, Clean]:
+def _edit_pair(tool_input: Payload) -> tuple[Clean, Clean]:
     return tool_input.text(*_OLD_TEXTS), tool_input.text(*_NEW_TEXTS)
 
 
@@ -172,7 +171,7 @@ def _patch_text(tool_input: Payload) -> Clean:
 
 
 def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
-    """Return the removed and added lines of a patch as one edit."""
+    """Return the removed and added lines of a patch as one pair of old and new text."""
     if not patch:
         return ()
     lines = [line for line in patch.splitlines() if not line.startswith("***")]
@@ -181,8 +180,8 @@ def _patch_edits(patch: Clean) -> tuple[tuple[Clean, Clean], ...]:
     return ((Clean(old), Clean(new)),)
 
 
-def _outcome(key: str, action: Action, payload: Payload, response: Payload, output: Clean) -> ToolOutcome:
-    """Return the outcome of a tool use as far as the agent reports it."""
+def _reported_outcome(key: str, action: Action, payload: Payload, response: Payload, output: Clean) -> ToolOutcome:
+    """Return the outcome of a tool use, as far as the agent reports it."""
     if _is_stopped(payload, response, output):
         return ToolOutcome.STOPPED
     if key == "posttoolusefailure" or _is_marked_failed(response):
@@ -195,7 +194,7 @@ def _outcome(key: str, action: Action, payload: Payload, response: Payload, outp
 
 
 def _is_stopped(payload: Payload, response: Payload, output: Clean) -> bool:
-    """Whether the tool was stopped or refused by the user, or continues in the background."""
+    """Whether the user stopped or refused the tool, or it continues in the background."""
     return (
         payload.is_set("is_interrupt")
         or payload.name("failure_type") == "permission_denied"
@@ -214,20 +213,21 @@ def _is_marked_failed(response: Payload) -> bool:
     )
 
 
-def _exit_status(key: str, agent: str, response: Payload, output: Clean) -> int | None:
-    """Return the exit status of a command; None if the agent does not report it."""
+def _reported_exit_status(key: str, agent: str, response: Payload, output: Clean) -> int | None:
+    """Return the exit status of a command, or None if the agent does not report it."""
     for holder in (response, response.part("metadata")):
         if (code := holder.number("exit_code", "exitCode", "exit")) is not None:
             return code
     if agent == "claude" and key == "posttooluse":
-        return 0  # Claude Code reports failures with the event PostToolUseFailure
+        return 0  # Claude Code reports failures as PostToolUseFailure events
     written = status_in(output) if agent in ("gemini", "copilot", "codex") else None
-    return 0 if written is None and agent == "gemini" else written  # Gemini CLI writes only statuses other than 0
+    return 0 if written is None and agent == "gemini" else written  # Gemini CLI omits exit status 0
 
 
-def _answers(tool_input: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
-    """Return questions and the user's answers, with the description of the chosen option, the user's note and the
-    alternatives."""
+def _question_answers(tool_input: Payload, payload: Payload, field: str) -> tuple[tuple[Clean, Clean], ...]:
+    """Return pairs of a question and the user's answer, including the description of the chosen option, the note and
+    the alternatives.
+    """
     questions = {str(number): question for number, question in enumerate(tool_input.parts("questions"))}
     by_name = {question.text("question"): question for question in questions.values()}
     by_name |= {question.name("id"): question for question in questions.values() if question.name("id")}
@@ -254,21 +254,21 @@ def _answers(tool_input: Payload, payload: Payload, field: str) -> tuple[tuple[C
 
 
 def _user_answers(payload: Payload, field: str) -> list[tuple[Clean, Clean]]:
-    """Return the answers; each comes with the question, its id or its position."""
+    """Return pairs of a question (its text, id or position) and the user's answer."""
     response = payload.part(field, is_json=True)
     holders = (response, response.part("llmContent", is_json=True), response.part("metadata"))
     return next((found for holder in holders if (found := holder.entries("answers"))), [])
 
 
 def _question_text(question: Payload) -> str:
-    """Return a question with its heading, which may be the only place that says `Password`."""
+    """Return a question with its heading, because only the heading may say that a password is requested."""
     return f"{question.text('question')} {question.text('header')}"
 
 
 def _describe_choice(
     asked_question: str, chosen: Clean, question: Payload | None, note: Clean, payload: Payload
 ) -> Clean:
-    """Return the chosen option with its description, the user's note and the options not chosen.
+    """Return the chosen option with its description, the user's note and the other options.
 
     If the question asks for a secret, the answer is redacted.
     """
@@ -294,14 +294,14 @@ def _describe_choice(
 
 
 def status_in(output: str) -> int | None:
-    """Return the exit status that an agent appended to an output; None if there is none."""
-    end = output[-_MAX_STATUS_DISTANCE:].lower()
+    """Return the exit status that an agent appended to the output, or None if there is none."""
+    end = output[-_MAX_STATUS_DISTANCE_CHARACTERS:].lower()
     found = max(((end.rfind(words), words) for words in _STATUS_WORDS), default=(-1, ""))
     return None if found[0] < 0 else _number_at(end, found[0] + len(found[1]))
 
 
 def _number_at(text: str, at: int) -> int | None:
-    """Return the integer at an offset; None if there is none."""
+    """Return the integer at an offset in a text, or None if there is none."""
     end = at
     while end < len(text) and (text[end].isdecimal() or (end == at and text[end] == "-")) and end - at < 12:
         end += 1

@@ -1,1 +1,1 @@
-"""The memory service: observations, duplicates, anchors to code, export and import."""
+"""The memory service: observations, duplicates, code anchors, export and import."""

@@ -1,5 +1,4 @@
-"""Ties observations to code: a hash of the file, or of the lines of one symbol, shows whether the code has changed
-since."""
+"""Anchors observations to code: a hash of a file or symbol shows whether the code has changed since."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 _MAX_FILE_BYTES = 2_000_000
 _MAX_FILES = 20
 _MAX_SYMBOLS = 20
-_MAX_DEFINITION_LINE_CHARACTERS = 500  # longer lines are not checked for definitions
+_MAX_DEFINITION_LINE_CHARACTERS = 500  # longer lines are not searched for definitions
 _DIGEST_BYTES = 16
-_CALL = r"\b([A-Za-z_]\w*)\("
-_QUOTED = r"`([A-Za-z_][\w.]*)(?:\(\))?`"
+_CALLED_NAME = r"\b([A-Za-z_]\w*)\("
+_QUOTED_NAME = r"`([A-Za-z_][\w.]*)(?:\(\))?`"
 _LAST_WORD = re.compile(r"[a-z]{2,12}$")
 _MODIFIERS = re.compile(r"[\w@<>\[\],*& \t]*+")
 _DEFINITION_KEYWORDS = frozenset(
@@ -36,35 +35,37 @@ _ASSIGNMENT_PREFIXES = (
     *([word] for word in sorted(_ASSIGNMENT_KEYWORDS)),
     *(["export", word] for word in sorted(_ASSIGNMENT_KEYWORDS)),
 )
-_PATH_LIKE = r"[\w./-]*\w\.\w{1,8}$"
+_FILE_NAME = r"[\w./-]*\w\.\w{1,8}$"
 
 
 def files_in(text: Clean, root: Path | None) -> list[Clean]:
-    """Return the files of the project that a text names."""
+    """Return the project files that a text names."""
     if root is None:
         return []
-    candidates = [name for name in names_in_prose(text) if re.fullmatch(_PATH_LIKE, name)]
+    candidates = [name for name in names_in_prose(text) if re.fullmatch(_FILE_NAME, name)]
     return [Clean(name) for name in candidates[:_MAX_FILES] if _is_file(root, name)]
 
 
 def symbols_in(text: Clean) -> list[Clean]:
-    """Return the code identifiers in a text: in backquotes, called, or spelled like code; file names are left out."""
-    quoted = re.findall(_QUOTED, text) + re.findall(_CALL, text)
+    """Return the code identifiers in a text: names in backquotes, called names, and names spelled like code."""
+    quoted = re.findall(_QUOTED_NAME, text) + re.findall(_CALLED_NAME, text)
     spelled = [name for name in names_in_prose(text) if "/" not in name and not re.search(r"\.\w{1,4}$", name)]
     found = (Clean(name.rsplit(".", 1)[-1]) for name in quoted + spelled)
     return list(dict.fromkeys(name for name in found if len(name) > 2))[:_MAX_SYMBOLS]
 
 
 def relative_files(files: Iterable[Clean], root: Path | None) -> tuple[Clean, ...]:
-    """Return paths as they are stored: relative to the project root, with `/`; paths outside of it are not changed."""
-    return tuple(dict.fromkeys(Clean(_relative(path, root)) for path in files))
+    """Return paths relative to the project root, with `/` as separator; paths outside the project are unchanged."""
+    return tuple(dict.fromkeys(Clean(_relative_path(path, root)) for path in files))
 
 
 def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> tuple[Anchor, ...]:
-    """Return anchors with the current hash of each named symbol, or of the whole file if no symbol is found."""
+    """Return anchors with the current hash of each symbol that is found in the files, or of a whole file if none is
+    found.
+    """
     anchors: list[Anchor] = []
     for path in files[:_MAX_FILES]:
-        source = _read(root, path)
+        source = _read_source(root, path)
         if source is None:
             continue
         blocks = [(symbol, block) for symbol in symbols if (block := symbol_lines(source, symbol))]
@@ -80,7 +81,7 @@ def changed(anchors: Iterable[Anchor], root: Path) -> bool:
 
 
 def symbol_lines(source: str, symbol: str) -> str:
-    """Return the lines that define `symbol`, up to the end of its indented block; empty if it is not found."""
+    """Return the lines that define `symbol`, up to the end of its indented block; empty if there is no definition."""
     at = source.find(symbol)
     while at >= 0:
         start = source.rfind("\n", max(0, at - _MAX_DEFINITION_LINE_CHARACTERS), at) + 1
@@ -92,7 +93,7 @@ def symbol_lines(source: str, symbol: str) -> str:
 
 
 def _defines(before: str, after: str) -> bool:
-    """Whether a line defines the name between `before` and `after`: after a keyword such as `def`, or before `=`."""
+    """Whether a line defines the name between `before` and `after`, by a keyword such as `def` or an assignment."""
     words = before.split()
     if not words or words[-1] in _ASSIGNMENT_KEYWORDS or before.isspace():
         equals = after.find("=")
@@ -112,7 +113,7 @@ def _defines(before: str, after: str) -> bool:
 
 
 def _indented_block(source: str) -> str:
-    """Return the first line with all deeper indented lines below it, and the line that closes the block."""
+    """Return the first line, the deeper indented lines that follow it, and the line that closes the block."""
     lines = source.splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip(" \t"))
     kept = [lines[0]]
@@ -127,15 +128,15 @@ def _indented_block(source: str) -> str:
 
 
 def _current_digest(root: Path, anchor: Anchor) -> bytes:
-    """Return the hash of the anchored code as it is now; empty if the file cannot be read."""
-    source = _read(root, anchor.path)
+    """Return the current hash of the anchored code; empty if the file cannot be read."""
+    source = _read_source(root, anchor.path)
     if source is None:
         return b""
     return _digest(symbol_lines(source, anchor.symbol) if anchor.symbol else source)
 
 
-def _read(root: Path | None, path: str) -> str | None:
-    r"""Return the text of a project file with `\n` line ends; None if it cannot or must not be read."""
+def _read_source(root: Path | None, path: str) -> str | None:
+    r"""Return the text of a project file with `\n` line ends, or None if it cannot or must not be read."""
     if root is None or is_secret_file(path):
         return None
     try:
@@ -146,18 +147,19 @@ def _read(root: Path | None, path: str) -> str | None:
 
 
 def _is_file(root: Path, path: str) -> bool:
-    """Whether a path is a regular file below the project root, reached without links."""
+    """Whether a path is a regular file below the project root that contains no links."""
     with FileTree(root) as tree:
         return tree.is_file(_normalized_path(root, path))
 
 
 def _normalized_path(root: Path, path: str) -> str:
-    """Return a path relative to the root without `.` and `..` parts; a path that leaves the root stays so and is
-    refused on reading."""
-    return posixpath.normpath(_relative(path, root))
+    """Return a path relative to the root without `.` and `..` parts; a path outside the root is unchanged, and cannot
+    be read.
+    """
+    return posixpath.normpath(_relative_path(path, root))
 
 
-def _relative(path: str, root: Path | None) -> str:
+def _relative_path(path: str, root: Path | None) -> str:
     plain = path.replace("\\", "/")
     if root is None or not Path(plain).is_absolute():
         return plain.removeprefix("./")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredCopy:
-    """A damaged file or snapshot: how many observations could be read from it, and how many of them were missing."""
+    """A damaged file or snapshot, with the numbers of observations read from it and recovered because they were
+    missing.
+    """
 
     name: str
     size_bytes: int
@@ -25,7 +27,7 @@ class RecoveredCopy:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Result of a check; `problems` is empty if nothing was wrong."""
+    """Result of a check; `problems` is empty if none were found."""
 
     observations: int
     problems: tuple[str, ...]
@@ -39,12 +41,12 @@ class CheckReport:
 
     @property
     def saved(self) -> int:
-        """Return the number of recovered observations."""
+        """The number of recovered observations."""
         return sum(copy.saved for copy in (*self.set_aside, *self.snapshots))
 
     @property
     def unreadable(self) -> tuple[RecoveredCopy, ...]:
-        """Damaged files from which nothing could be read."""
+        """The damaged files from which no observation could be read."""
         return tuple(copy for copy in self.set_aside if not copy.read)
 
     def snapshot_before(self, damaged: RecoveredCopy) -> str:
@@ -53,16 +55,16 @@ class CheckReport:
 
 
 def check(memory: Memory) -> CheckReport:
-    """Check the memory file, rebuild its index, and recover observations from damaged copies and snapshots."""
+    """Check the memory file, rebuild its index, and recover observations from damaged files and snapshots."""
     mended = memory.store.repair()
-    aside = tuple(_recovered(memory, copy) for copy in mended.set_aside)
-    # An undamaged file holds everything in the snapshots, except observations purged since; those must stay gone.
-    snapshots = tuple(_recovered(memory, copy) for copy in mended.snapshots) if aside else ()
+    aside = tuple(_recover_observations(memory, copy) for copy in mended.set_aside)
+    # An undamaged file contains all observations in the snapshots except purged ones, which must not be restored.
+    snapshots = tuple(_recover_observations(memory, copy) for copy in mended.snapshots) if aside else ()
     return CheckReport(memory.store.counts().observations, mended.problems, aside, snapshots)
 
 
-def _recovered(memory: Memory, copy: MemoryCopy) -> RecoveredCopy:
-    """Import the readable observations of a damaged file or snapshot, and count them."""
+def _recover_observations(memory: Memory, copy: MemoryCopy) -> RecoveredCopy:
+    """Import the readable observations of a damaged file or snapshot, and return the counts."""
     lines = (observation_line(row, ()) for row in copy.readable)
     done = import_lines(memory, lines, project_id="", overwrite=False)
     return RecoveredCopy(copy.name, copy.size_bytes, copy.modified_at, done.added + done.unchanged, done.added)

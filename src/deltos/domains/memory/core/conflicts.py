@@ -1,6 +1,6 @@
-"""Finds earlier statements about the same topic with another value, so that the caller can decide which one is valid.
+"""Finds earlier statements on the same topic with a different value, so that the caller can decide which one is valid.
 
-Language is not judged here: the agent sees both statements with their dates and supersedes one of them.
+Natural language is not judged here; the agent sees both statements with their dates and supersedes one of them.
 """
 
 from __future__ import annotations
@@ -18,35 +18,39 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
-MAX_STATEMENTS_COMPARED = 400  # newest statements of a project
+MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
 MAX_CONFLICTS = 3
-_MAX_STATEMENT_CHARACTERS = 500  # longer texts state several things
-_RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events stay valid
+_MAX_STATEMENT_CHARACTERS = 500  # a longer text makes several statements
+_RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events, which stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_SHARE = 0.4  # of the shorter statement
+_MIN_SHARED_SHARE = 0.4  # share of the stems of the shorter statement
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:
-    """Return the statements that may contradict a text, the closest in topic first."""
+    """Return the statements that may contradict a text, closest in topic first."""
     stems = topic_stems(text)
-    scored = [(share, row) for row in older if is_statement(row) and (share := _overlap(stems, topic_stems(row.text)))]
+    scored = [
+        (share, row) for row in older if is_statement(row) and (share := _topic_overlap(stems, topic_stems(row.text)))
+    ]
     return [row for _, row in sorted(scored, key=lambda pair: -pair[0])[:MAX_CONFLICTS]]
 
 
 def conflicting_pairs(newest_first: Sequence[Observation]) -> list[tuple[Observation, Observation]]:
-    """Return pairs of statements that may contradict each other, the newer one of each pair first."""
+    """Return pairs of statements that may contradict each other, each with the newer one first."""
     found: list[tuple[Observation, Observation]] = []
     stems = [topic_stems(row.text) if is_statement(row) else frozenset[str]() for row in newest_first]
     for at, newer in enumerate(newest_first):
-        others = [(share, other) for other in range(at + 1, len(stems)) if (share := _overlap(stems[at], stems[other]))]
+        others = [
+            (share, other) for other in range(at + 1, len(stems)) if (share := _topic_overlap(stems[at], stems[other]))
+        ]
         if others:
             found.append((newer, newest_first[max(others)[1]]))
     return found
 
 
 def is_statement(row: Observation) -> bool:
-    """Whether an observation states one thing that a later statement may replace."""
+    """Whether an observation is a single statement that a later statement may replace."""
     is_short = len(row.text) <= _MAX_STATEMENT_CHARACTERS and not row.text.rstrip().endswith(("?", "？"))
     return (
         is_short and row.kind in STATEMENT_KINDS and row.source != "agent" and not row.text.startswith(_RECORD_PREFIXES)
@@ -54,17 +58,17 @@ def is_statement(row: Observation) -> bool:
 
 
 def topic_stems(text: str) -> frozenset[str]:
-    """Return the stems of the content words of a text; bigrams in scripts without spaces."""
+    """Return the stems of the content words in a text; in scripts without spaces, bigrams."""
     small = PROSE_STOP_WORDS | stop_words("de", "es", "fr")
     words = (word for token in tokens(text) for word in unspaced_words(token) or (token,))
     kept = (word for word in words if word not in small and not all("\u3040" <= letter <= "\u309f" for letter in word))
     return frozenset(word if word.isdecimal() else word[:_STEM_CHARACTERS].removesuffix("s") for word in kept)
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shorter statement that both have in common; 0 if they do not contradict each other.
+def _topic_overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of the shorter statement's stems that both have in common; 0 if they cannot be a contradiction.
 
-    Statements of which one repeats the other differ in no value.
+    If one statement contains all stems of the other, they do not differ in a value.
     """
     if one <= other or other <= one:
         return 0.0

@@ -1,4 +1,4 @@
-"""Detection of duplicate observations: nearly the same words, where merging loses nothing."""
+"""Detects duplicate observations, which have nearly the same words and can be merged without loss."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
 _MIN_JACCARD = 0.8
-# Some stop words reverse a statement: if they were ignored, "do not use X" would equal "use X".
+# Stop words that reverse a statement are compared, so that "do not use X" differs from "use X".
 _IGNORED_WORDS = PROSE_STOP_WORDS - {"not", "no", "only", "before", "after", "off", "on", "don"}
 _MAX_COMPARED_CHARACTERS = 4_000
-_CHANGE = "change"
+_CHANGE_KIND = "change"
 
 
 def find_duplicate(
     text: str, kind: str, recent: Iterable[Observation]
 ) -> tuple[Observation, Literal["older", "newer"]] | None:
-    """Return the first recent observation that duplicates `text`, and which of the two has the fuller text; None if
-    there is none.
+    """Return the first recent observation that duplicates `text`, and whether to keep the new text; None if there is
+    none.
 
-    Changes are duplicates only if their texts are identical: an edit from `Cache` to `cache` must not merge with its
-    opposite.
+    Changes are duplicates only if their texts are identical, because an edit from `Cache` to `cache` must not be merged
+    with the opposite edit.
     """
     new = _ComparedText(text)
     for observation in recent:
-        if kind == _CHANGE and observation.text.strip() != text.strip():
+        if kind == _CHANGE_KIND and observation.text.strip() != text.strip():
             continue
         if observation.kind == kind and (fuller := new.compare(_ComparedText(observation.text))):
             return observation, fuller
@@ -39,7 +39,7 @@ def find_duplicate(
 
 
 class _ComparedText:
-    """Words and word pairs of a text without stop words."""
+    """The words and word pairs of a text, without stop words."""
 
     def __init__(self, text: str) -> None:
         content_words = [word for word in tokens(text[:_MAX_COMPARED_CHARACTERS]) if word not in _IGNORED_WORDS]
@@ -48,7 +48,7 @@ class _ComparedText:
         self.whole = text.strip()
 
     def compare(self, older: _ComparedText) -> Literal["older", "newer"] | None:
-        """Return which of two similar texts contains all words of both; None if they are not duplicates."""
+        """Return which of two similar texts contains all words of both, or None if they are not duplicates."""
         if self.whole == older.whole:
             return "older"
         if len(self.whole) > _MAX_COMPARED_CHARACTERS or len(older.whole) > _MAX_COMPARED_CHARACTERS or not self.words:

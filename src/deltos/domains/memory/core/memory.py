@@ -40,29 +40,29 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, Observations, ObservationsWriter
     from deltos.store.observations import ProjectRow as KnownProject
 
-_MAX_DUPLICATE_CANDIDATES = 40  # recent observations of the project that a new one is compared with
+_MAX_DUPLICATE_CANDIDATES = 40  # recent observations of a project with which a new one is compared
 _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
-SNAPSHOTS_KEPT = 7
-_MAX_STATEMENT_DISTANCE = 12  # observations before an edit that are searched for the statement behind it
+MAX_SNAPSHOTS = 7
+_MAX_STATEMENT_DISTANCE = 12  # observations before an edit, searched for the statement that caused it
 _LASTING_KINDS = ("decision", "preference")
-_UNCERTAIN_KINDS = ("note", "request")  # may be decisions
+_POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds that may be decisions
 _MAX_SELECTED = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
-# Microseconds. A clock may be a little ahead; times beyond that come from a wrong clock.
+# In microseconds. A clock may be slightly ahead; times further in the future come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
 
 
 class ObservationLookup(NamedTuple):
-    """The observations found for some ids, and the unknown ids."""
+    """The observations found by their ids, and the ids that are unknown."""
 
     found: tuple[Observation, ...]
     unknown: tuple[str, ...]
 
 
 class Timeline(NamedTuple):
-    """Observations in chronological order, and whether there are more before and after them."""
+    """Observations in chronological order, and whether there are earlier and later ones."""
 
     rows: Sequence[Observation]
     has_earlier: bool = False
@@ -70,7 +70,7 @@ class Timeline(NamedTuple):
 
 
 class ObservationFilter(NamedTuple):
-    """Criteria for selecting observations, all of which must match; times are microseconds, None for no limit."""
+    """Criteria for selecting observations, all of which must match; times are in microseconds, None means no limit."""
 
     query: str = ""
     session_id: str = ""
@@ -80,7 +80,9 @@ class ObservationFilter(NamedTuple):
 
 
 class PurgeResult(NamedTuple):
-    """Number of purged observations, whether the file is free of traces, and copies that may still contain them."""
+    """Number of purged observations, whether the file contains no traces of them, and copies that may still contain
+    them.
+    """
 
     removed: int
     is_traceless: bool
@@ -100,13 +102,13 @@ def local_now() -> datetime:
 
 
 def random_id() -> Clean:
-    """Return a short random id of 50 bits, so that collisions are practically impossible."""
+    """Return a short random id with 50 bits, so that collisions are very unlikely."""
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in os.urandom(_ID_LENGTH)))
 
 
 def derive_id(source_text: str) -> Clean:
-    """Return the id for an imported record; the same record gets the same id on every machine."""
-    from deltos.digest import sha256  # deferred: hooks make random ids
+    """Return an id for an imported record that is the same on every machine."""
+    from deltos.digest import sha256  # deferred: hooks use random ids
 
     digest = sha256(source_text.encode("utf-8", "surrogatepass")).digest()
     return Clean("".join(_ID_LETTERS[byte & 31] for byte in digest[:_ID_LENGTH]))
@@ -131,7 +133,7 @@ class Memory:
         self.fresh_id = new_id
 
     def at(self, moment: int) -> Memory:
-        """Return this memory with the clock of an earlier moment, at which an event was recorded."""
+        """Return this memory with a clock that is set to the time at which an event was recorded."""
         return Memory(
             self.store,
             clock=lambda: moment_of(moment),
@@ -141,17 +143,17 @@ class Memory:
         )
 
     def remember(self, draft: Draft, origin: ObservationOrigin, *, supersedes: Sequence[str] = ()) -> RememberResult:
-        """Store a draft, durable when this returns; a duplicate is merged into the older observation.
+        """Store a draft durably; a duplicate is merged into the older observation.
 
-        `supersedes` are ids of statements that the new one replaces. Other statements that may contradict it are
-        returned.
+        `supersedes` contains the ids of statements that the new one replaces. Other statements that may contradict it
+        are returned.
         """
         if not may_recall(origin.project_id, folder_of(origin)):
             raise Forbidden("You may not store observations in that project", hint="Leave out project_id.")
-        replaced = [self._replaceable(given, origin.project_id) for given in dict.fromkeys(supersedes)]
+        replaced = [self._find_replaceable(given, origin.project_id) for given in dict.fromkeys(supersedes)]
         prepared = self.prepare(draft, origin.root)
         if not prepared.new.score and (older := next((row for row in replaced if row.kind in _LASTING_KINDS), None)):
-            # A statement that replaces a decision is one.
+            # A statement that replaces a decision is a decision too.
             prepared = prepared._replace(new=prepared.new._replace(kind=Clean(older.kind)))
         with self.store.writing() as writer:
             project, session = self.origin_keys(writer, origin)
@@ -163,20 +165,22 @@ class Memory:
         return done._replace(superseded=tuple(row.id for row in replaced if row.id != done.id), conflicts=conflicts)
 
     def _conflicts(self, writer: ObservationsWriter, project: int, stored_id: str) -> tuple[Observation, ...]:
-        """Return the live statements of a project that may contradict a new one, closest in topic first."""
+        """Return the valid statements of a project that may contradict a new one, closest in topic first."""
         rows = writer.recent(project, limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
         new = next((row for row in rows if row.id == stored_id), None)
         if new is None or not is_statement(new):
             return ()
         return tuple(find_conflicts(new.text, (row for row in rows if row.place != new.place)))
 
-    def _replaceable(self, given: str, project_id: str) -> Observation:
-        """Return the observation that a new one is to supersede; only the user replaces pinned ones."""
-        row = self._known(given, project_id)
+    def _find_replaceable(self, given: str, project_id: str) -> Observation:
+        """Return the observation that a new one is to supersede; raise BadArgument if it is pinned, because only users
+        replace those.
+        """
+        row = self._get_observation(given, project_id)
         if row.pinned_at is not None:
             raise BadArgument(
                 f"{format_id(row.id)} is pinned, so only the user can replace it",
-                hint="Leave it out; the user runs `deltos memory supersede`.",
+                hint="Omit it; the user can run `deltos memory supersede`.",
             )
         return row
 
@@ -185,7 +189,7 @@ class Memory:
         text = storable(draft.text)
         if len(text) > MAX_TEXT_CHARACTERS:
             raise BadArgument(
-                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} can be stored",
+                f"The text has {len(text):,} characters; the limit is {MAX_TEXT_CHARACTERS:,}",
                 hint="Remember a summary and name the file in `files`.",
             )
         safe = redact(text)
@@ -193,13 +197,13 @@ class Memory:
         if not kept:
             raise BadArgument(
                 "The text is empty, so there is nothing to remember",
-                hint="Give a text outside of <private> passages.",
+                hint="Give text outside <private> passages.",
             )
         kind, score = _kind_of(draft, kept)
         named = [redact_name(storable(path)) for path in draft.files]
         files = anchors.relative_files([*named, *anchors.files_in(kept, root)], root)
         symbols = tuple(anchors.symbols_in(kept))
-        if root is not None and symbols and not files:  # names symbols but no file
+        if root is not None and symbols and not files:  # the text names symbols but no file
             files = tuple(Clean(path) for path in self._files_defining(root, symbols))
         new = NewObservation(
             id=self.fresh_id(),
@@ -216,7 +220,7 @@ class Memory:
         return PreparedDraft(new, safe.kinds)
 
     def origin_keys(self, writer: ObservationsWriter, origin: ObservationOrigin) -> tuple[int, int]:
-        """Return the keys of an origin's project and session, which are created if necessary."""
+        """Return the keys of an origin's project and session, creating both if necessary."""
         origin = with_redacted_names(origin)
         if origin.project_id == ALL_PROJECTS:
             raise BadArgument(
@@ -226,16 +230,17 @@ class Memory:
         root = "" if origin.root is None else redact_name(storable(str(origin.root.resolve())))
         folder = redact_name(folder_of(origin))
         if origin.session_id is not None:
-            # A session that enters a subfolder keeps its first folder, so that its observations stay together.
+            # A session that moves to a subfolder keeps its first folder, so that its observations stay together.
             begun_in = writer.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
         project = writer.project(origin.project_id, root=root, now=now, folder=folder)
         return project, writer.session(project, origin.session_id, agent=origin.agent, now=now)
 
     def with_stored_identity(self, project: Project) -> Project:
-        """Return the project with the id under which memory stores it.
+        """Return the project with the id that memory uses for it.
 
-        A hook does not start git, so it may have stored a repository by its folder where tools use the first commit.
+        A hook does not run git, so it may have stored a repository by its folder, while tools identify it by its first
+        commit.
         """
         project_id = redact_name(project.project_id)
         known = self.store.known_identity(project_id, redact_name(storable(str(project.root))))
@@ -244,31 +249,32 @@ class Memory:
     def add(self, writer: ObservationsWriter, project: int, session: int, prepared: PreparedDraft) -> RememberResult:
         """Insert a prepared draft, or merge it into a recent duplicate."""
         new = prepared.new
-        # Checked inside the write transaction: two concurrent writers with the same text must not both insert it.
+        # Checked inside the write transaction, so that two concurrent writers cannot both insert the same text.
         duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_MAX_DUPLICATE_CANDIDATES))
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
             return RememberResult(older.id, merged=True, redacted=prepared.redacted)
-        # Keep the order of a session's observations if the clock went backwards.
+        # Keep the order of a session's observations even if the clock was set back.
         last = writer.last_created_at(session) or 0
-        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # then the other one was wrong
+        is_ahead = last > new.created_at + CLOCK_TOLERANCE  # if so, the earlier clock was wrong
         created_at = new.created_at if is_ahead else max(new.created_at, last)
         writer.insert(project, session, new._replace(created_at=created_at))
         return RememberResult(new.id, redacted=prepared.redacted)
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
-        """Anchor the user's last decision of a session to the code edited after it, unless the decision is too far
-        back."""
+        """Anchor the user's last decision in a session to the code edited after it, unless many observations are
+        between them.
+        """
         rows = writer.in_session(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
-        # Anchors of whole files are left out: files change too often for them to be useful.
+        # Whole-file anchors are omitted, because files change too often for them to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
         if edited and statement is not None and statement.kind in _LASTING_KINDS and not statement.files:
             writer.add_anchors(statement.place, edited)
 
     def _rewrite(self, writer: ObservationsWriter, row: Observation, **changed: object) -> None:
-        """Replace some fields of an observation; index words are recomputed and its embedding is dropped."""
+        """Store an observation with changed fields, recompute its index words, and drop its embedding."""
         fields = {name: getattr(row, name) for name in NewObservation._fields if name in row._fields} | changed
         text = cast("Clean", fields["text"])
         fields |= {
@@ -309,14 +315,14 @@ class Memory:
     def search(
         self, query: str, project_id: str, *more_projects: str, limit: int, filters: Filters = NO_FILTERS
     ) -> MemoryResults:
-        """Return the best observations for a query in the given projects and the personal one, or in all projects."""
+        """Return the best observations for a query in a project and the personal project, or in all projects."""
         from dataclasses import replace  # deferred: hooks never search
 
         from deltos.domains.memory.search.search import MemoryScope, search
 
         query = storable(query)[:MAX_QUERY_CHARACTERS].strip()
         if not query:
-            raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
+            raise BadArgument("The query is empty", hint="Describe in a few words what you want to know.")
         semantic_index = self._semantic_index()
         similarities = semantic_index.compare(query) if semantic_index else None
         with self.store.snapshot():
@@ -336,8 +342,9 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
-        """Return the live observations with these ids, in this order; for an ambiguous id, the observation of
-        `project_id`."""
+        """Return the observations with the given ids that are not forgotten, in this order; an ambiguous id selects
+        that of `project_id`.
+        """
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
@@ -350,7 +357,7 @@ class Memory:
         return ObservationLookup(tuple(found.values()), tuple(unknown))
 
     def around(self, observation: Observation, *, before: int, after: int) -> Timeline:
-        """Return an observation with its neighbours in the project, in chronological order."""
+        """Return an observation and its neighbours in the project, in chronological order."""
         moment = (observation.created_at, observation.place)
         return self._timeline(self.project_keys(observation.project_id), moment, [observation], before, after)
 
@@ -375,7 +382,7 @@ class Memory:
     def forget(self, ids: Sequence[str], *, restore: bool = False, project_id: str = "") -> ObservationLookup:
         """Hide observations from all answers, or restore them.
 
-        Restoring an observation that is not hidden but superseded makes it valid again.
+        Restoring a superseded observation makes it valid again.
         """
         found: list[Observation] = []
         unknown: list[str] = []
@@ -396,7 +403,7 @@ class Memory:
         return ObservationLookup(tuple(found), tuple(unknown))
 
     def pin(self, ids: Sequence[str], *, unpin: bool = False, project_id: str = "") -> ObservationLookup:
-        """Show observations first at the start of a session, or stop doing so."""
+        """Pin observations, so that they are shown first at the start of a session, or unpin them."""
         now = micros(self.clock())
         lookup = self.look_up(ids, project_id)
         with self.store.writing() as writer:
@@ -405,19 +412,19 @@ class Memory:
         return lookup
 
     def pin_visible(self, ids: Sequence[str], *, project_id: str = "") -> ObservationLookup:
-        """Pin observations; if one of them is hidden, raise an error with the reason and pin none."""
+        """Pin observations; raise an error and pin none if one of them is superseded or forgotten."""
         with self.store.writing() as writer:
             _reject_hidden(self.look_up(ids, project_id), writer)
         return self.pin(ids, project_id=project_id)
 
     def supersede(self, older_id: str, newer_id: str, *, project_id: str = "") -> tuple[Observation, Observation]:
         """Mark an older observation as superseded by a newer one; it remains in the timeline."""
-        older, newer = (self._known(given, project_id) for given in (older_id, newer_id))
+        older, newer = (self._get_observation(given, project_id) for given in (older_id, newer_id))
         if older.place == newer.place:
             raise BadArgument("An observation cannot supersede itself", hint="Give two ids, the older one first.")
         if newer.superseded_by == older.id:
             raise BadArgument(
-                "The older one already supersedes the newer one", hint="Undo that first with `deltos memory restore`."
+                "The older one already supersedes the newer one", hint="Run `deltos memory restore` first to undo that."
             )
         now = micros(self.clock())
         with self.store.writing() as writer:
@@ -425,23 +432,28 @@ class Memory:
             if older.pinned_at is not None:
                 writer.mark_pinned(older.place, now, undo=True)
                 writer.mark_pinned(newer.place, now)
-            if older.kind in _LASTING_KINDS and newer.kind in _UNCERTAIN_KINDS:  # what replaces a decision is one
+            # A statement that replaces a decision is a decision too.
+            if older.kind in _LASTING_KINDS and newer.kind in _POSSIBLE_DECISION_KINDS:
                 self._rewrite(writer, newer, kind=older.kind, score=older.score or 1.0)
         return older, newer
 
-    def _known(self, given: str, project_id: str) -> Observation:
-        """Return the observation with this id, or raise NotFound."""
+    def _get_observation(self, given: str, project_id: str) -> Observation:
+        """Return the observation with the given id, or raise NotFound."""
         lookup = self.look_up([given], project_id)
         if not lookup.found:
             raise NotFound(f"No observation with id {given[:100]}", hint="`deltos memory search` finds ids.")
         return lookup.found[0]
 
     def keep_snapshot(self, *, max_bytes: int = 0) -> bool:
-        """Copy the memory file once a day, so that at most one day is lost if it is destroyed."""
-        return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=SNAPSHOTS_KEPT, max_bytes=max_bytes)
+        """Copy the memory file at most once a day, so that at most one day of observations is lost if it is
+        destroyed.
+        """
+        return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=MAX_SNAPSHOTS, max_bytes=max_bytes)
 
     def select(self, selection: ObservationFilter, project_id: str) -> list[Observation]:
-        """Return the live observations of a project that match the filter, which must not be empty."""
+        """Return the observations of a project that match a filter and are not forgotten; raise BadArgument if the
+        filter is empty.
+        """
         if selection == ObservationFilter():
             raise BadArgument("No observations are selected", hint="Give ids, or a query, session, kind or date.")
         if selection.query:
@@ -458,7 +470,7 @@ class Memory:
         return [row for row in rows if (row.project_id, row.folder) in keys and _matches_filter(row, selection)]
 
     def find_project(self, word: str) -> str | None:
-        """Return the id of the project that `word` names by id, name or path; None if there is not exactly one."""
+        """Return the id of the only project that `word` names by id, name or path, or None."""
         from deltos.domains.memory.core.project_names import matching_projects  # deferred: hooks never need it
 
         if word in (PERSONAL, ALL_PROJECTS):
@@ -467,7 +479,7 @@ class Memory:
         return found[0] if len(found) == 1 else None
 
     def project_names(self) -> dict[str, str]:
-        """Return the display names of the visible projects by id."""
+        """Return the display names of the visible projects, by id."""
         from deltos.domains.memory.core.project_names import display_names  # deferred: hooks never need it
 
         return display_names(self._projects())
@@ -476,7 +488,7 @@ class Memory:
         """Return the id of the project that `word` names; raise NotFound with suggestions if it is not unique."""
         if (found := self.find_project(word)) is not None:
             return found
-        from difflib import get_close_matches  # deferred: only a mistake needs it
+        from difflib import get_close_matches  # deferred: only needed for unknown names
 
         names = sorted({*self.project_names().values()})
         if ambiguous_names := [name for name in names if name.endswith(f"/{word}")]:
@@ -485,12 +497,14 @@ class Memory:
                 hint=f"Give one of them: {', '.join(ambiguous_names)}.",
             )
         near = get_close_matches(word[:200], names, n=3, cutoff=0.5)
-        advice = f"Did you mean {' or '.join(near)}?" if near else "Leave out project_id for the project here."
+        advice = f"Did you mean {' or '.join(near)}?" if near else "Omit project_id to use the current project."
         creation_advice = f" {create} creates a new one." if create else ""
         raise NotFound(f"Memory knows no project {visible_location(word[:200])}", hint=advice + creation_advice)
 
     def purge(self, *, older_than_days: int = 0, project_id: str = "") -> PurgeResult:
-        """Permanently remove observations forgotten at least `older_than_days` ago, in one project or in all."""
+        """Permanently remove observations forgotten at least `older_than_days` days ago, in one project or in all
+        projects.
+        """
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
         is_of_one = project_id not in ("", ALL_PROJECTS)
         keys = [each.key for each in self._projects() if each.project_id == project_id] if is_of_one else None
@@ -505,7 +519,9 @@ class Memory:
         return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _is_visible(row)]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
-        """Return the keys of a project and of the personal one, if they exist; for `all`, of every visible project."""
+        """Return the keys of a project and the personal project, as far as they exist; for `all`, of every visible
+        project.
+        """
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
@@ -519,7 +535,7 @@ class Memory:
         return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
-        """Return the places of observations whose anchored code has changed; `roots` are the folders of projects."""
+        """Return the places of observations whose anchored code has changed; `roots` maps project ids to folders."""
         by_place = self.store.anchors([row.place for row in observations])
         return {
             row.place
@@ -529,7 +545,7 @@ class Memory:
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of a draft and its confidence: the given kind, otherwise classified from the text."""
+    """Return the kind of a draft and its confidence; a kind that is not given is classified from the text."""
     if draft.kind:
         return draft.kind, draft.score
     from deltos.domains.memory.capture.classify import judge  # deferred: loads numpy, and most drafts have a kind
@@ -539,8 +555,9 @@ def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
 
 
 def _has_word_of(query: str, row: Observation) -> bool:
-    """Whether the observation itself contains a word of the query; matches of neighbours and semantic matches do not
-    count."""
+    """Whether the observation itself contains a word of the query; semantic matches and matches in neighbours do not
+    count.
+    """
     text = " ".join((row.text, row.source, *row.files)).casefold()
     words = (word.strip(".,;:!?()'\"").casefold() for word in query.split())
     return any(word in text for word in words if len(word) > 2 or not word.isascii())
@@ -558,19 +575,19 @@ def _matches_filter(row: Observation, selection: ObservationFilter) -> bool:
 
 
 def folder_of(origin: ObservationOrigin) -> str:
-    """Return the folder of an origin inside its repository; empty for the top folder, or if unknown."""
+    """Return the folder of an origin inside its repository; empty for the top folder or if unknown."""
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else path_in_checkout(origin.root.resolve())
 
 
 def _reject_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> None:
-    """Raise BadArgument if an observation was superseded or forgotten, because a pinned one would not be shown."""
+    """Raise BadArgument if an observation was superseded or forgotten, because pinning it would have no effect."""
     for row in lookup.found:
         if row.superseded_by is not None:
             raise BadArgument(
                 f"{format_id(row.id)} was superseded by {format_id(row.superseded_by)} and is not shown",
-                hint="Pin the newer one, or restore this one first.",
+                hint="Pin the newer observation, or restore this one first.",
             )
     for given in lookup.unknown:
         rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
@@ -584,7 +601,7 @@ def _is_visible(row: Observation) -> bool:
 
 
 def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
-    """Return an origin whose names contain no certain secrets."""
+    """Return an origin in whose names unmistakable secrets are redacted."""
     session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
     return origin._replace(
         project_id=redact_name(storable(origin.project_id)),
@@ -594,6 +611,8 @@ def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
-    """Return additional index words: the parts of identifiers and file paths, and bigrams of scripts without spaces."""
+    """Return additional index words: parts of identifiers and file paths, and bigrams of text in scripts without
+    spaces.
+    """
     names = words_inside([*names_in_prose(text), *files])
     return Clean(" ".join((names, *unspaced_words(text))).strip())

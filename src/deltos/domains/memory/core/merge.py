@@ -1,4 +1,4 @@
-"""Merges two states of the same observation from different machines: the latest change of each part wins."""
+"""Merges two states of an observation from different machines; the latest change of each part wins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deltos.store.observations import NewObservation
 if TYPE_CHECKING:
     from deltos.store.observations import Observation
 
-_CONTENT = (
+_CONTENT_FIELDS = (
     "text",
     "kind",
     "source",
@@ -22,16 +22,16 @@ _CONTENT = (
     "anchors",
     "score",
 )
-_COMPARED = tuple(name for name in _CONTENT if name not in ("names", "anchors"))
-# Marks, each with the time of its last change: when it was removed, or set.
-_MARKS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
+_COMPARED_FIELDS = tuple(name for name in _CONTENT_FIELDS if name not in ("names", "anchors"))
+# Marks, each with a second field for the time of its last change.
+_MARK_FIELDS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
 
 
 def merge_states(known: NewObservation, given: NewObservation) -> NewObservation:
-    """Return the merged state; the order of the arguments does not matter."""
+    """Return the merged state of an observation; the order of the arguments does not matter."""
     content = max((known, given), key=_content_rank)
-    parts: dict[str, Any] = {name: getattr(content, name) for name in _CONTENT}
-    for mark, clock in _MARKS:
+    parts: dict[str, Any] = {name: getattr(content, name) for name in _CONTENT_FIELDS}
+    for mark, clock in _MARK_FIELDS:
         ours, theirs = (_mark_rank(state, mark, clock) for state in (known, given))
         winner = given if theirs > ours else known
         parts |= {mark: getattr(winner, mark), clock: getattr(winner, clock)}
@@ -39,18 +39,20 @@ def merge_states(known: NewObservation, given: NewObservation) -> NewObservation
 
 
 def is_same(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states are equal; anchors are not compared, because they depend on the text."""
-    names = (*_COMPARED, *(name for mark in _MARKS for name in mark))
+    """Whether two states of an observation are equal; anchors are not compared, because they depend on the text."""
+    names = (*_COMPARED_FIELDS, *(name for mark in _MARK_FIELDS for name in mark))
     return _updated_at(one) == _updated_at(other) and all(getattr(one, n) == getattr(other, n) for n in names)
 
 
 def has_same_content(one: NewObservation, other: NewObservation) -> bool:
-    """Whether two states have the same content; marks are ignored."""
-    return all(getattr(one, name) == getattr(other, name) for name in _COMPARED)
+    """Whether two states of an observation have the same content; marks are ignored."""
+    return all(getattr(one, name) == getattr(other, name) for name in _COMPARED_FIELDS)
 
 
 def as_new(row: Observation) -> NewObservation:
-    """Return a stored observation without its place, index words and anchors, which an update leaves unchanged."""
+    """Return a stored observation as a new one, without its place, index words and anchors, which an update does not
+    change.
+    """
     shared = (name for name in NewObservation._fields if name in row._fields)
     return NewObservation(**{name: getattr(row, name) for name in shared})
 
@@ -60,11 +62,11 @@ def _updated_at(state: NewObservation) -> int:
 
 
 def _content_rank(state: NewObservation) -> tuple[int, str]:
-    """Return the sort key that decides between two contents: the latest wins, ties are broken by content."""
-    return _updated_at(state), repr(tuple(getattr(state, name) for name in _COMPARED))
+    """Return the sort key for the content of a state: the latest change wins, and ties are broken by content."""
+    return _updated_at(state), repr(tuple(getattr(state, name) for name in _COMPARED_FIELDS))
 
 
 def _mark_rank(state: NewObservation, mark: str, clock: str) -> tuple[int, bool, str, int]:
-    """Return the sort key that decides between two states of a mark: the latest change wins."""
+    """Return the sort key for a mark of a state: the latest change wins."""
     value, changed_at = getattr(state, mark), getattr(state, clock) or 0
     return max(changed_at, value if isinstance(value, int) else 0), value is not None, str(value), changed_at

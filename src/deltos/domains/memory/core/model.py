@@ -1,9 +1,10 @@
-"""Types and constants of memory: drafts, origins, results of `remember`, and the format of ids and titles.
+"""Types and constants of memory: drafts, origins, results of `remember`, and formats of ids and titles.
 
-Named tuples for the same reason as in events.py: hooks must start fast.
+Named tuples are used instead of dataclasses because hooks must start fast, as explained in events.py.
 """
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# `from __future__ import annotations` is not used: named tuples would compile each annotation at import, which slows
+# hooks.
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,22 +17,22 @@ if TYPE_CHECKING:
     # Returns the current time, with its time zone.
     Clock = Callable[[], datetime]
 
-# Kind of a text that may be a decision or a preference, but is too uncertain to be shown without a query.
+# Kind of a text that may be a decision or preference, but too uncertainly to be shown without a query.
 NOTE = "note"
 KINDS = ("decision", "finding", "change", "reference", "preference")
-# Kinds that only capture produces.
+# Kinds produced only by capture.
 CAPTURED_KINDS = ("request", "error", "summary", NOTE)
 
-# Pseudo-project whose observations are searched from every project.
+# Pseudo-project whose observations are found from every project.
 PERSONAL = "personal"
 # Selects every project.
 ALL_PROJECTS = "all"
 
-# Line prefixes of an answered question: the chosen option, and the other options, separated by semicolons.
+# Line prefixes in the text of an answered question: for the chosen option, and for the other options.
 DECISION_PREFIX = "The user decided: "
 ALTERNATIVES_PREFIX = "Offered as well: "
 
-MEASURED = "Measured with "  # start of the text of a measurement
+MEASURED = "Measured with "  # start of the text of a measurement observation
 APPROVED_PLAN = "Plan that the user approved:"
 
 ID_PREFIX = "obs:"
@@ -42,16 +43,16 @@ class Draft(NamedTuple):
     """Text to remember, before it is cleaned, redacted and compared with existing observations."""
 
     text: str
-    kind: str = "finding"  # empty: classified from the text
+    kind: str = "finding"  # if empty, the kind is classified from the text
     source: str = ""
     files: tuple[str, ...] = ()
-    score: float | None = None  # confidence of the kind; None if the kind was given
+    score: float | None = None  # confidence of the classified kind; None if the kind was given
 
 
 class ObservationOrigin(NamedTuple):
-    """Where an observation was made: project, root of its relative paths, session and agent.
+    """Where an observation was made: project, root folder of its paths, session and agent.
 
-    `folder` is the folder inside the repository; if it is None, it is derived from `root`.
+    `folder` is the folder inside the repository; None means that it is derived from `root`.
     """
 
     project_id: str
@@ -62,8 +63,9 @@ class ObservationOrigin(NamedTuple):
 
 
 class RememberResult(NamedTuple):
-    """Result of storing a draft: the id, whether it was merged into an older observation, the kinds of redacted
-    secrets, the ids of superseded observations, and statements that may contradict it."""
+    """Result of storing a draft: its id, whether it was merged, the kinds of redacted secrets, the superseded ids, and
+    statements that may contradict it.
+    """
 
     id: str
     merged: bool = False
@@ -73,17 +75,17 @@ class RememberResult(NamedTuple):
 
 
 def format_id(observation_id: str) -> str:
-    """Return the id as tools show it: with the prefix `obs:`."""
+    """Return an observation id as shown by tools, with the prefix `obs:`."""
     return ID_PREFIX + observation_id
 
 
 def format_kind(kind: str, score: float | None) -> str:
-    """Return the kind as lists show it: with its confidence if it was classified."""
+    """Return a kind as shown in lists, with its confidence if it was classified."""
     return kind if score is None else f"{kind} ({score:.2f})"
 
 
 def possible_ids(shown: str) -> tuple[str, ...]:
-    """Return the stored ids that an id given by a caller may refer to, most probable first."""
+    """Return the stored ids to which an id given by a caller may refer, most probable first."""
     bare = shown.strip().removeprefix(ID_PREFIX)
     return (bare,) if bare == shown else (bare, shown)
 

@@ -1,4 +1,4 @@
-"""Display names of memory projects, and lookup of a project by the name that a user gives."""
+"""Display names of memory projects, and project lookup by a name that a user gives."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 def display_names(rows: Sequence[ProjectRow]) -> dict[str, str]:
-    """Return the name to show for each project id: its folder name, or the id itself if no folder is known."""
+    """Return the display name of each project by id: its folder name, or the id if its folder is unknown."""
     names = shortest_names(Path(row.root) for row in rows if row.root)
-    tops = sorted(rows, key=lambda row: row.folder, reverse=True)  # the top folder comes last and wins
+    tops = sorted(rows, key=lambda row: row.folder, reverse=True)  # the top folder comes last and overrides subfolders
     return {row.project_id: names[Path(row.root)] if row.root else row.project_id for row in tops}
 
 
 def matching_projects(word: str, rows: Sequence[ProjectRow]) -> list[str]:
-    """Return the ids of the projects that `word` matches: by id, display name, path or folder name, in that order."""
+    """Return the ids of the projects that `word` matches, trying id, display name, path and folder name in this
+    order.
+    """
     names = shortest_names(Path(row.root) for row in rows if row.root)
     folder = str(Path(word).absolute()) if word and "\0" not in word else ""
     meanings: tuple[Callable[[ProjectRow], bool], ...] = (

@@ -1,4 +1,4 @@
-"""Exports memory as JSON Lines and imports it without loss; invalid lines are counted and do not stop an import."""
+"""Exports memory as JSON Lines and imports it without loss; invalid lines do not stop an import."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from deltos.domains.memory.importers.records import ImportItem
     from deltos.store.observations import ObservationsWriter, ProjectRow, SessionRow
 
-_BATCH = 200
-_MAX_PROBLEMS = 20
+_BATCH_SIZE = 200
+_MAX_LISTED_PROBLEMS = 20
 _MAX_NAME_CHARACTERS = 4_000
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """Counts of an import, updated while it runs."""
+    """The counts of an import, updated while it runs."""
 
     added: int = 0
     updated: int = 0
     unchanged: int = 0
-    purged: int = 0  # permanently removed earlier, so not imported again
+    purged: int = 0  # not imported because they were permanently removed earlier
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
     def fail(self, name: str, why: str) -> None:
-        """Count a record that could not be imported; the first problems are also listed."""
+        """Count a record that cannot be imported, and list the problem if it is one of the first."""
         self.failed += 1
-        if len(self.problems) < _MAX_PROBLEMS:
+        if len(self.problems) < _MAX_LISTED_PROBLEMS:
             self.problems.append(f"{name}: {why}")
 
 
 def export(memory: Memory) -> Iterator[str]:
-    """Yield every project, session and observation, including forgotten ones, as JSON lines."""
+    """Yield all projects, sessions and observations as JSON lines, including forgotten observations."""
     yield from map(_project_line, memory.store.projects())
     yield from map(_session_line, memory.store.sessions())
     for observation in memory.store.all():
@@ -57,7 +57,9 @@ def export(memory: Memory) -> Iterator[str]:
 
 
 def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) -> Iterator[str]:
-    """Yield observations changed after a change number or since a time, preceded by their projects and sessions."""
+    """Yield observations changed after a change number or since a time as JSON lines, preceded by their projects and
+    sessions.
+    """
     projects = {(row.project_id, row.folder): row for row in memory.store.projects()}
     sessions = {row.key: row for row in memory.store.sessions()}
     for observation in memory.store.changed_after(after):
@@ -71,7 +73,7 @@ def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) 
 
 
 def last_change_of(row: Observation) -> int:
-    """Return the time when an observation was last written or marked."""
+    """Return the time at which an observation was last written or marked."""
     marked = (row.deleted_at, row.restored_at, row.pinned_at, row.unpinned_at, row.superseded_at)
     return max(row.created_at, row.updated_at, *(time for time in marked if time is not None))
 
@@ -135,7 +137,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
 
 
 def _marks(observation: Observation) -> dict[str, str]:
-    """Return the marks of an observation with the times of their changes; missing ones are left out."""
+    """Return the marks of an observation and the times of their changes; fields without a value are omitted."""
     times = {name: getattr(observation, name) for name in ("pinned_at", "restored_at", "unpinned_at", "superseded_at")}
     by = observation.superseded_by
     return {
@@ -147,13 +149,14 @@ def _marks(observation: Observation) -> dict[str, str]:
 def import_lines(
     memory: Memory, lines: Iterable[str], *, project_id: str, overwrite: bool = True, report: ImportReport | None = None
 ) -> ImportReport:
-    """Import JSON Lines; ids, times and sessions are preserved.
+    """Import memory from JSON Lines; ids, times and sessions are preserved.
 
-    Records without a project go to `project_id`. An existing observation is merged: the latest change wins.
+    Records without a project are stored in `project_id`. If an observation exists already, the latest change of each
+    part wins.
     """
     report = ImportReport() if report is None else report
     numbered = enumerate(lines, start=1)
-    while batch := list(islice(numbered, _BATCH)):
+    while batch := list(islice(numbered, _BATCH_SIZE)):
         with memory.store.writing() as writer:
             importer = _Importer(memory, writer, project_id, report, overwrite=overwrite)
             for number, line in batch:
@@ -163,10 +166,9 @@ def import_lines(
 
 
 def import_records(memory: Memory, found: Iterable[ImportItem], *, project_id: str, report: ImportReport) -> None:
-    """Import the records of another program; existing observations with the same id, in any project, are updated in
-    place."""
+    """Import the records of another program; existing observations with the same id in any project are updated."""
     remaining = iter(found)
-    while batch := list(islice(remaining, _BATCH)):
+    while batch := list(islice(remaining, _BATCH_SIZE)):
         with memory.store.writing() as writer:
             importer = _Importer(memory, writer, project_id, report, overwrite=True)
             for one in batch:
@@ -174,7 +176,7 @@ def import_records(memory: Memory, found: Iterable[ImportItem], *, project_id: s
 
 
 class _Importer:
-    """Imports records inside one transaction."""
+    """Imports records in one transaction."""
 
     def __init__(
         self, memory: Memory, writer: ObservationsWriter, project_id: str, report: ImportReport, *, overwrite: bool
@@ -194,7 +196,7 @@ class _Importer:
                 case "project":
                     created_at = self._time(record, "created_at")
                     key = self._project(record, created_at)
-                    self._writer.describe_project(key, root=_text(record, "root"), created_at=created_at)
+                    self._writer.describe_project(key, root=_name_field(record, "root"), created_at=created_at)
                 case "session":
                     self._session(record)
                 case "observation":
@@ -217,14 +219,18 @@ class _Importer:
     def _session(self, record: dict[str, Any]) -> None:
         started_at = self._time(record, "started_at")
         project = self._project(record, started_at)
-        key = self._writer.session(project, _session_id(record), agent=_text(record, "agent"), now=started_at)
+        key = self._writer.session(project, _session_id(record), agent=_name_field(record, "agent"), now=started_at)
         self._writer.describe_session(
-            key, agent=_text(record, "agent"), started_at=started_at, ended_at=self._time_if_any(record, "ended_at")
+            key,
+            agent=_name_field(record, "agent"),
+            started_at=started_at,
+            ended_at=self._time_if_any(record, "ended_at"),
         )
 
     def _observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
-        """Store an observation, or merge it into the existing one; `is_anywhere` also searches other projects for its
-        id."""
+        """Store an observation, or merge it into the existing one. If `is_anywhere` is set, its id is searched in all
+        projects.
+        """
         new = self._new(record)
         elsewhere = self._writer.with_id(new.id) if is_anywhere else []
         project = -1 if elsewhere else self._project(record, new.created_at)
@@ -243,7 +249,8 @@ class _Importer:
         known = as_new(row)
         new = new._replace(**{name: getattr(known, name) for name in _missing_fields(record, self._now())})
         if not has_same_content(known, new) and record.get("updated_at") is None:
-            new = new._replace(updated_at=max(self._now(), row.updated_at + 1))  # edited by hand: counts as changed now
+            # A record edited by hand counts as changed now.
+            new = new._replace(updated_at=max(self._now(), row.updated_at + 1))
         both = merge_states(known, new)
         if not self._overwrite or is_same(known, both):
             self._report.unchanged += 1
@@ -255,49 +262,49 @@ class _Importer:
         self._report.updated += 1
 
     def _new(self, record: dict[str, Any]) -> NewObservation:
-        """Return the observation of a record, redacted."""
-        text = redact(_raw(record, "text", max_characters=MAX_TEXT_CHARACTERS)).text
+        """Return a record as a redacted observation."""
+        text = redact(_text_field(record, "text", max_characters=MAX_TEXT_CHARACTERS)).text
         if not text.strip():
             raise SourceError("no text")
-        files = tuple(_texts(record, "files"))
-        symbols = tuple(_texts(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
+        files = tuple(_text_list(record, "files"))
+        symbols = tuple(_text_list(record, "symbols")) if "symbols" in record else tuple(anchors.symbols_in(text))
         created_at = self._time(record, "created_at")
         return NewObservation(
-            id=_text(record, "id") or self._id_of(record, text),
+            id=_name_field(record, "id") or self._derive_id_of(record, text),
             text=text,
-            kind=_text(record, "kind") or Clean("finding"),
-            source=redact(_raw(record, "source", max_characters=MAX_TEXT_CHARACTERS)).text,
+            kind=_name_field(record, "kind") or Clean("finding"),
+            source=redact(_text_field(record, "source", max_characters=MAX_TEXT_CHARACTERS)).text,
             created_at=created_at,
             names=words_of_names(text, files),
             files=files,
             symbols=symbols,
             updated_at=self._time_if_any(record, "updated_at"),
             deleted_at=self._time_if_any(record, "deleted_at"),
-            embedding=_bytes(record, "embedding"),
-            embedding_model=_text(record, "embedding_model") or None,
+            embedding=_decode_bytes(record, "embedding"),
+            embedding_model=_name_field(record, "embedding_model") or None,
             anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
             pinned_at=self._time_if_any(record, "pinned_at"),
-            superseded_by=_text(record, "superseded_by") or None,
+            superseded_by=_name_field(record, "superseded_by") or None,
             score=_score(record),
             restored_at=self._time_if_any(record, "restored_at"),
             unpinned_at=self._time_if_any(record, "unpinned_at"),
             superseded_at=self._time_if_any(record, "superseded_at"),
         )
 
-    def _id_of(self, record: dict[str, Any], text: Clean) -> Clean:
-        """Return a stable id for a record that has none, so that importing it again finds it.
+    def _derive_id_of(self, record: dict[str, Any], text: Clean) -> Clean:
+        """Return an id for a record that has none, which is the same on every import.
 
-        It is derived from the redacted text, so that no secret can be guessed from it.
+        The id is derived from the redacted text, so that no secret can be guessed from it.
         """
-        id_parts = [_text(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
+        id_parts = [_name_field(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
         return derive_id("\n".join((redact_name(self._project_id), *id_parts, text)))
 
     def _project(self, record: dict[str, Any], now: int) -> int:
-        project_id = _text(record, "project_id") or redact_name(self._project_id)
-        return self._writer.project(project_id, root="", now=now, folder=_text(record, "folder"))
+        project_id = _name_field(record, "project_id") or redact_name(self._project_id)
+        return self._writer.project(project_id, root="", now=now, folder=_name_field(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
-        """Return a time of a record; the current time if it has none, or one in the future."""
+        """Return a time field of a record, or the current time if it is missing or in the future."""
         moment = self._time_if_any(record, name)
         return self._now() if moment is None else moment
 
@@ -309,7 +316,7 @@ class _Importer:
         return micros(self._memory.clock())
 
 
-_TIMES = (
+_TIME_FIELDS = (
     "created_at",
     "updated_at",
     "deleted_at",
@@ -321,13 +328,14 @@ _TIMES = (
 
 
 def _missing_fields(record: dict[str, Any], now: int) -> list[str]:
-    """Return the fields that a record does not have, or whose time is in the future; the stored values are kept for
-    them."""
+    """Return the fields whose stored values are kept, because the record lacks them or their time is in the future."""
     missing = [
         name for name in ("kind", "source", "files", "symbols", "created_at", "score") if record.get(name) is None
     ]
     return missing + [
-        name for name in _TIMES if (moment := _moment(record, name)) is not None and moment > now + CLOCK_TOLERANCE
+        name
+        for name in _TIME_FIELDS
+        if (moment := _moment(record, name)) is not None and moment > now + CLOCK_TOLERANCE
     ]
 
 
@@ -342,7 +350,11 @@ def _anchor_json(anchor: Anchor) -> dict[str, str]:
 def _anchor(item: object) -> Anchor:
     if not isinstance(item, dict):
         raise SourceError("an anchor is not an object")
-    return Anchor(_text(item, "path"), _text(item, "symbol"), _reject_secrets(bytes.fromhex(_raw(item, "digest"))))
+    return Anchor(
+        _name_field(item, "path"),
+        _name_field(item, "symbol"),
+        _reject_secrets(bytes.fromhex(_text_field(item, "digest"))),
+    )
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -351,24 +363,24 @@ def _object(value: object) -> dict[str, Any]:
     return value
 
 
-def _text(record: dict[str, Any], name: str) -> Clean:
-    """Return a name, id or path of a record, without certain secrets."""
-    return redact_name(_raw(record, name))
+def _name_field(record: dict[str, Any], name: str) -> Clean:
+    """Return a name, id or path of a record; unmistakable secrets are redacted."""
+    return redact_name(_text_field(record, name))
 
 
-def _raw(record: dict[str, Any], name: str, *, max_characters: int = _MAX_NAME_CHARACTERS) -> str:
-    """Return a field as text; raise SourceError if it has another type or is too long."""
+def _text_field(record: dict[str, Any], name: str, *, max_characters: int = _MAX_NAME_CHARACTERS) -> str:
+    """Return the text of a field; raise SourceError if the field has another type or is too long."""
     value = record.get(name)
     if value is None:
         return ""
     if not isinstance(value, str | int):
         raise SourceError(f"'{name}' is not a text")
     if len(text := storable(str(value))) > max_characters:
-        raise SourceError(f"{name} longer than {max_characters:,} characters")
+        raise SourceError(f"{name} is longer than {max_characters:,} characters")
     return text
 
 
-def _texts(record: dict[str, Any], name: str) -> list[Clean]:
+def _text_list(record: dict[str, Any], name: str) -> list[Clean]:
     value = record.get(name) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise SourceError(f"'{name}' is not a list of texts")
@@ -376,11 +388,11 @@ def _texts(record: dict[str, Any], name: str) -> list[Clean]:
 
 
 def _session_id(record: dict[str, Any]) -> str | None:
-    return None if record.get("session_id") is None else _text(record, "session_id")
+    return None if record.get("session_id") is None else _name_field(record, "session_id")
 
 
 def _moment(record: dict[str, Any], name: str) -> int | None:
-    """Return a time field in microseconds; None if it is missing."""
+    """Return a time field in microseconds, or None if it is missing."""
     value = record.get(name)
     if value is None:
         return None
@@ -399,14 +411,16 @@ def _score(record: dict[str, Any]) -> float | None:
     return float(value)
 
 
-def _bytes(record: dict[str, Any], name: str) -> bytes | None:
+def _decode_bytes(record: dict[str, Any], name: str) -> bytes | None:
     if record.get(name) is None:
         return None
-    return _reject_secrets(base64.b64decode(_raw(record, name, max_characters=MAX_TEXT_CHARACTERS), validate=True))
+    return _reject_secrets(
+        base64.b64decode(_text_field(record, name, max_characters=MAX_TEXT_CHARACTERS), validate=True)
+    )
 
 
 def _reject_secrets(data: bytes) -> bytes:
-    """Return the bytes; raise an error if they spell a secret."""
+    """Return the bytes unchanged; raise an error if they contain a secret as text."""
     if redact(data.decode("latin-1")).kinds:
         raise SourceError("a secret where a vector or a digest should be")
     return data

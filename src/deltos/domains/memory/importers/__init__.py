@@ -1,1 +1,1 @@
-"""Readers of other memory programs' data; transfer.py redacts and stores the records."""
+"""Read data of other memory programs; transfer.py redacts and stores the records."""

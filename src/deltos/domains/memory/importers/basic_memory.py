@@ -1,7 +1,7 @@
-"""basic-memory: a folder of Markdown notes with front matter, observations (`- [category] text #tag (context)`) and
+"""Reads basic-memory folders: Markdown notes with front matter, observations (`- [category] text #tag (context)`) and
 relations (`- relates_to [[Other note]]`).
 
-The format was learned from basic-memory 0.24.1: basic_memory/markdown/plugins.py and docs/NOTE-FORMAT.md.
+The format is that of basic-memory 0.24.1: basic_memory/markdown/plugins.py and docs/NOTE-FORMAT.md.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def _note_records(note: _Note, path: str, modified_at: int) -> Iterator[Imported
     prose: list[str] = []
     for line in _list_items(note.body, prose):
         item = line.strip().removeprefix("- ").removeprefix("* ").strip()
-        if category := _category(item):
+        if category := _category_of(item):
             text, kind = f"{title}: {redacted(item)}", _KINDS.get(category.lower(), "finding")
-        elif relation := _relation(item):
+        elif relation := _describe_relation(item):
             text, kind = f"{title} {redacted(relation)}", "finding"
         else:
             prose.append(line)
@@ -92,14 +92,14 @@ def _note_records(note: _Note, path: str, modified_at: int) -> Iterator[Imported
         yield ImportedRecord(path, {"id": stable_id(SOURCE, key, item), "text": text, "kind": kind, **shared})
     text = "\n".join(line for line in prose if line.strip() and not _is_heading(line))
     if len(text.split()) >= _MIN_PROSE_WORDS:
-        text_with_tags = append_tags(f"{title}\n{text}", _tags(note.head.get("tags", "")))
+        text_with_tags = append_tags(f"{title}\n{text}", _tags_in(note.head.get("tags", "")))
         yield ImportedRecord(
             path, {"id": stable_id(SOURCE, key, ""), "text": text_with_tags, "kind": "reference", **shared}
         )
 
 
 def _list_items(body: list[str], prose: list[str]) -> Iterator[str]:
-    """Yield list items outside of code; all other lines are appended to `prose`."""
+    """Yield list items outside code blocks; other lines are appended to `prose`."""
     in_code = False
     for line in body:
         if line.lstrip().startswith(("```", "~~~")):
@@ -112,7 +112,7 @@ def _list_items(body: list[str], prose: list[str]) -> Iterator[str]:
 
 
 def _parse_note(text: str) -> _Note:
-    """Split a note into front matter and body; nested values of the front matter are ignored."""
+    """Split a note into front matter and body; nested values in the front matter are ignored."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
         return _Note({}, lines)
@@ -120,7 +120,7 @@ def _parse_note(text: str) -> _Note:
     head: dict[str, str] = {}
     name = ""
     for line in lines[1:end]:
-        if line.lstrip().startswith("- ") and name:  # an item of a list value
+        if line.lstrip().startswith("- ") and name:  # an item of a list
             head[name] = ", ".join(filter(None, (head[name], line.strip()[2:])))
         elif ":" in line and not line.startswith((" ", "\t")):
             name, _, value = line.partition(":")
@@ -129,8 +129,8 @@ def _parse_note(text: str) -> _Note:
     return _Note(head, lines[end + 1 :])
 
 
-def _category(item: str) -> str:
-    """Return the category of an observation; empty for tasks, times and links, which look similar."""
+def _category_of(item: str) -> str:
+    """Return the category of an observation item; empty for tasks, times and links, which look similar."""
     if not item.startswith("[") or item.startswith("[["):
         return ""
     category, closing, rest = item[1:].partition("]")
@@ -145,8 +145,8 @@ def _category(item: str) -> str:
     )
 
 
-def _relation(item: str) -> str:
-    """Return a relation as a phrase; empty if the link is part of a sentence."""
+def _describe_relation(item: str) -> str:
+    """Return a relation item as a phrase; empty if the link is part of a sentence."""
     before, opening, rest = item.partition("[[")
     target, closing, after = rest.partition("]]")
     kind = before.strip().strip("'\"")
@@ -163,5 +163,5 @@ def _is_heading(line: str) -> bool:
     return line.lstrip().startswith("#") and line.lstrip().lstrip("#").startswith(" ")
 
 
-def _tags(text: str) -> list[str]:
+def _tags_in(text: str) -> list[str]:
     return [tag.strip().strip("'\"") for tag in text.strip("[]").split(",") if tag.strip()]

@@ -1,6 +1,6 @@
-"""claude-mem: its database `~/.claude-mem/claude-mem.db`, and its JSON export.
+"""Reads data of claude-mem: the database `~/.claude-mem/claude-mem.db`, or a JSON export.
 
-The format was learned from claude-mem 13.25.3: plugin/sqlite/SessionStore.js and scripts/export-memories.ts.
+The format is that of claude-mem 13.25.3: plugin/sqlite/SessionStore.js and scripts/export-memories.ts.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _KINDS = {"decision": "decision", "feature": "change", "refactor": "change", "change": "change"}
-_SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _MAX_MILLISECONDS = 253_402_300_799_000  # end of the year 9999
 SOURCE = "claude-mem"
 
 
 class ClaudeMemTables(Protocol):
-    """Access to the tables of a claude-mem database."""
+    """The tables of a claude-mem database."""
 
     def rows(self, table: str) -> Iterator[Record]:
-        """Yield the rows of a table; none if the table does not exist."""
+        """Yield the rows of a table, if it exists."""
 
 
 class ExportedTables:
-    """The tables in a JSON export."""
+    """The tables in a JSON export of claude-mem."""
 
     def __init__(self, exported: object) -> None:
         self._exported: Record = exported if isinstance(exported, dict) else {}
 
     def rows(self, table: str) -> Iterator[Record]:
-        """Yield the rows of a table; none if the export does not contain it."""
+        """Yield the rows of a table, if the export contains it."""
         names = {"sdk_sessions": "sessions", "session_summaries": "summaries", "user_prompts": "prompts"}
         rows = self._exported.get(names.get(table, table))
         yield from (row for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
@@ -59,7 +59,7 @@ def is_export(value: object) -> bool:
 
 
 def read_items(tables: ClaudeMemTables) -> Iterator[ImportItem]:
-    """Yield the observations, summaries and prompts."""
+    """Yield the observations, summaries and prompts in the tables."""
     sessions = list(tables.rows("sdk_sessions"))
     by_memory = {text_field(row, "memory_session_id"): row for row in sessions}
     by_content = {text_field(row, "content_session_id"): row for row in sessions}
@@ -72,20 +72,22 @@ def read_items(tables: ClaudeMemTables) -> Iterator[ImportItem]:
 
 
 def _observation(row: Record, sessions: dict[str, Record]) -> ImportItem:
-    facts = [f"- {redacted(fact)}" for fact in _list(row.get("facts"))]
+    facts = [f"- {redacted(fact)}" for fact in _text_list(row.get("facts"))]
     fields = [redacted_field(row, name) for name in ("title", "subtitle", "narrative", "text")]
-    text = append_tags("\n".join(filter(None, (*fields, *facts))), _list(row.get("concepts")))
+    text = append_tags("\n".join(filter(None, (*fields, *facts))), _text_list(row.get("concepts")))
     name = f"observation {row.get('id')}"
     if not any(fields) and not facts:
         return RejectedRecord(name, "no text")
     kind = _KINDS.get(text_field(row, "type"), "finding")
-    files = [*_list(row.get("files_modified")), *_list(row.get("files_read"))]
+    files = [*_text_list(row.get("files_modified")), *_text_list(row.get("files_read"))]
     return _record(name, row, sessions, text=text, kind=kind, files=list(dict.fromkeys(files)))
 
 
 def _summary(row: Record, sessions: dict[str, Record]) -> ImportItem:
     parts = [
-        f"{part.replace('_', ' ').capitalize()}: {text}" for part in _SUMMARY if (text := redacted_field(row, part))
+        f"{part.replace('_', ' ').capitalize()}: {text}"
+        for part in _SUMMARY_FIELDS
+        if (text := redacted_field(row, part))
     ]
     name = f"summary {row.get('id')}"
     if not parts:
@@ -94,7 +96,7 @@ def _summary(row: Record, sessions: dict[str, Record]) -> ImportItem:
 
 
 def _prompt(row: Record, sessions: dict[str, Record]) -> ImportItem:
-    """Return a prompt, classified like one from a hook."""
+    """Return a record for a prompt, classified like a prompt from a hook."""
     name = f"prompt {row.get('id')}"
     event = read_event("UserPromptSubmit", Payload({"prompt": text_field(row, "prompt_text")}))
     draft = extract_draft(event) if event else None
@@ -110,7 +112,7 @@ def _prompt(row: Record, sessions: dict[str, Record]) -> ImportItem:
 
 
 def _record(name: str, row: Record, sessions: dict[str, Record], **fields: object) -> ImportedRecord:
-    """Return a row as a record of Deltos."""
+    """Return a row as a Deltos record."""
     session = sessions.get(text_field(row, "memory_session_id"), {})
     session_id = text_field(session, "content_session_id") or text_field(row, "memory_session_id")
     record = {
@@ -131,8 +133,8 @@ def _created_at(row: Record) -> dict[str, str]:
     return {"created_at": text_field(row, "created_at")} if text_field(row, "created_at") else {}
 
 
-def _list(value: object) -> list[str]:
-    """Return a list of texts, which may be encoded as a JSON string."""
+def _text_list(value: object) -> list[str]:
+    """Return the texts in a list, which may be encoded as a JSON string."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)

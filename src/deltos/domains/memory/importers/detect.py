@@ -1,4 +1,4 @@
-"""Detects the format of a file or folder (JSON Lines of Deltos, or data of another memory program) and imports it."""
+"""Detects the format of a file or folder (Deltos JSON Lines, or data of another memory program) and imports it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     OpenTables: TypeAlias = Callable[[Path], AbstractContextManager[claude_mem.ClaudeMemTables]]
 
-_DATABASE = b"SQLite format 3\0"
+_SQLITE_HEADER = b"SQLite format 3\0"
 _MAX_DOCUMENT_BYTES = 200_000_000
-_HEAD_BYTES = 65_536
+_MAX_HEAD_BYTES = 65_536
 
 
 def import_path(
@@ -36,10 +36,10 @@ def import_path(
     open_tables: OpenTables,
     report: ImportReport,
 ) -> None:
-    """Import a file or folder.
+    """Import a file or folder in any supported format.
 
-    `project_id` is used for records without a project; with `overrides_project`, for all records of another program.
-    `lines` are the lines of the file, in case that it is JSON Lines.
+    Records without a project are stored in `project_id`; if `overrides_project` is set, all records of another program
+    are. `lines` contains the lines of the file, for JSON Lines.
     """
     if path.is_dir():
         found = basic_memory.read_items(path.resolve(), memory.clock())
@@ -48,14 +48,14 @@ def import_path(
     if not path.is_file():  # a pipe can be read only once, so its format cannot be detected first
         import_lines(memory, lines, project_id=project_id, report=report)
         return
-    head = _head(path)
-    if head.startswith(_DATABASE):
+    head = _read_head(path)
+    if head.startswith(_SQLITE_HEADER):
         with open_tables(path.resolve()) as tables:
             found = _in_known_projects(memory, claude_mem.read_items(tables), project_id if overrides_project else "")
             import_records(memory, found, project_id=project_id, report=report)
             import_records(memory, mcp_memory_service.read_tables(tables), project_id=project_id, report=report)
         return
-    document = _document(path, head)
+    document = _single_document(path, head)
     if claude_mem.is_export(document):
         exported = claude_mem.ExportedTables(document)
         found = _in_known_projects(memory, claude_mem.read_items(exported), project_id if overrides_project else "")
@@ -66,23 +66,23 @@ def import_path(
         import_lines(memory, lines, project_id=project_id, report=report)
 
 
-def _head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     real = path.resolve()
     with FileTree(real.parent) as tree:
-        return tree.read_head(real.name, _HEAD_BYTES)
+        return tree.read_head(real.name, _MAX_HEAD_BYTES)
 
 
-def _document(path: Path, head: bytes) -> object:
-    """Return the single JSON document in a file; None if the file is JSON Lines."""
+def _single_document(path: Path, head: bytes) -> object:
+    """Return the JSON document that a file contains, or None if it contains JSON Lines."""
     first, _, more = head.partition(b"\n")
-    if more.lstrip()[:1] == b"{" and _json(first) is not None:
+    if more.lstrip()[:1] == b"{" and _parse_json(first) is not None:
         return None
     if head.lstrip()[:1] not in (b"{", b"["):
         return None
-    return _json(read_own(path, _MAX_DOCUMENT_BYTES))
+    return _parse_json(read_own(path, _MAX_DOCUMENT_BYTES))
 
 
-def _json(raw: bytes) -> object:
+def _parse_json(raw: bytes) -> object:
     try:
         return json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -90,8 +90,9 @@ def _json(raw: bytes) -> object:
 
 
 def _in_known_projects(memory: Memory, found: Iterable[ImportItem], project_id: str) -> Iterator[ImportItem]:
-    """Set the project of each record: the other program stores only a folder name, which is mapped to the project that
-    memory knows by that name."""
+    """Set the project of each record: other programs store only a folder name, which selects the memory project with
+    that name.
+    """
     known: dict[str, set[str]] = {}
     for row in memory.store.projects():
         for name in (row.root.rpartition("/")[2], row.project_id.rpartition("/")[2]):

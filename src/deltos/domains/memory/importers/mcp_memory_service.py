@@ -1,6 +1,6 @@
-"""mcp-memory-service: its database `sqlite_vec.db`, and its JSON export.
+"""Reads data of mcp-memory-service: the database `sqlite_vec.db`, or a JSON export.
 
-The format was learned from mcp-memory-service 12.4.0: storage/mixins/migrations.py and sync/exporter.py.
+The format is that of mcp-memory-service 12.4.0: storage/mixins/migrations.py and sync/exporter.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.importers.claude_mem import ClaudeMemTables
 
 SOURCE = "mcp-memory-service"
-_MAX_SECONDS = 253_402_300_799  # end of the year 9999
+_MAX_TIMESTAMP_SECONDS = 253_402_300_799  # end of the year 9999
 
 
 def is_export(value: object) -> bool:
@@ -35,13 +35,13 @@ def is_export(value: object) -> bool:
 
 
 def read_export(value: object) -> Iterator[ImportItem]:
-    """Yield the memories of a JSON export."""
+    """Yield the memories in a JSON export."""
     memories = value.get("memories") if isinstance(value, dict) else None
     return _items(row for row in (memories if isinstance(memories, list) else []) if isinstance(row, dict))
 
 
 def read_tables(tables: ClaudeMemTables) -> Iterator[ImportItem]:
-    """Yield the memories of a database; none if it belongs to another program."""
+    """Yield the memories in a database, unless it belongs to another program."""
     return _items(row for row in tables.rows("memories") if "content_hash" in row and row.get("deleted_at") is None)
 
 
@@ -64,13 +64,13 @@ def _items(rows: Iterable[Record]) -> Iterator[ImportItem]:
 
 
 def _micros(seconds: object) -> int:
-    """Return a time in seconds as microseconds; 0 if it is no valid time."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < _MAX_SECONDS:
+    """Return a time in seconds as microseconds, or 0 if it is not a valid time."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < _MAX_TIMESTAMP_SECONDS:
         return 0
     return int(seconds * 1_000_000)
 
 
 def _tags(value: object) -> list[str]:
-    """Return the tags: a list in exports, text with commas in the database."""
+    """Return tags, which are a list in exports and comma-separated text in the database."""
     tags = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     return [tag.strip() for tag in tags if isinstance(tag, str) and tag.strip()]

@@ -1,4 +1,4 @@
-"""Records read from another program's data, and helpers to build them."""
+"""Records read from another program's data, and functions to build them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record: TypeAlias = dict[str, Any]
 
 
 class ImportedRecord(NamedTuple):
-    """A record in the form of Deltos's JSON Lines; `name` is its place in the source."""
+    """A record with the fields of Deltos JSON Lines; `name` identifies it in the imported data."""
 
     name: str
     record: Record
@@ -28,22 +28,23 @@ ImportItem: TypeAlias = ImportedRecord | RejectedRecord
 
 
 def stable_id(*parts: object) -> str:
-    """Return an id that is the same on every import and every machine.
+    """Return an id for a record that is the same on every import and every machine.
 
-    It is derived from redacted text, so that no secret can be guessed from it.
+    The id is derived from redacted text, so that no secret can be guessed from it.
     """
     return derive_id("\n".join(redact(str(part)).text for part in parts))
 
 
 def text_field(row: Record, name: str) -> str:
-    """Return the text of a field; empty if it has none."""
+    """Return the text of a field; empty if the field contains no text."""
     value = row.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
 def redacted(text: str) -> str:
-    """Return a text without secrets; redact before combining it with other text, which could hide a secret from
-    detection."""
+    """Return a text without secrets; use this before combining texts, which could prevent a secret from being
+    detected.
+    """
     return redact(text).text
 
 

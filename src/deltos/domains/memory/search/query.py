@@ -1,4 +1,4 @@
-"""Parses a query of memory: groups of synonymous terms, names, requested kinds and the expected form of the answer."""
+"""Parses memory queries: groups of synonyms, names, requested kinds, and the expected form of the answer."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from deltos.text.words import TOKEN, tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_LABEL = r"\s*([^\n:]{1,40}):\s"
+_LABEL_PREFIX = r"\s*([^\n:]{1,40}):\s"
 
-# One word is not enough to detect a language: German "die" is an English verb, too.
+# One word is not enough to detect a language, because German "die" is also an English verb.
 _MIN_LANGUAGE_WORDS = 2
 _LANGUAGES = ("de", "es", "fr")
 _STATEMENT_KINDS = ("decision", "preference")
-# Kinds of observations by the marker of queries that ask for them.
+# Kinds of observation, by the marker of queries that ask for them.
 _KINDS_BY_MARKER = {
     "asks for decision or preference": _STATEMENT_KINDS,
     "asks for error": ("error",),
@@ -32,17 +32,17 @@ _KINDS_BY_MARKER = {
     "asks for finding or error": ("finding", "error"),
     "asks for change": ("change",),
 }
-_MEASURED_TERM = ("measured",)  # observations of measurements begin with it
+_MEASURED_TERM = ("measured",)  # measurement observations begin with this word
 _SPANISH_WE_ENDINGS = ("amos", "emos", "imos")
-_ENDINGS = ("ing", "es", "ed", "s")
+_ENGLISH_ENDINGS = ("ing", "es", "ed", "s")
 _GERMAN_ENDINGS = ("en", "er", "es", "em", "e", "n", "s", "")
 _MIN_INFLECTED_CHARACTERS = 4
 _MIN_STEM_CHARACTERS = 3
-_MAX_TRANSLATED_TERMS = 12  # a longer query finds enough in its own language
+_MAX_TRANSLATED_TERMS = 12  # longer queries are not translated, because they find enough matches in their own language
 
 
 class AnswerForm(Enum):
-    """Form that a query expects of the answer. Values are markers of the language table, rarer ones first."""
+    """The form of the answer that a query expects. Values are markers in the language table, rarer ones first."""
 
     FREQUENCY = "asks for frequency"
     DURATION = "asks for duration"
@@ -54,9 +54,9 @@ class AnswerForm(Enum):
 class MemoryQuery:
     """A parsed query.
 
-    `terms` are groups of words with the same meaning, `words` all words of the query, `names` its code identifiers,
-    `kinds` the kinds of observation that it asks for. The flags say whether it asks about a former state, about
-    unresolved problems, or for a reason.
+    `terms` contains groups of synonyms, `words` all words, `names` the code identifiers, and `kinds` the requested
+    kinds of observation. The flags say whether the query asks about a former state, about unresolved problems, or for a
+    reason.
     """
 
     terms: tuple[tuple[str, ...], ...]
@@ -70,21 +70,21 @@ class MemoryQuery:
 
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
-    """Parse a query; `is_dated` drops the words of its date, because dates are matched separately."""
+    """Parse a query. If `is_dated` is set, the words of its date are dropped, because dates are matched separately."""
     asked = _with_short_forms(text)
-    words = [word.lower() for token in TOKEN.findall(asked) for word in _words_of(token) if is_single_token(word)]
-    language = _language(words)
+    words = [word.lower() for token in TOKEN.findall(asked) for word in _index_terms(token) if is_single_token(word)]
+    language = _detect_language(words)
     small = PROSE_STOP_WORDS | stop_words(language) if language else PROSE_STOP_WORDS
     content_words = [word for word in dict.fromkeys(words) if word not in small and not _is_question_grammar(word)]
-    # Weak words are rare in observations: their low document frequency alone would weigh too much.
+    # Weak words are rare in observations, so that their low document frequency would weigh too much.
     weak = {*markers("weak"), *(markers("date") if is_dated else ())}
     useful = [word for word in content_words if word not in weak] or content_words
-    forms = _forms()
-    groups = dict.fromkeys(_group(word, forms) for word in useful or words)
+    forms = _groups_by_form()
+    groups = dict.fromkeys(_synonym_group(word, forms) for word in useful or words)
     if language == "de":
-        groups = dict.fromkeys(map(_inflected, groups))
+        groups = dict.fromkeys(map(_with_inflections, groups))
     if len(groups) <= _MAX_TRANSLATED_TERMS:
-        groups = dict.fromkeys(map(_in_all_languages, groups))
+        groups = dict.fromkeys(map(_with_translations, groups))
     if _has_word("asks for measurement", words):
         groups[_MEASURED_TERM] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
@@ -92,20 +92,20 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
         tuple(groups),
         frozenset(words),
         names,
-        _kinds_asked(words, text.lower()),
-        _form_asked(text.lower()),
+        _requested_kinds(words, text.lower()),
+        _requested_form(text.lower()),
         asks_for_former=_has_word("asks for former", words),
         asks_for_open=_has_word("asks for open", words),
         asks_why=_asks_why(words, text.lower()),
     )
 
 
-def _kinds_asked(words: Sequence[str], lowered: str) -> frozenset[str]:
-    """Return the kinds of observation that words such as "decided" or "failed" ask for."""
+def _requested_kinds(words: Sequence[str], lowered: str) -> frozenset[str]:
+    """Return the kinds of observation for which words such as "decided" or "failed" ask."""
     asked = {kind for marker, kinds in _KINDS_BY_MARKER.items() if _has_word(marker, words) for kind in kinds}
     if _asks_why(words, lowered):
-        # "Why was it slow after the clocks changed" does not ask for a change. A question about the reason of an action
-        # asks for a decision, too.
+        # "Why was it slow after the clocks changed" does not ask for a change. A query about the reason for an action
+        # also asks for a decision.
         is_ours = _has_word("we", words) or any(word.endswith(_SPANISH_WE_ENDINGS) for word in words)
         is_decided = is_ours or _contains("decided", lowered)
         asked = asked - {"change"} | {"finding"} | (set(_STATEMENT_KINDS) if is_decided else set())
@@ -119,22 +119,22 @@ def _asks_why(words: Iterable[str], lowered: str) -> bool:
 
 
 def _has_word(marker: str, words: Iterable[str]) -> bool:
-    """Whether one of the words of a query belongs to a marker."""
+    """Whether a marker contains one of the words of a query."""
     return not frozenset(markers(marker)).isdisjoint(words)
 
 
 def _contains(marker: str, lowered: str) -> bool:
-    """Whether a query contains a phrase of a marker anywhere."""
+    """Whether a query contains a phrase of a marker."""
     return any(phrase in lowered for phrase in markers(marker))
 
 
-def _words_of(token: str) -> list[str]:
-    """Return the index terms of a token: bigrams in scripts without spaces."""
+def _index_terms(token: str) -> list[str]:
+    """Return the index terms of a token; in scripts without spaces, its bigrams."""
     return unspaced_words(token) or [token]
 
 
-def _language(words: Iterable[str]) -> str:
-    """Return the language of a query, detected by its function words; empty for English or an unknown language."""
+def _detect_language(words: Iterable[str]) -> str:
+    """Return the language of a query, detected by its stop words; empty for English or an unknown language."""
     words = list(words)
     counts = {language: sum(map(stop_words(language).__contains__, words)) for language in _LANGUAGES}
     language = max(counts, key=counts.__getitem__)
@@ -142,7 +142,7 @@ def _language(words: Iterable[str]) -> str:
 
 
 def _with_short_forms(text: str) -> str:
-    """Replace phrases that are usually written as one short word: "end to end" becomes "e2e"."""
+    """Replace phrases that have a common short form: "end to end" becomes "e2e"."""
     lowered = text.lower()
     for phrase, short in table()["short_forms"].items():
         if phrase in lowered:
@@ -150,8 +150,8 @@ def _with_short_forms(text: str) -> str:
     return text
 
 
-def _inflected(group: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a German word with its other endings; the index stems English only."""
+def _with_inflections(group: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a German word and its inflected forms, because the index stems only English words."""
     (word, *_) = group
     if len(group) > 1 or not word.isalpha() or len(word) < _MIN_INFLECTED_CHARACTERS:
         return group
@@ -162,39 +162,41 @@ def _inflected(group: tuple[str, ...]) -> tuple[str, ...]:
     return (word, *(stem + other for other in _GERMAN_ENDINGS if other != end))
 
 
-def _form_asked(lowered: str) -> AnswerForm | None:
-    """Return the form that the answer should have; the rarer phrases are checked first."""
+def _requested_form(lowered: str) -> AnswerForm | None:
+    """Return the form of answer for which a query asks, or None; rarer phrases are checked first."""
     return next((form for form in AnswerForm if _contains(form.value, lowered)), None)
 
 
 def _is_question_grammar(word: str) -> bool:
-    """Whether a bigram has no content: hiragana only, or a Chinese question word."""
+    """Whether a bigram only has grammatical meaning: hiragana, or a Chinese question word."""
     return word in markers("question word in bigrams") or all("\u3040" <= letter <= "\u309f" for letter in word)
 
 
 def label_of(text: str) -> frozenset[str]:
-    """Return the words of the label at the start of a text (`Name: …`); empty if there is none."""
-    match = re.match(_LABEL, text)
+    """Return the words in the label at the start of a text (`Name: …`); empty if there is no label."""
+    match = re.match(_LABEL_PREFIX, text)
     return frozenset(tokens(match[1])) if match else frozenset()
 
 
-def _group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the word with its synonyms; the words of one group return the same tuple, so that it counts once."""
+def _synonym_group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the group of synonyms of a word; all words of a group return the same tuple, so that the group counts
+    once.
+    """
     candidates = [
         word,
-        *(word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
+        *(word.removesuffix(end) for end in _ENGLISH_ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
     ]
     return next((forms[candidate] for candidate in candidates if candidate in forms), (word,))
 
 
-def _in_all_languages(group: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a group with their translations."""
+def _with_translations(group: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a group and their translations."""
     others = (other for word in group for other in translations(word))
     return (*group, *(other for other in dict.fromkeys(others) if other not in group))
 
 
 @cache
-def _forms() -> dict[str, tuple[str, ...]]:
-    """Return the group of synonyms for each irregular and short form: the stemmer does not reduce these to one stem."""
+def _groups_by_form() -> dict[str, tuple[str, ...]]:
+    """Return the group of synonyms for each irregular and short form, which have no common stem."""
     groups = [tuple(group.split()) for group in table()["synonyms"]]
     return {form: group for group in groups for form in group}

@@ -1,7 +1,6 @@
 """Ranked search over observations, in two stages.
 
-A term counts where it is closest: in the observation itself, in its neighbours of the same session, or elsewhere in the
-session.
+A matching term counts once: for the observation itself, a neighbour in its session, or else the session.
 """
 
 from __future__ import annotations
@@ -40,42 +39,43 @@ if TYPE_CHECKING:
     from deltos.semantic_index import Similarities
     from deltos.store.observations import Observation, Observations, ObservationSummary
 
-# Long queries over many observations: the rarest terms decide, the rest would only cost time.
+# In long queries over many observations, only the rarest terms are used, because common terms cost more than they add.
 _MAX_TERMS = 12
-_MAX_POSTINGS = 8_000  # read for one query
-_MAX_COUNTED = 4_000  # terms in more observations than this are not counted exactly
-_FIRST_STAGE_CANDIDATES = 300  # found by terms
-_SECOND_STAGE_CANDIDATES = 150  # best of the first stage, whose rows are read
+_MAX_POSTINGS = 8_000  # postings read for one query
+_MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
+_MAX_FIRST_STAGE_CANDIDATES = 300  # best matches by terms
+_MAX_SECOND_STAGE_CANDIDATES = 150  # best candidates of the first stage, whose rows are read
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
-_MIN_SIMILARITY = 0.1  # below that, an observation without terms of the query is unrelated
-_CONFIDENCE_SIMILARITY_SHARE = 0.6  # share of the similarity that counts for the confidence; ranking uses all of it
-# Semantic matches must be closer if some observation has every term of the query, and if the query is a single word: an
-# unknown name is a little similar to everything.
+_MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower similarity is unrelated
+# Share of the similarity that counts for the confidence; for ranking, all of it counts.
+_CONFIDENCE_SIMILARITY_SHARE = 0.6
+# Semantic matches must be more similar if some observation has every query term, or if the query is a single word,
+# because an unknown name is slightly similar to everything.
 _MIN_SIMILARITY_WITH_FULL_MATCH = 0.3
 _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
-# Similarity counts much more if the best observation lacks more than this share of the query's terms.
+# Similarity counts much more if the best observation lacks more than this share of the query's weight.
 _TYPICAL_MISSING_SHARE = 0.7
 
 _STATEMENT_KINDS = ("decision", "preference")
-# Value of `asked_kind` for notes and requests of the user when the query asks for decisions or preferences.
+# Values of `asked_kind` for notes and user requests if the query asks for decisions or preferences.
 _NOTE_KIND_WEIGHT = 0.6
 _REQUEST_KIND_WEIGHT = 0.3
-_OFF_TOPIC_KIND_WEIGHT = 0.5  # for observations of the requested time that contain no term of the query
-_MAX_PROMPT_DISTANCE = 5  # observations between an answer and the prompt that it answers
-_COMMAND_KEY_CHARACTERS = 40  # commands with the same beginning are considered the same
+_OFF_TOPIC_KIND_WEIGHT = 0.5  # for observations from the requested time that contain no query term
+_MAX_PROMPT_DISTANCE = 5  # maximum number of observations from a prompt to its answer
+_COMMAND_KEY_CHARACTERS = 40  # commands with this number of equal first characters are considered the same
 # Neighbours in the session, closest first.
 _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
-_SESSION_HITS_AVERAGED = 3
+_MAX_AVERAGED_SESSION_HITS = 3
 _DAY_MICROS = 86_400_000_000
-_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded a little later than they happen
-_RECENCY_MICROS = 60 * _DAY_MICROS
+_SOON_AFTER_DATE_MICROS = 14 * _DAY_MICROS  # events are often recorded some time after they happen
+_RECENCY_SCALE_MICROS = 60 * _DAY_MICROS
 _TYPICAL_CHARACTERS = 200
-# Hand-set, then checked by leaving out one conversation at a time: benchmarks/memory_folds.py.
+# Set by hand and checked by cross-validation over conversations: benchmarks/memory_folds.py.
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-_MAX_POSITIONS = 200
-_HEAD_CHARACTERS = 300
+_MAX_TERM_POSITIONS = 200
+_MAX_HEAD_CHARACTERS = 300
 _GIT_PREFIX = "Ran `git "
 SNIPPET_CHARACTERS = 100
 
@@ -84,7 +84,7 @@ SNIPPET_CHARACTERS = 100
 class MemoryHit:
     """An observation that matches a query.
 
-    Scores are relative to the best hit of the same answer, which has 1; `confidence` (0 to 1) is comparable across
+    `score` is relative to the best hit of the same answer, which has 1; `confidence` (0 to 1) is comparable between
     answers.
     """
 
@@ -92,12 +92,12 @@ class MemoryHit:
     score: float
     snippet: str
     confidence: float = 1.0
-    is_near: bool = False  # semantic match: the observation contains no term of the query
+    is_near: bool = False  # semantic match: the observation contains no query term
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryResults:
-    """The best hits, and the number of matching observations among the candidates."""
+    """The best hits, and the numbers of matching and searched observations."""
 
     hits: tuple[MemoryHit, ...]
     matching: int
@@ -107,14 +107,14 @@ class MemoryResults:
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Keys of the projects to search; `everything` searches all projects."""
+    """Keys of the projects to search; if `everything` is set, all projects are searched."""
 
     project_keys: tuple[int, ...]
     everything: bool = False
 
 
 class WordFeatures(NamedTuple):
-    """Features of the first stage: weights of query terms in the observation, its neighbours and its session."""
+    """First-stage features: weights of the query terms in the observation, its neighbours and its session."""
 
     own_words: float
     words_before: float
@@ -125,11 +125,11 @@ class WordFeatures(NamedTuple):
 
 
 class ObservationFeatures(NamedTuple):
-    """Features of the second stage; `words` is the score of the first stage.
+    """Second-stage features; `words` is the score of the first stage.
 
-    `stated`: a decision or preference. `asked_kind`: 1 for a kind that the query asks for, less for a note that may be
-    of that kind. `asked_kind_then`: the same for observations of the requested time. `near_alone`: the similarity,
-    multiplied by the share of query terms that no observation contains.
+    `stated` marks decisions and preferences. `asked_kind` is 1 for a requested kind, and less for a note or request
+    that may be of that kind; `asked_kind_then` is the same for observations from the requested time. `near_alone` is
+    the similarity multiplied by the share of the query that no observation contains.
     """
 
     words: float
@@ -144,17 +144,18 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
-    similarity_before: float = 0.0  # highest similarity of the observations shortly before it
-    similarity_after: float = 0.0  # highest similarity of the observations shortly after it
-    answers_similar: float = 0.0  # `similarity_before` of an agent's message, which often answers that observation
-    prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this message answers
+    similarity_before: float = 0.0  # highest similarity of the observations directly before it
+    similarity_after: float = 0.0  # highest similarity of the observations directly after it
+    # `similarity_before` if this is an agent's message, which often answers the previous observation.
+    answers_similar: float = 0.0
+    prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this observation answers
     gives_reason: bool = False
-    settled: bool = False  # an error that was fixed later, if the query asks for open problems
-    has_form: bool = False  # contains the number, duration or version that the query asks for
+    settled: bool = False  # whether this is an error that was fixed later, if the query asks for open problems
+    has_form: bool = False  # whether it contains the kind of value for which the query asks
 
 
 class _RankedPlace(NamedTuple):
-    """A place with its score, and the confidence that the observation answers the query."""
+    """The place of an observation, its score, and the confidence that it answers the query."""
 
     score: float
     place: int
@@ -162,12 +163,12 @@ class _RankedPlace(NamedTuple):
 
 
 def rankers() -> tuple[LinearRanker, LinearRanker]:
-    """Return the rankers of both stages, with the committed weights."""
+    """Return the rankers of both stages."""
     return load_ranker(WEIGHTS_FILE, WordFeatures._fields), load_ranker(WEIGHTS_FILE, ObservationFeatures._fields)
 
 
 class _Matches:
-    """Query terms found at each place (as bit masks), and the weight of each term."""
+    """The query terms found in each observation, as bit masks by place, and the weight of each term."""
 
     def __init__(self, bits: Mapping[int, int], term_weights: Sequence[float], absent_weight: float) -> None:
         self.bits = bits
@@ -176,7 +177,7 @@ class _Matches:
         self._weights: dict[int, float] = {0: 0.0}
 
     def weight(self, mask: int) -> float:
-        """Return the total weight of the terms in a mask."""
+        """Return the total weight of the terms in a bit mask."""
         weight = self._weights.get(mask)
         if weight is None:
             weight = sum(each for number, each in enumerate(self._term_weights) if mask >> number & 1)
@@ -188,17 +189,19 @@ class _Matches:
         return 1 - 0.25 ** (max(0.0, score) / self._total) if self._total else 0.5
 
     def missing_share(self) -> float:
-        """Return how much of the query the best observation lacks: 0 up to the typical share, 1 for all terms."""
+        """Return the share of the query that the best observation lacks, scaled so that a typical share is 0 and all
+        terms are 1.
+        """
         best = max(map(self.weight, set(self.bits.values())), default=0.0)
         share = 1 - best / self._total if self._total else 1.0
         return max(0.0, share - _TYPICAL_MISSING_SHARE) / (1 - _TYPICAL_MISSING_SHARE)
 
     def lacks_full_match(self) -> bool:
-        """Whether no observation has every term of the query."""
+        """Whether no observation contains every query term."""
         return max(map(self.weight, set(self.bits.values())), default=0.0) < self._total or not self._total
 
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
-        """Return the places with the highest term weights, best first; only places in `allowed`, if given."""
+        """Return the places with the highest term weights, best first; if `allowed` is given, only places in it."""
         by_mask: dict[int, list[int]] = defaultdict(list)
         for place, mask in self.bits.items():
             if allowed is None or place in allowed:
@@ -219,14 +222,14 @@ def search(
     similarities: Similarities | None = None,
     filters: Filters = NO_FILTERS,
 ) -> MemoryResults:
-    """Return the best `limit` observations for a query, by its terms and, if available, by similarity."""
+    """Return the best observations for a query, by its terms and, if available, by similarity."""
     spans = requested_spans(text, now)
     query = parse_query(text, is_dated=bool(spans))
     searched = store.count(scope.project_keys)
     matches = _find_matches(store, query, scope, searched)
-    allowed = None if filters == NO_FILTERS else _allowed(store, scope, filters, searched)
-    best = matches.best(_FIRST_STAGE_CANDIDATES, allowed)
-    similarities = _in_scope(store, scope, similarities)
+    allowed = None if filters == NO_FILTERS else _filtered_places(store, scope, filters, searched)
+    best = matches.best(_MAX_FIRST_STAGE_CANDIDATES, allowed)
+    similarities = _restrict_to_scope(store, scope, similarities)
     if similarities and allowed is not None:
         similarities = similarities.among(allowed)
     semantic_places = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
@@ -237,14 +240,14 @@ def search(
     by_words, _ = rankers()
     word_features = _word_features(matches, candidates, best)
     words = {place: by_words.score(row) for place, row in word_features.items()}
-    best_by_words = heapq.nlargest(_SECOND_STAGE_CANDIDATES, words, key=words.__getitem__)
+    best_by_words = heapq.nlargest(_MAX_SECOND_STAGE_CANDIDATES, words, key=words.__getitem__)
     places = [*dict.fromkeys((*best_by_words, *semantic_places))]
     similarity_by_place = similarities.raw([*dict.fromkeys((*places, *_neighbours(places)))]) if similarities else {}
     missing_share = matches.missing_share()
-    summaries = {item.place: item for item in store.summaries(places, head_characters=_HEAD_CHARACTERS)}
+    summaries = {item.place: item for item in store.summaries(places, head_characters=_MAX_HEAD_CHARACTERS)}
     fixed_at = _fixed_commands(summaries.values()) if query.asks_for_open else {}
     rows = {
-        summary.place: _features(
+        summary.place: _own_features(
             summary,
             query,
             spans,
@@ -263,29 +266,29 @@ def search(
     supported_rows = {
         place: row for place, row in rows.items() if matches.bits.get(place) or _has_evidence(row, min_similarity)
     }
-    ranked_places = _ranked(supported_rows, matches)
+    ranked_places = _rank(supported_rows, matches)
     if not query.asks_for_former:
         ranked_places = _newest_measurement_first(ranked_places, summaries.values())
-    hits = _hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
+    hits = _load_hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
     return MemoryResults(hits, matching=len(ranked_places), searched=searched, elsewhere=0)
 
 
 def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
-    """Return the similarity that an observation without terms of the query must have."""
+    """Return the minimum similarity of an observation that contains no query term."""
     if not matches.lacks_full_match():
         return _MIN_SIMILARITY_WITH_FULL_MATCH
     return _MIN_SIMILARITY_FOR_ONE_TERM if len(query.terms) == 1 else _MIN_SIMILARITY
 
 
-def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:
-    """Return the places with a positive score, best first."""
+def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:
+    """Return the places with a positive score and their confidence, best first."""
     _, ranker = rankers()
     ranked = [
-        # Without shared terms, the cosine similarity itself is the confidence; its weight is only for ranking.
+        # Without shared terms, the confidence is the cosine similarity, because its weight only serves ranking.
         _RankedPlace(
             ranker.score(row),
             place,
-            max(matches.confidence(ranker.score(_without_context(row))), row.near_alone)
+            max(matches.confidence(ranker.score(_confidence_features(row))), row.near_alone)
             if matches.bits.get(place)
             else row.similarity,
         )
@@ -294,9 +297,10 @@ def _ranked(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[
     return sorted((item for item in ranked if item.score > 0), reverse=True)
 
 
-def _without_context(row: ObservationFeatures) -> ObservationFeatures:
-    """Return the features that count for the confidence: without those of neighbours, and with a part of the
-    similarity."""
+def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
+    """Return the features that count for the confidence: no features of neighbours, and only a share of the
+    similarity.
+    """
     similarity = row.similarity * _CONFIDENCE_SIMILARITY_SHARE
     return row._replace(
         similarity=similarity, near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0
@@ -306,7 +310,7 @@ def _without_context(row: ObservationFeatures) -> ObservationFeatures:
 def _newest_measurement_first(
     ranked: Sequence[_RankedPlace], summaries: Collection[ObservationSummary]
 ) -> list[_RankedPlace]:
-    """Return the same ranking, but with repeated measurements of one command sorted by time, latest first."""
+    """Return the ranking with repeated measurements of the same command sorted by time, latest first."""
     written = {item.place: item.created_at for item in summaries}
     command = {item.place: item.head.partition("\n")[0] for item in summaries if item.head.startswith(MEASURED)}
     places: dict[str, list[int]] = defaultdict(list)
@@ -320,13 +324,12 @@ def _newest_measurement_first(
 
 
 def _has_evidence(row: ObservationFeatures, min_similarity: float) -> bool:
-    """Whether anything besides its own terms makes an observation a match; of its neighbours, only the prompt that it
-    answers counts."""
+    """Whether an observation without query terms is a match because of its name, date, prompt or similarity."""
     return row.named or row.dated or row.prompt_words > 0 or row.similarity >= min_similarity
 
 
 def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SNIPPET_CHARACTERS) -> str:
-    """Return at most `characters` of a text, around the place with most of the terms."""
+    """Return at most `characters` of a text, around the position with the most terms."""
     flat = " ".join(text.split())
     if len(flat) <= characters:
         return flat
@@ -341,7 +344,7 @@ def snippet(text: str, terms: Iterable[Collection[str]], *, characters: int = SN
 
 
 def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, searched: int) -> _Matches:
-    """Read the postings of the rarest terms, up to `_MAX_POSTINGS`."""
+    """Return the matches of the rarest query terms, reading at most `_MAX_POSTINGS` postings."""
     projects = None if scope.everything else scope.project_keys
     bits: dict[int, int] = {}
     term_weights: list[float] = []
@@ -349,8 +352,8 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
     found, absent = _rarest_terms(store, query.terms, projects)
     for count, term in found:
         if term_weights and count > budget:
-            break  # the remaining terms are more frequent: they cost more and weigh less
-        places = store.places_with(term, at_most=min(_MAX_COUNTED, budget), project_keys=projects)
+            break  # the remaining terms are more frequent, so they cost more and weigh less
+        places = store.places_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
         budget -= len(places)
         bit = 1 << len(term_weights)
         for place in places:
@@ -362,13 +365,14 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
 def _rarest_terms(
     store: Observations, terms: Iterable[tuple[str, ...]], projects: Sequence[int] | None
 ) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
-    """Return the terms with the lowest document frequency, rarest first with their counts, and the number of terms
-    without any match."""
+    """Return the rarest terms with their document frequencies, rarest first, and the number of terms without a
+    match.
+    """
     absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
-        # Counting can stop as soon as the term is more frequent than the terms already chosen.
-        count_limit = found[-1][0] + 1 if len(found) == _MAX_TERMS else _MAX_COUNTED
+        # Counting stops as soon as the term is more frequent than the terms already chosen.
+        count_limit = found[-1][0] + 1 if len(found) == _MAX_TERMS else _MAX_COUNTED_FREQUENCY
         count = store.frequency(term, at_most=count_limit, project_keys=projects)
         if count:
             found = sorted([*found, (count, term)])[:_MAX_TERMS]
@@ -378,28 +382,28 @@ def _rarest_terms(
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
-    """Return the places with their neighbours of the same session."""
+    """Return the given places and their neighbours in the same sessions."""
     neighbours = {
         place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
     }
     return neighbours.union(places)
 
 
-def _allowed(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
-    """Return the places that pass the filters."""
+def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
+    """Return the places of the observations that pass the filters."""
     between = store.places_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
     )
     if not filters.tag:
         return set(between)
     passed = set(between)
-    for term in parse_query(filters.tag).terms:  # words of tags are indexed like other words
-        passed &= set(store.places_with(term, at_most=_MAX_COUNTED, project_keys=scope.project_keys))
+    for term in parse_query(filters.tag).terms:  # words in tags are indexed like other words
+        passed &= set(store.places_with(term, at_most=_MAX_COUNTED_FREQUENCY, project_keys=scope.project_keys))
     return {row.place for row in store.at_places(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 
 def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
-    """Return the places from the dates that the query names, whether or not they contain its terms."""
+    """Return the places of observations from the dates in the query, even if they contain no query term."""
     places: list[int] = []
     for span in spans:
         if len(places) < _MAX_DATED_CANDIDATES:
@@ -419,7 +423,7 @@ def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[
 
 
 def _weights_around(matches: _Matches, place: int) -> list[float]:
-    """Return the weight of a place's own terms, then the weight that each neighbour adds."""
+    """Return the weight of an observation's own terms, followed by the weight that each neighbour adds."""
     seen = matches.bits.get(place, 0)
     term_weights = [matches.weight(seen)]
     for step in _NEIGHBOUR_OFFSETS:
@@ -431,23 +435,25 @@ def _weights_around(matches: _Matches, place: int) -> list[float]:
 
 
 def _session_weights(matches: _Matches, best: Sequence[int]) -> dict[int, float]:
-    """Return the mean weight of the best observations per session; `best` is sorted, best first."""
+    """Return the mean term weight of the best observations in each session; `best` must be sorted, best first."""
     by_session: dict[int, list[float]] = defaultdict(list)
     for place in best:
         values = by_session[session_of(place)]
-        if len(values) < _SESSION_HITS_AVERAGED:
+        if len(values) < _MAX_AVERAGED_SESSION_HITS:
             values.append(matches.weight(matches.bits[place]))
-    return {session: sum(values) / _SESSION_HITS_AVERAGED for session, values in by_session.items()}
+    return {session: sum(values) / _MAX_AVERAGED_SESSION_HITS for session, values in by_session.items()}
 
 
-def _in_scope(store: Observations, scope: MemoryScope, similarities: Similarities | None) -> Similarities | None:
+def _restrict_to_scope(
+    store: Observations, scope: MemoryScope, similarities: Similarities | None
+) -> Similarities | None:
     """Restrict the similarities to the projects in scope."""
     if similarities is None or scope.everything:
         return similarities
     return similarities.in_groups(store.session_keys(scope.project_keys), bits=POSITION_BITS)
 
 
-def _features(
+def _own_features(
     summary: ObservationSummary,
     query: MemoryQuery,
     spans: Sequence[TimeSpan],
@@ -458,21 +464,21 @@ def _features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation that do not need its neighbours."""
+    """Return the second-stage features of an observation without the features that need other summaries."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
         _max_similarity(similarity_by_place, summary.place, reach) for reach in (_OFFSETS_BEFORE, _OFFSETS_AFTER)
     )
     dated = any(span.start <= written < span.end for span in spans)
-    soon_after = any(span.end <= written < span.end + _AFTER_DATE_MICROS for span in spans)
+    soon_after = any(span.end <= written < span.end + _SOON_AFTER_DATE_MICROS for span in spans)
     return ObservationFeatures(
         words=words,
-        recency=math.exp(-max(0, now - written) / _RECENCY_MICROS),
+        recency=math.exp(-max(0, now - written) / _RECENCY_SCALE_MICROS),
         excess_length=math.log(max(1.0, summary.length / _TYPICAL_CHARACTERS)),
         named=_is_named(summary, query),
-        asked_kind=_asked_kind(summary, query),
-        asked_kind_then=_asked_kind(summary, query) * (1.0 if has_words else _OFF_TOPIC_KIND_WEIGHT) if dated else 0.0,
+        asked_kind=_kind_match(summary, query),
+        asked_kind_then=_kind_match(summary, query) * (1.0 if has_words else _OFF_TOPIC_KIND_WEIGHT) if dated else 0.0,
         stated=summary.kind in _STATEMENT_KINDS,
         only_asks=summary.kind == "request" and summary.tail.endswith(("?", "？")),
         dated=dated,
@@ -488,7 +494,7 @@ def _features(
 
 
 def _neighbours(places: Iterable[int]) -> Iterator[int]:
-    """Yield the places shortly before and after the given places in the same sessions."""
+    """Yield the places directly before and after the given places in the same sessions."""
     for place in places:
         for step in (*_OFFSETS_BEFORE, *_OFFSETS_AFTER):
             if session_of(place + step) == session_of(place):
@@ -496,15 +502,15 @@ def _neighbours(places: Iterable[int]) -> Iterator[int]:
 
 
 def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps: Iterable[int]) -> float:
-    """Return the highest similarity among neighbours of the same session."""
+    """Return the highest similarity among the neighbours of an observation in the same session."""
     neighbours = (place + step for step in steps if session_of(place + step) == session_of(place))
     return max((similarity_by_place.get(item, 0.0) for item in neighbours), default=0.0)
 
 
 def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
-    """Whether an observation contains the kind of value that the query asks for, such as a number or a duration."""
+    """Whether an observation contains the kind of value for which the query asks, such as a number or a duration."""
     if summary.head.startswith(_GIT_PREFIX):
-        return False  # the numbers in git's output are counts of lines
+        return False  # numbers in git's output are line counts
     lowered = summary.head.lower()
     if form is AnswerForm.VERSION:
         return re.search(r"\d\.\d", lowered) is not None
@@ -517,9 +523,10 @@ def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
     return has_number
 
 
-def _asked_kind(summary: ObservationSummary, query: MemoryQuery) -> float:
-    """Return how well the kind of an observation fits the query: 1 for a requested kind, less if it may be of that
-    kind."""
+def _kind_match(summary: ObservationSummary, query: MemoryQuery) -> float:
+    """Return how well the kind of an observation matches the query: 1 for a requested kind, less if it may be of that
+    kind.
+    """
     if summary.kind in query.kinds:
         return 1.0
     if summary.source != "user" or query.kinds.isdisjoint(_STATEMENT_KINDS):
@@ -534,7 +541,7 @@ def _has_reason(head: str) -> bool:
 
 
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
-    """Return the weight of query terms that occur only in the prompt that the agent's finding or note answers."""
+    """Return the weight of query terms that occur only in the prompt that an agent's finding or note answers."""
     if summary.kind not in ("finding", NOTE) or summary.source != "agent":
         return 0.0
     for back in range(1, _MAX_PROMPT_DISTANCE + 1):
@@ -546,7 +553,7 @@ def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, Observati
 
 
 def _fixed_commands(summaries: Iterable[ObservationSummary]) -> dict[str, int]:
-    """Return for each command that failed before the time when it last succeeded."""
+    """Return the time of the last success of each command that had failed before."""
     found: dict[str, int] = {}
     for item in summaries:
         if item.head.startswith("Fixed: `"):
@@ -556,19 +563,19 @@ def _fixed_commands(summaries: Iterable[ObservationSummary]) -> dict[str, int]:
 
 
 def _is_settled(summary: ObservationSummary, fixed_at: Mapping[str, int]) -> bool:
-    """Whether this is an error that was fixed later, or the finding that describes the fix."""
+    """Whether an observation is an error that was fixed later, or the finding that describes the fix."""
     if summary.head.startswith("Fixed: `"):
         return True
     return summary.kind == "error" and fixed_at.get(_command_in(summary.head), -1) >= summary.created_at
 
 
 def _command_in(head: str) -> str:
-    """Return the first backquoted command, shortened for comparison."""
+    """Return the first command in backquotes, shortened for comparison."""
     return head.partition("`")[2].partition("`")[0][:_COMMAND_KEY_CHARACTERS]
 
 
 def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
-    """Whether the query names the author, the source or the code of the observation."""
+    """Whether the query names the author, source or code of an observation."""
     label = label_of(summary.head) - PROSE_STOP_WORDS
     if label and label <= query.words:
         return True
@@ -581,17 +588,18 @@ def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
 
 
 def _is_plain_word(symbol: str) -> bool:
-    """Whether a symbol looks like a word of prose, such as `Write`: a query with that word need not refer to the
-    symbol."""
+    """Whether a symbol looks like an ordinary word, such as `Write`, so that a query with this word need not mean the
+    symbol.
+    """
     return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
 def _places_without_terms(word_features: Mapping[int, WordFeatures], places: Iterable[int]) -> set[int]:
-    """Return the places that contain no term of the query."""
+    """Return the places of observations that contain no query term."""
     return {place for place in places if not word_features[place].own_words}
 
 
-def _hits(
+def _load_hits(
     store: Observations,
     top: Sequence[_RankedPlace],
     query: MemoryQuery,
@@ -599,7 +607,7 @@ def _hits(
 ) -> tuple[MemoryHit, ...]:
     by_place = {row.place: row for row in store.at_places([item.place for item in top])}
     best = top[0].score if top else 1.0
-    top = _newer_first(top, by_place)
+    top = _newer_conflicting_first(top, by_place)
     return tuple(
         MemoryHit(
             row,
@@ -613,9 +621,10 @@ def _hits(
     )
 
 
-def _newer_first(top: Sequence[_RankedPlace], by_place: Mapping[int, Observation]) -> list[_RankedPlace]:
-    """Exchange decisions and preferences that may contradict each other, so that the newer one comes first; pinned
-    ones stay."""
+def _newer_conflicting_first(top: Sequence[_RankedPlace], by_place: Mapping[int, Observation]) -> list[_RankedPlace]:
+    """Swap decisions or preferences that may contradict each other, so that the newer one comes first; pinned ones
+    stay.
+    """
     stated = (row for row in by_place.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
     order = [item.place for item in top]
     for newer, older in conflicting_pairs(sorted(stated, key=lambda row: (-row.created_at, -row.place))):
@@ -626,15 +635,15 @@ def _newer_first(top: Sequence[_RankedPlace], by_place: Mapping[int, Observation
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
-    """Return the offsets of query terms, and of words with the same beginning, in a text."""
+    """Return the offsets of query terms and of words with the same stem in a text."""
     lowered = lower(text)
     stems = {word[: max(3, len(word) - 2)].lower() for term in terms for word in term}
-    found = {at for stem in stems for at in islice(_word_starts(lowered, stem), _MAX_POSITIONS)}
-    return sorted(found)[:_MAX_POSITIONS]
+    found = {at for stem in stems for at in islice(_word_starts(lowered, stem), _MAX_TERM_POSITIONS)}
+    return sorted(found)[:_MAX_TERM_POSITIONS]
 
 
 def _word_starts(lowered: str, stem: str) -> Iterator[int]:
-    """Yield the offsets where a word begins with the stem; in scripts without spaces, all offsets of the stem."""
+    """Yield the offsets at which a word begins with the stem; in scripts without spaces, all offsets of the stem."""
     is_unspaced = UNSPACED.match(stem) is not None
     for at in offsets(lowered, stem):
         if at == 0 or is_unspaced or not (lowered[at - 1].isalnum() or lowered[at - 1] == "_"):
