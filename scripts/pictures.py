@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 README = ROOT / "README.md"
 COLUMNS = 112
-MAX_LINES = 12
+MAX_LINES = 8
 MAX_COLUMNS = 150
 RECORDINGS = {
     "terminal": (

@@ -3,7 +3,7 @@
     python -m training.memory_pairs OUT.npz
 
 Reads benchmarks/questions/memory_projects.jsonl: observations by project, with the questions that each of them answers
-(`queries`) and answers in part (`partial_answers`).
+(`queries`) and answers in part (`nearly`).
 """
 
 from __future__ import annotations
