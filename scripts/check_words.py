@@ -111,12 +111,13 @@ class PythonFile:
         self.path = path
         self.text = text
         self.tree = ast.parse(text)
+        self._nodes = tuple(ast.walk(self.tree))
         self.is_source = path.startswith("src/")
         self.is_test = path.startswith("tests/")
 
     def docstrings(self) -> Iterator[Prose]:
         """Yield all docstrings."""
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
                 if text:
@@ -132,8 +133,8 @@ class PythonFile:
         """Yield the string literals of the package that read like sentences."""
         if not self.is_source:
             return
-        docstrings = {id(node.body[0].value) for node in ast.walk(self.tree) if _has_docstring(node)}  # type: ignore[attr-defined]
-        for node in ast.walk(self.tree):
+        docstrings = {id(node.body[0].value) for node in self._nodes if _has_docstring(node)}  # type: ignore[attr-defined]
+        for node in self._nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 words = node.value.split()
                 is_sentence = len(words) >= MIN_MESSAGE_WORDS and any(letter in node.value for letter in ".,:;")
@@ -142,7 +143,7 @@ class PythonFile:
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Yield the names that the file defines, with their line numbers."""
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             match node:
                 case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                     if not (self.is_test and node.name.startswith("test_")):
@@ -154,7 +155,7 @@ class PythonFile:
 
     def test_names(self) -> Iterator[Prose]:
         """Yield the names of tests, which are written as sentences."""
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 yield Prose(self.path, node.lineno, node.name.removeprefix("test_").replace("_", " "))
 
@@ -182,7 +183,7 @@ class PythonFile:
 
     def protocol_methods(self) -> Iterator[str]:
         """Return the names of the documented methods of protocols and abstract classes."""
-        for node in ast.walk(self.tree):
+        for node in self._nodes:
             if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases):
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(method):
@@ -226,10 +227,9 @@ def main() -> int:
     words: Counter[str] = Counter()
     names: Counter[str] = Counter()
     classes: dict[str, list[Problem]] = defaultdict(list)
+    texts = {path: (ROOT / path).read_text("utf-8") for path in list_files(["src/*.py"])}
     protocol_methods = frozenset(
-        name
-        for path in list_files(["src/*.py"])
-        for name in PythonFile(path, (ROOT / path).read_text("utf-8")).protocol_methods()
+        name for path, text in texts.items() if "Protocol" in text for name in PythonFile(path, text).protocol_methods()
     )
     for path in list_files(arguments.path):
         text = (ROOT / path).read_text("utf-8")
