@@ -68,7 +68,7 @@ def _row(root: Path, home: Path) -> str:
         asked = _time_each(subjects, lambda text: search_commits(history, text, now, limit=10))
         by_words = _time_each(subjects, lambda text: history.match_files(text.lower().split()[:8], limit=50))
         together = _time_each(paths[:_QUERY_COUNT], lambda path: history.changed_with(path, limit=20))
-        of_files = min(_time_each(range(9), lambda _: history.of_files(paths[:_FILE_COUNT])))
+        of_files = min(_time_each(range(9), lambda _: history.file_histories(paths[:_FILE_COUNT])))
         return (
             f"| {root.name} | {history.totals().commits:,} | {len(paths):,} "
             f"| {first.wall:.1f} ({first.here:.1f} + {first.children:.1f}) | {again.wall * 1000:.0f} | {size:.0f} "

@@ -86,7 +86,7 @@ class History:
     def version(self) -> None:
         """Return None: vectors are never cached."""
 
-    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+    def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         found = {}
         for path in paths:
             touches = self._past.touches.get(path, [])

@@ -113,7 +113,7 @@ class IsolatedParser:
                     self._workers.run(task.function, *task.arguments, limits=self._limits(_content_bytes(task)))
                 )
         except ParserStopped as exc:
-            self._stopped.remember(digest, exc.message)
+            self._stopped.record(digest, exc.message)
             return Reply(error=ParserStopped(exc.message, hint=_NO_RETRY_HINT))
         except Exception as exc:  # noqa: BLE001 (returned to the caller)
             return Reply(error=exc)

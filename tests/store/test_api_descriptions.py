@@ -103,4 +103,4 @@ def test_apis_are_listed_by_source(store: ApiDescriptions) -> None:
     store.replace(make_api("b", "Both"), [])
     store.replace(make_api("a", "both"), [])
     store.replace(make_api("c", "other"), [])
-    assert [row.name for row in store.of_source("both")] == ["a", "b"]
+    assert [row.name for row in store.apis_of_source("both")] == ["a", "b"]

@@ -172,12 +172,12 @@ def test_vectors_are_dropped_with_their_chunks(library: LibraryStore) -> None:
     assert library.vectors.unembedded("model", after=0, limit=9) == []
     assert len(library.vectors.unembedded("another", after=first.key, limit=9)) == 1
     assert len(library.vectors.unembedded("another", after=0, limit=9)) == 2
-    assert library.vectors.unembedded("another", after=0, limit=9, instead="model") == []
+    assert library.vectors.unembedded("another", after=0, limit=9, alternative_model="model") == []
     write_crawl(library, make_page("two", "wombat"))
     assert library.vectors.count("model") == len(library.vectors.numbers("model")) == 0
 
 
 def test_unreadable_content_is_recorded_by_digest(library: LibraryStore) -> None:
-    library.unreadable_content.remember(b"digest", "took too long")
+    library.unreadable_content.record(b"digest", "took too long")
     assert library.unreadable_content.reason(b"digest") == "took too long"
     assert library.unreadable_content.reason(b"other") == ""

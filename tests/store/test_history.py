@@ -100,9 +100,9 @@ def test_a_file_has_the_words_of_its_commits_except_sweeping_ones(project: Proje
                 commit_record("a", 10, "earli", "a.py"),
             ]
         )
-    assert project.history.of_files(["a.py"]) == {}  # files have no history before it is settled
+    assert project.history.file_histories(["a.py"]) == {}  # files have no history before it is settled
     settle_history(project)
-    assert project.history.of_files(["a.py", "x.py"]) == {"a.py": FileHistoryRow("late earli", 3, 30)}
+    assert project.history.file_histories(["a.py", "x.py"]) == {"a.py": FileHistoryRow("late earli", 3, 30)}
     assert [path for path, _ in project.history.match_files(["late"], limit=5)] == ["a.py"]  # b.py is not indexed
     assert project.history.match_files(["reformat"], limit=5) == []
 
@@ -118,10 +118,10 @@ def test_removed_commits_are_not_found_and_their_ids_are_not_reused(project: Pro
     settle_history(project)
     assert project.history.match_commits(["wrong"], limit=5) == []
     assert project.history.match_files(["wrong"], limit=5) == []
-    assert project.history.of_files(["a.py"])["a.py"].words == "right one"
+    assert project.history.file_histories(["a.py"])["a.py"].words == "right one"
     with project.writing() as writer:
         writer.history.clear()
-    assert (project.history.totals(), project.history.of_files(["a.py"])) == (HistoryTotals(), {})
+    assert (project.history.totals(), project.history.file_histories(["a.py"])) == (HistoryTotals(), {})
 
 
 def test_files_change_together_after_three_common_commits(project: ProjectStore) -> None:
@@ -149,7 +149,9 @@ def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
         writer.history.add_newer([commit_record("b", 2, "two", "new.py")])
         writer.history.keep_files({"new.py"})
     settle_history(project)
-    assert project.history.of_files(["old.py", "new.py", "gone.py"]) == {"new.py": FileHistoryRow("two one", 2, 2)}
+    assert project.history.file_histories(["old.py", "new.py", "gone.py"]) == {
+        "new.py": FileHistoryRow("two one", 2, 2)
+    }
     assert project.history.renamed() == {"old.py": "new.py"}
     assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
     assert [row.subject for row in project.history.commits_by_hash("aaa", limit=5)] == ["one"]

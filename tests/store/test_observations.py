@@ -253,8 +253,12 @@ def test_a_vector_of_another_model_is_accepted_only_if_listed_as_alternative(obs
     vectors.write("better", [(places[0], b"0")])
     vectors.write("faster", [(places[1], b"1")])
     assert [each.key for each in vectors.unembedded("better", after=0, limit=9)] == places[1:]
-    assert [each.key for each in vectors.unembedded("faster", after=0, limit=9, instead="better")] == places[2:]
-    assert [each.key for each in vectors.unembedded("better", after=0, limit=9, instead="faster")] == places[2:]
+    assert [each.key for each in vectors.unembedded("faster", after=0, limit=9, alternative_model="better")] == places[
+        2:
+    ]
+    assert [each.key for each in vectors.unembedded("better", after=0, limit=9, alternative_model="faster")] == places[
+        2:
+    ]
 
 
 def test_only_one_store_holds_the_embedding_lock(engine: Engine) -> None:

@@ -112,7 +112,7 @@ class SharedApis:
 
     def brought_by(self, source_id: str) -> tuple[str, ...]:
         """Return the names of the APIs that a documentation source owns."""
-        return tuple(row.name for row in self.domains.apis.library.store.of_source(source_id))
+        return tuple(row.name for row in self.domains.apis.library.store.apis_of_source(source_id))
 
     def remove_brought(self, source_id: str) -> None:
         """Remove the APIs that a documentation source owns."""

@@ -1,4 +1,4 @@
-"""Protocol and rows of API descriptions. Bodies are opaque bytes."""
+"""Protocol and row types of API descriptions. Bodies are opaque bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiRow:
-    """One API."""
+    """One API with its source, overview and unit counts."""
 
     name: str
     source_name: str
@@ -24,12 +24,12 @@ class ApiRow:
     webhooks: int
     warnings: bytes
     indexed_at: float
-    projects: str = '["*"]'  # JSON list of the projects that see it; `*` means all projects
+    projects: str = '["*"]'  # JSON list of the projects that see the API; `*` means all projects
     id: int = 0
 
 
 class UnreadRow(NamedTuple):
-    """A document of a source that could not be indexed, and why."""
+    """A document of a source that could not be indexed, with the reason."""
 
     source: str
     document: str
@@ -37,7 +37,7 @@ class UnreadRow(NamedTuple):
 
 
 class WordsRow(NamedTuple):
-    """Index words of a unit by field; names have the highest weight."""
+    """Index words of a unit by field. `names` has the highest weight."""
 
     names: str = ""
     title: str = ""
@@ -47,8 +47,10 @@ class WordsRow(NamedTuple):
 
 
 class UnitRow(NamedTuple):
-    """One part of an API (operation, schema, webhook, fragment) as lists show it. Units without words are found by
-    their pointer only."""
+    """One part of an API (operation, schema, webhook or fragment) with the columns that lists show.
+
+    Units without words can be found only by their pointer.
+    """
 
     kind: str
     key: str
@@ -63,7 +65,7 @@ class UnitRow(NamedTuple):
 
 
 class NewUnit(NamedTuple):
-    """A unit to write."""
+    """A unit to store, with its body and index words."""
 
     row: UnitRow
     body: bytes
@@ -72,7 +74,7 @@ class NewUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundUnit:
-    """A unit that matches a query; a higher score is better."""
+    """A unit that matches a query. A higher score is better."""
 
     row: UnitRow
     api_name: str
@@ -81,55 +83,55 @@ class FoundUnit:
 
 
 class ApiDescriptions(Protocol):
-    """API descriptions: their units, and search over them."""
+    """Store of API descriptions with their units, and search over the units."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
-        """Store an API with its units, replacing the one with the same name in one transaction."""
+        """Store an API with its units. An API with the same name is replaced in one transaction."""
 
     def remove(self, name: str) -> bool:
-        """Delete an API; return whether it existed."""
+        """Delete an API, and return whether it existed."""
 
     def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
-        """Replace the list of documents of a source that could not be read."""
+        """Replace the list of a source's documents that could not be read."""
 
     def unread(self) -> list[UnreadRow]:
-        """Return every document that could not be read, by source."""
+        """Return all documents that could not be read, ordered by source."""
 
     def apis(self) -> list[ApiRow]:
-        """Return all APIs by name."""
+        """Return all APIs, ordered by name."""
 
     def api(self, name: str) -> ApiRow | None:
-        """Return the API with that name, compared case-insensitively."""
+        """Return the API with this name, ignoring case, or None."""
 
-    def of_source(self, source_name: str) -> list[ApiRow]:
+    def apis_of_source(self, source_name: str) -> list[ApiRow]:
         """Return the APIs of one source."""
 
     def set_projects(self, source_name: str, projects: str) -> None:
         """Record which projects see the APIs of a source, as a JSON list."""
 
     def units(self, api_id: int, kinds: Sequence[str]) -> list[UnitRow]:
-        """Return the units of some kinds in document order."""
+        """Return the units of the given kinds in document order."""
 
     def unit_ids(self, api_id: int) -> list[int]:
         """Return the ids of all units of an API."""
 
     def overview_ids(self) -> dict[str, int]:
-        """Return the id of the overview unit of each API by the API's name."""
+        """Return the id of each API's overview unit, by API name."""
 
     def unit(self, api_id: int, key: str) -> UnitRow | None:
-        """Return the unit with that key."""
+        """Return the unit with this key, or None."""
 
     def body(self, unit_id: int) -> bytes:
         """Return the stored body of a unit."""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        """Return key and body of every operation and webhook in document order."""
+        """Return the key and body of every operation and webhook, in document order."""
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
-        """Return the body at the target of a `$ref`: a schema, message or fragment."""
+        """Return the body that a `$ref` points to: a schema, message or fragment."""
 
     def search(
         self,
@@ -141,18 +143,18 @@ class ApiDescriptions(Protocol):
         limit: int,
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
-        """Return the units that best match any of the words, with a weight per field; 0 leaves a field out.
+        """Return the units that best match any of the words. `weights` has a weight per field; 0 excludes a field.
 
-        `without` are ids of APIs to leave out.
+        `without` are the ids of excluded APIs.
         """
 
     def units_by_id(
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
     ) -> list[FoundUnit]:
-        """Return the given units that belong to that API and those kinds, in the given order, with score 0."""
+        """Return those of the given units that belong to the API and the kinds, in the given order, with score 0."""
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """Return the number of units that contain each stem."""
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        """Return the number of units that can be found by words."""
+        """Return the number of units that have index words."""

@@ -1,4 +1,4 @@
-"""Protocol and rows of the log of recent tool calls: durations and answer sizes, never the answers."""
+"""Protocol and row type of the log of recent tool calls. It has durations and answer sizes, but never answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ MAX_CALLS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call. `arguments` are redacted and shortened; `original_tokens` is the size of the answer before
-    truncation."""
+    """One tool call.
+
+    `arguments` are redacted and shortened. `original_tokens` is the size of the answer before truncation.
+    """
 
     at: float
     tool: str
@@ -24,16 +26,16 @@ class CallRecord:
 
 
 class CallRecords(Protocol):
-    """The last calls in one data folder, of all processes."""
+    """Log of the last tool calls that all processes made with one data folder."""
 
     def add(self, record: CallRecord) -> None:
-        """Record a call and delete the oldest beyond `MAX_CALLS`."""
+        """Record a call, and delete the oldest calls if there are more than `MAX_CALLS`."""
 
     def newest(self, limit: int) -> list[CallRecord]:
         """Return the last calls, newest first."""
 
     def forget_arguments(self) -> bool:
-        """Erase the arguments of all calls from disk; False while another process is reading."""
+        """Erase the arguments of all calls from disk. Return False if another process is reading."""
 
     def close(self) -> None:
         """Close the store."""

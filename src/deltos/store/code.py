@@ -1,4 +1,4 @@
-"""Protocols and rows of code search: chunks, definitions, their words and vectors."""
+"""Protocols and row types of code search: chunks, definitions, and their words and vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk and its words, as written."""
+    """A chunk to store, with its index words."""
 
     start_line: int
     end_line: int
@@ -28,7 +28,7 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRecord:
-    """A name that a file defines."""
+    """A definition in a file. `container` is the enclosing definition."""
 
     name: str
     kind: str
@@ -39,8 +39,7 @@ class DefinitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """Index words of a file: of its path, of the names it defines (one `|`-separated group per name), and of its head
-    comment."""
+    """Index words of a file: path, defined names (one `|`-separated group per name) and head comment."""
 
     stem: str
     folders: str
@@ -49,7 +48,7 @@ class FileWords:
 
 
 class ChunkMatch(NamedTuple):
-    """A chunk that contains some of the terms; a higher score is better."""
+    """A chunk that contains some of the terms. A higher score is better."""
 
     chunk_id: int
     file_id: int
@@ -79,7 +78,7 @@ class CodeChunkWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Concatenated int8 vectors of the chunks of one file, in their order, and the model that made them."""
+    """Concatenated int8 vectors of one file's chunks, in order, and the embedding model."""
 
     model: str
     data: bytes
@@ -87,7 +86,7 @@ class ChunkVectors:
 
 @dataclass(frozen=True, slots=True)
 class FileVectors:
-    """Vectors of a file's chunks, whose ids count up from `first_chunk`; `number` grows with every write."""
+    """Vectors of a file's chunks, whose ids start at `first_chunk`. `number` increases with every write."""
 
     number: int
     file_id: int
@@ -96,7 +95,7 @@ class FileVectors:
 
 
 class FileRow(NamedTuple):
-    """A file without its words."""
+    """An indexed file without its words."""
 
     id: int
     path: str
@@ -106,23 +105,23 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileScope:
-    """Filter for files: a folder (relative, empty for all) and file suffixes (empty for all)."""
+    """Filter for files by relative folder and by file suffixes. An empty value selects all files."""
 
     folder: str = ""
     suffixes: tuple[str, ...] = ()
 
-    def holds(self, path: str) -> bool:
-        """Whether a path passes the filter."""
+    def includes(self, path: str) -> bool:
+        """Whether the filter selects a path."""
         return f"{path}/".startswith(f"{self.folder}/" if self.folder else "") and (
             not self.suffixes or path.lower().endswith(self.suffixes)
         )
 
 
 class Code(Protocol):
-    """Chunks and definitions of one project, and search over them."""
+    """Store of one project's chunks and definitions, and search over them."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def version(self) -> Version:
         """Return a value that identifies the state that this thread reads."""
@@ -131,9 +130,9 @@ class Code(Protocol):
         """Return the number of chunks."""
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return the number of chunks that contain each term; absent terms are left out.
+        """Return the number of chunks that contain each term. Absent terms are omitted.
 
-        Counts of common terms may be those of the last `tidy`.
+        Counts of common terms may date from the last call of `tidy`.
         """
 
     def match_chunks(
@@ -150,35 +149,37 @@ class Code(Protocol):
         *,
         limit: int,
     ) -> list[tuple[int, float]]:
-        """Return the files whose path or defined names best match: in the file name any of `terms`, elsewhere as for
-        chunks."""
+        """Return the files whose paths or defined names match best.
+
+        Any of `terms` matches the file name. Other fields are matched as in `match_chunks`.
+        """
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
-        """Return files by id."""
+        """Return the files with the given ids."""
 
     def files_at(self, paths: Sequence[str], scope: FileScope) -> list[FileRow]:
-        """Return files in scope by path."""
+        """Return the files in scope with the given paths."""
 
     def file_words(self, ids: Sequence[int]) -> dict[int, FileWords]:
-        """Return the words of files by id."""
+        """Return the words of the given files, by file id."""
 
     def chunk_words(self, ids: Sequence[int]) -> dict[int, CodeChunkWords]:
-        """Return the words of chunks by id."""
+        """Return the words of the given chunks, by chunk id."""
 
     def chunks(self, ids: Sequence[int]) -> dict[int, CodeChunkRow]:
-        """Return chunks by id."""
+        """Return the chunks with the given ids."""
 
     def chunks_at(self, file_id: int, lines: Sequence[int]) -> list[CodeChunkRow]:
-        """Return the chunks of a file that contain one of the lines."""
+        """Return the chunks of a file that contain any of the lines."""
 
     def chunks_of_file(self, file_id: int) -> list[CodeChunkRow]:
         """Return the chunks of a file in order."""
 
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """Return the first chunk of a file, if any."""
+        """Return the first chunk of a file, or None if it has no chunks."""
 
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
-        """Return the vectors of a model with a higher number."""
+        """Return the vectors of a model whose number is higher than `number`."""
 
     def vector_count(self, model: str) -> int:
         """Return the number of files that have vectors of a model."""
@@ -189,24 +190,23 @@ class Code(Protocol):
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
-        """Return (file id, definition) of definitions with one of the names, compared case-insensitively."""
+        """Return (file id, definition) for each definition with one of the names, ignoring case."""
 
     def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        """Return the definitions in each range (file id, first line, last line); inner definitions follow
-        outer ones."""
+        """Return the definitions in each range (file id, first line, last line), outer definitions first."""
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
-        """Return id and path of all files in scope."""
+        """Return the id and path of every file in scope."""
 
     def file_count(self, scope: FileScope) -> int:
         """Return the number of files in scope."""
 
     def defined_names(self, *, limit: int) -> list[str]:
-        """Return names that the project defines."""
+        """Return up to `limit` names that the project defines."""
 
 
 class CodeWriter(Protocol):
-    """Writes chunks and definitions inside one transaction."""
+    """Writer of chunks and definitions within one transaction."""
 
     def add(
         self,
@@ -219,10 +219,10 @@ class CodeWriter(Protocol):
         """Write the words, chunks, definitions and vectors of one file."""
 
     def remove(self, file_id: int) -> None:
-        """Delete everything about one file."""
+        """Delete the words, chunks, definitions and vectors of one file."""
 
     def indexed_files(self) -> int:
         """Return the number of searchable files."""
 
     def tidy(self) -> None:
-        """Optimise the word indexes after many writes, and recount common words."""
+        """Optimise the word indexes after many writes, and count common words again."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from deltos.errors import StoreError
 
-MAX_CONTENT_BYTES = 32_000_000  # of a file as UTF-8; larger files are not indexed
-_LEVEL = 6  # higher levels take much longer for source code and save little
+MAX_CONTENT_BYTES = 32_000_000  # size of a file as UTF-8; larger files are not indexed
+_LEVEL = 6  # higher levels take much longer and save little for source code
 
 
 def pack(data: bytes) -> bytes:
@@ -16,7 +16,7 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return the decompressed content of a file; raise StoreError if it is damaged or too large."""
+    """Return the decompressed content of a file. Raise StoreError if it is damaged or too large."""
     import zstandard
 
     try:

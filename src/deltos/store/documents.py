@@ -1,4 +1,4 @@
-"""Protocols and rows of documentation: sources, their crawls, pages, chunks and index words."""
+"""Protocols and row types of documentation: sources with their crawls, pages, chunks and index words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A documentation source as the user added it. Readers see the pages of its `generation`; 0 means none yet."""
+    """A documentation source that the user added. Readers see its pages of `generation`; 0 means no pages yet."""
 
     id: str
     name: str
@@ -33,16 +33,16 @@ class SourceRow:
     generation: int = 0
     added_at: float = 0.0
     crawled_at: float = 0.0
-    auth: str = ""  # name of the login used to fetch it, never the secret itself
+    auth: str = ""  # name of the login used to fetch the source, never the secret itself
     browser: bool = False
-    folder: str = ""  # folder of a repository, literally; empty means all of it
-    reference: str = ""  # full name of the branch or tag of a repository; `version` is the short name
-    projects: tuple[str, ...] = ()  # root folders of the projects that see it; `*` means all projects
+    folder: str = ""  # folder of a repository (no pattern); empty means the whole repository
+    reference: str = ""  # full name of a repository's branch or tag; `version` is the short name
+    projects: tuple[str, ...] = ()  # root folders of the projects that see the source; `*` means all projects
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The running or last crawl of a source. It builds `generation`."""
+    """The running or last crawl of a source, which creates the pages of `generation`."""
 
     source_id: str
     generation: int
@@ -56,23 +56,23 @@ class CrawlRow:
 
 @dataclass(frozen=True, slots=True)
 class CrawlAddress:
-    """An address of a crawl and its state.
+    """A URL of a crawl and its state.
 
-    `etag` and `last_modified` belong to a response that gave no page; those of a page are stored with the page.
+    `etag` and `last_modified` come from a response without a page; a page stores its own values.
     """
 
     url: str
     depth: int = 0
     state: AddressState = "queued"
     attempts: int = 0
-    reason: str = ""  # of a queued address: its state in the last crawl
+    reason: str = ""  # for a queued URL: its state in the last crawl
     etag: str = ""
     last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedAddresses:
-    """Number of addresses skipped for one reason, and the first of them."""
+    """Number of URLs that were skipped for one reason, and the first of them."""
 
     reason: str
     count: int
@@ -80,8 +80,7 @@ class SkippedAddresses:
 
 
 class DocsChunkRow(NamedTuple):
-    """A chunk to write. A named tuple, because it comes from another process and named tuples are pickled several times
-    faster."""
+    """A chunk to store. It is sent between processes, and named tuples are pickled several times faster."""
 
     section: str
     anchors: tuple[str, ...]
@@ -92,9 +91,9 @@ class DocsChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to write. `requested_url` is the requested address, `url` the address to cite.
+    """A page to store. `requested_url` is the requested URL, `url` is the URL to cite.
 
-    `links` are (address with fragment, link text) of pages of the same source.
+    `links` are (URL with fragment, link text) pairs that point to pages of the same source.
     """
 
     url: str
@@ -109,7 +108,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """Validators of a stored page, used to ask whether it changed."""
+    """HTTP validators and content hash of a stored page, used to check whether it has changed."""
 
     etag: str
     last_modified: str
@@ -118,7 +117,7 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Results of a part of a crawl that are written in one transaction."""
+    """Results of a part of a crawl, which are written in one transaction."""
 
     pages: tuple[PageRow, ...] = ()
     settled: tuple[CrawlAddress, ...] = ()
@@ -148,7 +147,7 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class DocsChunkWords:
-    """Index words of one chunk by field, and how many pages link to it."""
+    """Index words of one chunk by field, and the number of pages that link to it."""
 
     chunk_id: int
     heading: str
@@ -181,7 +180,7 @@ class DocsTotals:
 
 @dataclass(frozen=True, slots=True)
 class CandidateChunk:
-    """A chunk considered by ranking: its words by field and other ranking inputs."""
+    """A chunk considered by ranking, with its words by field and other ranking inputs."""
 
     chunk_id: int
     page_id: int
@@ -205,7 +204,7 @@ class CandidateChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """A chunk with everything that a search result shows."""
+    """A chunk with all values that a search result shows."""
 
     id: int
     source_id: str
@@ -219,90 +218,90 @@ class ShownChunk:
 
 
 class Pages(Protocol):
-    """The write path: pages of a crawl, their index words, and publishing them to readers."""
+    """The write path: store and index the pages of a crawl, and publish them to readers."""
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
-        """Return stored pages by address: pages that readers see, or that the open crawl has already written."""
+        """Return stored pages by URL: the pages that readers see or that the open crawl has already written."""
 
     def live_addresses(self, source_id: str) -> list[str]:
-        """Return the addresses of all pages that readers see."""
+        """Return the URLs of all pages that readers see."""
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
-        """Write a batch of a crawl; return False and write nothing if that crawl was cancelled or replaced."""
+        """Write a batch of a crawl. Write nothing and return False if the crawl was cancelled or replaced."""
 
     def drop_unseen_pages(self, source_id: str, generation: int) -> int:
-        """Mark pages that the crawl did not find again; return how many pages the new generation drops in all."""
+        """Mark pages that the crawl did not find again, and return how many pages the new generation drops in total."""
 
     def next_pages(self, source_id: str) -> list[StoredPage]:
         """Return the pages of the next generation."""
 
     def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
-        """Yield (page id, chunk id, anchors) of the next generation in reading order."""
+        """Yield (page id, chunk id, anchors) for each chunk of the next generation, in reading order."""
 
     def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
-        """Yield (page id, target, link text) of every link of the next generation."""
+        """Yield (page id, target, link text) for each link of the next generation."""
 
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
-        """Return link words and number of links by id of the chunks that are already indexed."""
+        """Return the link words and link count of each chunk that is already indexed, by chunk id."""
 
     def chunks_of(self, page_id: int) -> list[StoredChunk]:
         """Return the chunks of a page in reading order."""
 
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
-        """Index the words of whole pages."""
+        """Index the words of pages and their chunks."""
 
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
-        """Correct the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
+        """Update the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
-        """Make the new generation visible to readers, all at once; False if that crawl was cancelled.
+        """Make the new generation visible to readers at once. Return False if the crawl was cancelled.
 
-        `left_out` describes what the limits of the source excluded.
+        `left_out` describes the pages that the source's limits excluded.
         """
 
     def discard(self, source_id: str) -> None:
-        """Delete what an abandoned crawl wrote; readers keep the published generation."""
+        """Delete the data of an abandoned crawl. Readers keep seeing the published generation."""
 
     def remove_source(self, source_id: str) -> int:
-        """Delete a source with all its data, and return its number of pages."""
+        """Delete a source with all its data, and return the number of its pages."""
 
 
 class Passages(Protocol):
-    """The read path: candidates with all ranking inputs, and chunks to show."""
+    """The read path: candidates with all ranking inputs, and chunks for results."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
-        """Return how many pages and chunks of some sources are visible."""
+        """Return the number of visible pages and chunks of the given sources."""
 
     def document_frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """Return the number of chunks that contain each word; absent words are left out."""
+        """Return the number of chunks that contain each word. Absent words are omitted."""
 
     def chunk_count(self) -> int:
         """Return the number of chunks in the word index."""
 
     def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
-        """Return the best-matching chunks in arbitrary order; none if there are no words."""
+        """Return the best-matching chunks in arbitrary order, or an empty list if there are no words."""
 
     def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Return the given chunks as candidates if they are visible in the sources."""
+        """Return as candidates those of the given chunks that are visible in the sources."""
 
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
-        """Return the visible subset of the given chunk ids; fast for thousands."""
+        """Return the visible subset of the given chunk ids. Fast even for thousands of ids."""
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
-        """Return the ids of all visible chunks of some sources."""
+        """Return the ids of all visible chunks of the given sources."""
 
     def page_scores(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> dict[int, float]:
-        """Return the best-matching pages by id with their scores; none if there are no words."""
+        """Return the scores of the best-matching pages by page id, or an empty mapping if there are no words."""
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
-        """Return chunks by id in the given order; deleted ones are left out."""
+        """Return the chunks with the given ids, in the given order. Deleted chunks are omitted."""
 
 
 class Documents(Protocol):
-    """All documentation of a library."""
+    """Store of all documentation in a library."""
 
     @property
     def sources(self) -> Sources:
@@ -318,4 +317,4 @@ class Documents(Protocol):
 
     @property
     def vectors(self) -> VectorRecords:
-        """The vectors of chunks."""
+        """Embedding vectors of chunks."""

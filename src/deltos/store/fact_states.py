@@ -1,4 +1,4 @@
-"""Encoding of changed facts and dependencies in the code graph, the same in all engines."""
+"""Encoding of changed facts and dependencies in the code graph, shared by all engines."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _DIGEST_BYTES = 8
 
 
 def checksum(dependency: str) -> int:
-    """Return the checksum of a dependency. A collision only costs a needless resolution; a table of names would cost
-    more."""
+    """Return the checksum of a dependency. A collision only causes an unnecessary resolution, which costs less than a
+    table of names."""
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
-def encoded_dependencies(dependencies: Iterable[str]) -> bytes:
+def encode_dependencies(dependencies: Iterable[str]) -> bytes:
     """Return the sorted checksums of dependencies as one byte string."""
     return array("I", sorted(map(checksum, dependencies))).tobytes()
 
 
-def new_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    """Return how much of a file has to be resolved, given its stored (hash, state, parts) and its new hash."""
+def resolution_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
+    """Return how much of a file must be resolved, given its stored (hash, state, parts) and its new hash."""
     if known is None:
         return APPEARED
     changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
     return max(changed, known[1])
 
 
-def encoded_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Encode names and digests as one value: the list of names, then the digests in the same order."""
+def encode_parts(parts: Mapping[str, bytes]) -> bytes:
+    """Encode names and digests as one value: first all names, then all digests in the same order."""
     return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
 
 
 def only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """Return the added names if nothing else changed; None otherwise, or if the parts are unknown."""
+    """Return the added names if nothing else changed, or None if something else changed or the parts are unknown."""
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:
         return None

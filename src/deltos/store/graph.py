@@ -1,4 +1,4 @@
-"""Protocols and rows of the code graph: facts of files, and the edges and imports resolved from them."""
+"""Protocols and row types of the code graph: facts of files, and the edges and imports resolved from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-# How much of a file's facts changed since they were last resolved; a higher value includes the lower ones.
+# How much of a file's facts changed since they were last resolved. A higher value includes the lower values.
 SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
 
 
@@ -28,7 +28,7 @@ class FactRecord:
 
 
 class EdgeRecord(Protocol):
-    """A resolved reference; an empty `target_path` means a mention of a name on a value of unknown type."""
+    """A resolved reference. If `target_path` is empty, it is a mention of a name on a value of unknown type."""
 
     @property
     def line(self) -> int:
@@ -36,11 +36,11 @@ class EdgeRecord(Protocol):
 
     @property
     def source_key(self) -> str:
-        """Key of the definition that contains the reference; empty at module level."""
+        """Key of the definition that contains the reference, or an empty string at module level."""
 
     @property
     def target_path(self) -> str:
-        """File of the target; empty for a mention."""
+        """Path of the target's file, or an empty string for a mention."""
 
     @property
     def target_key(self) -> str:
@@ -73,7 +73,7 @@ class ResolutionRecord:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A file whose facts changed since the graph was last resolved; `state` says how much."""
+    """A file whose facts changed since the graph was last resolved. `state` says how much they changed."""
 
     path: str
     language: str
@@ -82,8 +82,10 @@ class Unsettled:
 
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
-    """Uncommitted facts of a transaction, for processes that cannot see it: interface and body by path (None if the
-    file is gone), and (path, key, kind) of symbols by name."""
+    """Uncommitted facts of a transaction, for processes that cannot see the transaction.
+
+    `facts` are (interface, body) by path, both None for a deleted file. `symbols` are (path, key, kind) by name.
+    """
 
     facts: dict[str, tuple[bytes | None, bytes | None]]
     symbols: dict[str, list[tuple[str, str, str]]]
@@ -91,7 +93,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One reference to a symbol. `source_key` is the definition that contains it; empty at module level."""
+    """One reference to a symbol. `source_key` is the definition that contains it, or empty at module level."""
 
     path: str
     line: int
@@ -105,7 +107,7 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """An import of one file by another; `mode` says when it takes effect."""
+    """An import of one file by another. `mode` says when the import takes effect."""
 
     path: str
     target: str
@@ -115,7 +117,7 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Distinct (source, target) pairs of references with kind and certainty. `is_partial` means that there are more."""
+    """Distinct (source, target) pairs of references, with kind and certainty. If `is_partial`, there are more pairs."""
 
     pairs: dict[tuple[int, int], tuple[str, bool]]
     is_partial: bool
@@ -123,7 +125,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """Size of the graph and how much of it is resolved."""
+    """Size of the graph, and the number of resolved and unresolved parts."""
 
     files_by_language: dict[str, tuple[int, int]]
     symbols_by_kind: dict[str, int]
@@ -135,36 +137,36 @@ class GraphCounts:
 
 
 class FactReader(Protocol):
-    """Reads the encoded facts of files within one process."""
+    """Reader of the encoded facts of files, for use in one process."""
 
     def interface(self, path: str) -> bytes | None:
-        """Return the encoded interface of a file; None if the file is unknown."""
+        """Return the encoded interface of a file, or None if the file is unknown."""
 
     def body(self, path: str) -> bytes | None:
-        """Return the encoded body of a file; None if the file is unknown."""
+        """Return the encoded body of a file, or None if the file is unknown."""
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
-        """Return path, key and kind of every symbol with that name."""
+        """Return the path, key and kind of every symbol with this name."""
 
 
 class FactSource(Protocol):
     """Picklable description of where another process can read the committed facts."""
 
     def reader(self) -> FactReader:
-        """Return a reader for this process."""
+        """Return a reader for use in this process."""
 
 
 class GraphWriter(Protocol):
-    """Writes the graph inside one transaction; caches ids so that each is looked up once."""
+    """Writer of the graph within one transaction. It caches ids, so that each is looked up only once."""
 
     def load_places(self) -> None:
-        """Load the ids of all paths at once, which is cheaper than single lookups when most of them are needed."""
+        """Load the ids of all paths at once, which is faster than single lookups if most of them are needed."""
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
         """Replace the symbols and facts of a file, and record stale dependencies."""
 
     def remove_file(self, path: str) -> None:
-        """Delete all facts of a file. Edges into it stay until their files are resolved again."""
+        """Delete all facts of a file. Edges to it remain until the files that contain them are resolved again."""
 
     def stale_names(self) -> list[str]:
         """Return the dependencies that became stale since the last resolution."""
@@ -182,16 +184,16 @@ class GraphWriter(Protocol):
         """
 
     def depends(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of a file depended on a name; checksums may collide, so True can be wrong."""
+        """Whether the resolution of a file depended on a name. True may be wrong, because checksums may collide."""
 
     def facts(self) -> FactReader:
         """Return a reader of the facts as this transaction sees them."""
 
     def fact_source(self) -> FactSource:
-        """Return where other processes can read the facts; they do not see uncommitted changes."""
+        """Return a description from which other processes can read the committed facts."""
 
     def pending(self, paths: Iterable[str]) -> PendingFacts:
-        """Return the uncommitted facts of some files, to send them to other processes."""
+        """Return the uncommitted facts of the given files, for sending them to other processes."""
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
         """Replace the edges and imports of one file."""
@@ -201,7 +203,7 @@ class GraphWriter(Protocol):
 
 
 class StoredFacts(Protocol):
-    """Facts of a project for resolving files of other projects against them."""
+    """Facts of a project, against which files of other projects are resolved."""
 
     def languages(self) -> dict[str, str]:
         """Return the language of every file in the graph."""
@@ -210,10 +212,10 @@ class StoredFacts(Protocol):
         """Return a reader of the facts as this thread sees them."""
 
     def fact_source(self) -> FactSource:
-        """Return where another process can read the facts."""
+        """Return a description from which another process can read the facts."""
 
     def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
-        """Return the files whose resolution depended on each given name; names without dependants are left out.
+        """Return the files whose resolution depended on each given name. Names without dependants are omitted.
 
         The result may contain a few more files, because dependencies are stored as checksums.
         """
@@ -223,50 +225,50 @@ class FileImports(Protocol):
     """Imports between files."""
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
-        """Return the project files that each given file imports; files without imports are left out."""
+        """Return the project files that each given file imports. Files without imports are omitted."""
 
 
 class Graph(FileImports, StoredFacts, Protocol):
-    """Queries on the graph of one project: symbols by name or position, references, imports, counts."""
+    """Queries on the graph of one project: symbols by name or position, references, imports and counts."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
-        """Return all definitions of a name."""
+        """Return all definitions with this name."""
 
     def symbols_in(self, path: str) -> list[Symbol]:
         """Return all definitions of a file from top to bottom."""
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
-        """Return definitions by node id; nodes without a definition in the project are left out."""
+        """Return definitions by node id. Nodes without a definition in the project are omitted."""
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
-        """Return definitions by (path, key); undefined ones are left out."""
+        """Return definitions by (path, key). Keys without a definition are omitted."""
 
     def names(self) -> list[str]:
         """Return every distinct defined name."""
 
     def paths(self) -> list[str]:
-        """Return every file of the graph."""
+        """Return the paths of all files in the graph."""
 
     def module_node(self, path: str) -> int | None:
-        """Return the id of the node of a file as a module; None if no reference starts or ends there."""
+        """Return the id of the node that represents a file as a module, or None if it has no references."""
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Return path and key of nodes, defined or not."""
+        """Return the path and key of each node, even if it has no definition."""
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
-        """Return every reference to any of the symbols, by file and line."""
+        """Return every reference to any of the symbols, ordered by file and line."""
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the symbols that the definitions override or declare again."""
+        """Return the symbols that the definitions override or redeclare."""
 
     def overriding(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the symbols that override the definitions or declare them again."""
+        """Return the symbols that override or redeclare the definitions."""
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
-        """Return the direct subclasses of the definitions that are certain."""
+        """Return the certain direct subclasses of the definitions."""
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
         """Return the definitions that a line only redeclares, such as the signature of an overload."""
@@ -278,13 +280,13 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return the number of certain references to each symbol."""
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
-        """Return the symbols that most other files refer to, with their number of files, most used first.
+        """Return the symbols that the most other files refer to, with the number of these files, most used first.
 
-        `below` limits the symbols to a file or to the files of a folder.
+        `below` limits the symbols to a file or to the files in a folder.
         """
 
     def mentions(self, name: str) -> list[ReferenceRow]:
-        """Return uses of a name on a value of unknown type."""
+        """Return uses of a name on values of unknown type."""
 
     def imports(self) -> list[ImportRow]:
         """Return every import of one project file by another."""
@@ -293,10 +295,10 @@ class Graph(FileImports, StoredFacts, Protocol):
         """Return the symbols with the most references, most used first, without signature and documentation."""
 
     def links(self, *, limit: int) -> Links:
-        """Return which node refers to which, from the first `limit` references."""
+        """Return the pairs of referring and referenced nodes among the first `limit` references."""
 
     def counts(self) -> GraphCounts:
-        """Return the size of the graph."""
+        """Return size and resolution counts of the graph."""
 
     def symbol_count(self) -> int:
         """Return the number of symbols."""

@@ -1,4 +1,4 @@
-"""Protocols and rows of a project's git history: commits with their words and files, and statistics of each file."""
+"""Protocols and row types of a project's git history: commits with their words and files, and file statistics."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# A commit with more files is a sweeping change: it says nothing about a single file or about related files.
+# A commit with more files is a sweeping change, which is not informative about single files or related files.
 MAX_RELATED_FILES = 30
-# Number of latest commits that give a file its words, and number counted for files that change together.
+# Number of latest commits whose words describe a file, and number of commits counted for files that change together.
 MAX_WORD_COMMITS = 30
 MAX_COUNTED_COMMITS = 500
-# Key of the recorded fact that summarises in one line how much history is indexed.
+# Key of the one-line summary of how much history is indexed.
 HISTORY_SUMMARY = "history/summary"
-# Minimum number of common commits of two files that count as changing together.
+# Minimum number of common commits for two files to count as changing together.
 MIN_COMMITS_TOGETHER = 3
 
 
@@ -38,7 +38,7 @@ class CommitRow:
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """A commit to write, with its words. `paths` are the touched files that still exist, under their present names."""
+    """A commit to store, with its words. `paths` are the current names of touched files that still exist."""
 
     hash: str
     time: int
@@ -56,7 +56,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CommitVectors:
-    """Vectors of several commits, in the order of `ids`: concatenated int8 vectors. `number` grows with every write."""
+    """Concatenated int8 vectors of several commits, in the order of `ids`. `number` increases with every write."""
 
     number: int
     ids: tuple[int, ...]
@@ -65,7 +65,7 @@ class CommitVectors:
 
 @dataclass(frozen=True, slots=True)
 class CommitMatch:
-    """A commit that contains some of the terms; a higher score is better."""
+    """A commit that contains some of the terms. A higher score is better."""
 
     commit: CommitRow
     score: float
@@ -73,8 +73,10 @@ class CommitMatch:
 
 @dataclass(frozen=True, slots=True)
 class FileHistoryRow:
-    """History of a file: words of its latest commit subjects (newest first, with repetitions), number of changes, and
-    time of the last change in seconds."""
+    """History of a file.
+
+    `words` come from its latest commit subjects, newest first, with repetitions. `last_changed` is in seconds.
+    """
 
     words: str
     changes: int
@@ -92,8 +94,10 @@ class ChangedTogether:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTotals:
-    """Number of commits, time of the oldest and newest, and number of sweeping commits that are not counted for
-    files."""
+    """Number of commits, times of the oldest and newest commit, and number of sweeping commits.
+
+    Sweeping commits do not count for single files.
+    """
 
     commits: int = 0
     oldest: int = 0
@@ -102,18 +106,18 @@ class HistoryTotals:
 
 
 class FileHistory(Protocol):
-    """History of files."""
+    """Queries on the history of files."""
 
     def version(self) -> Version:
         """Return a value that identifies the state that this thread reads."""
 
-    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
-        """Return the history of files by path; files without history are left out."""
+    def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+        """Return the history of the given files by path. Files without history are omitted."""
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
-        """Return the vectors of a model with a higher number.
+        """Return the vectors of a model whose number is higher than `number`.
 
-        Only commits that touched existing files, and not too many, have vectors.
+        Only commits that touched existing files, but not too many of them, have vectors.
         """
 
     def vector_count(self, model: str) -> int:
@@ -123,32 +127,31 @@ class FileHistory(Protocol):
         """Return the numbers of all vector writes of a model."""
 
     def commit_words(self, ids: Collection[int]) -> dict[int, str]:
-        """Return the words of commit subjects by id; deleted commits are left out."""
+        """Return the subject words of commits by commit id. Deleted commits are omitted."""
 
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
-        """Return the existing files that commits touched, at most `limit` of each."""
+        """Return the existing files that each commit touched, at most `limit` per commit."""
 
     def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
-        """Return the files that usually change together with this one, most often first."""
+        """Return the files that usually change together with this file, most frequent first."""
 
 
 class History(FileHistory, Protocol):
-    """The history of one project."""
+    """Queries on the git history of one project."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def totals(self) -> HistoryTotals:
         """Return how much history is indexed."""
 
     def match_files(self, terms: Sequence[str], *, limit: int) -> list[tuple[str, float]]:
-        """Return the indexed files whose commits match the terms, best first; a higher score is better."""
+        """Return the indexed files whose commits match the terms, best first. A higher score is better."""
 
     def match_commits(
         self, terms: Sequence[str], spans: Sequence[tuple[int, int]] = (), authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitMatch]:
-        """Return the commits that best match the terms, optionally within time spans (start, end) and by some
-        authors."""
+        """Return the commits that best match the terms, optionally limited to time spans and authors."""
 
     def commits_with_subject_terms(
         self,
@@ -158,7 +161,7 @@ class History(FileHistory, Protocol):
         *,
         limit: int,
     ) -> list[CommitRow]:
-        """Return the newest commits whose subject contains a term of each group; filtered as in `match_commits`."""
+        """Return the newest commits whose subjects contain a term of each group, filtered as in `match_commits`."""
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of commits that contain each term."""
@@ -166,7 +169,7 @@ class History(FileHistory, Protocol):
     def commits_in(
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
-        """Return the newest commits within time spans and by some authors."""
+        """Return the newest commits within the time spans and by the authors."""
 
     def authors(self) -> Collection[str]:
         """Return the distinct names of all commit authors."""
@@ -178,20 +181,20 @@ class History(FileHistory, Protocol):
         """Return the last commits of a file, newest first."""
 
     def renamed(self) -> dict[str, str]:
-        """Return the present names of renamed files by their former names."""
+        """Return the current names of renamed files by their former names."""
 
 
 class HistoryWriter(Protocol):
-    """Writes history inside one transaction."""
+    """Writer of history within one transaction."""
 
     def clear(self) -> None:
         """Delete the whole history."""
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Write commits, newest first, that are newer than all stored ones; `model` is the model of their vectors."""
+        """Store commits that are newer than all stored commits, newest first. `model` is the model of their vectors."""
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Write commits, newest first, that are older than all stored ones; `model` is the model of their vectors."""
+        """Store commits that are older than all stored commits, newest first. `model` is the model of their vectors."""
 
     def remove(self, hashes: Collection[str]) -> None:
         """Delete commits that no longer belong to the history."""
@@ -200,10 +203,10 @@ class HistoryWriter(Protocol):
         """Move the history of a file to its new name."""
 
     def add_renamed(self, names: dict[str, str]) -> None:
-        """Record the present names of files by their former names."""
+        """Record the current names of files by their former names."""
 
     def keep_files(self, paths: Collection[str]) -> None:
         """Delete the history of all files except `paths`."""
 
     def settle(self, *, limit: int) -> int:
-        """Recompute the words and counts of up to `limit` files whose commits changed; return how many."""
+        """Recompute words and counts of up to `limit` files whose commits changed. Return the number of files."""

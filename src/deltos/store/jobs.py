@@ -1,4 +1,4 @@
-"""Protocol and rows of the job queue: requests, their state, and the tasks of a worker."""
+"""Protocol and row types of the job queue: requests, job states, and the tasks of a worker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SET_ASIDE = "set aside"
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job to run once, even if several callers request it: a kind of work and its subject."""
+    """Request for a job, which runs once even if several callers request it. `subject` is what the job works on."""
 
     kind: str
     subject: str = ""
@@ -32,7 +32,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job in the queue. `failures` is its number of failures, `reason` the last one."""
+    """A job in the queue. `failures` is the number of its failures, `reason` describes the last one."""
 
     id: int
     kind: str
@@ -42,13 +42,13 @@ class JobRow:
     reason: str = ""
 
     def describe(self) -> str:
-        """Return a short description of the job for the user."""
+        """Return a short description of the job for users."""
         return f"job {self.id} ({self.kind} {self.subject})" if self.subject else f"job {self.id} ({self.kind})"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, the seconds since its last heartbeat, and the jobs that it is running."""
+    """A worker, with the seconds since its last heartbeat and the jobs that it is running."""
 
     id: int
     seconds_ago: float
@@ -56,28 +56,28 @@ class WorkerRow:
 
 
 class Jobs(Protocol):
-    """The queue as seen by callers that request work."""
+    """Job queue, for callers that request work."""
 
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
-        """Queue a request unless it is queued or set aside; `is_waited_for` gives it priority. Return the job."""
+        """Queue a request unless it is queued or set aside, and return the job. `is_waited_for` gives it priority."""
 
     def find(self, request: JobRequest) -> JobRow | None:
-        """Return the job of a request that is queued, running or set aside; None if it is done or was never added."""
+        """Return the queued, running or set-aside job of a request, or None if it is done or was never added."""
 
     def all(self) -> list[JobRow]:
         """Return all jobs that are waiting, running or set aside, in queue order."""
 
     def retry(self, job_id: int) -> JobRow:
-        """Queue a set-aside job again with all its attempts; raise NotFound if there is none with that id."""
+        """Queue a set-aside job again with all its attempts. Raise NotFound if there is no such job."""
 
     def drop(self, job_id: int) -> JobRow:
-        """Delete a job that is waiting or set aside; raise NotFound if there is none with that id."""
+        """Delete a job that is waiting or set aside. Raise NotFound if there is no such job."""
 
     def has_worker(self) -> bool:
         """Whether any worker sent a heartbeat recently."""
 
     def workers(self) -> list[WorkerRow]:
-        """Return every worker that has not ended and was not found dead, most recent heartbeat first."""
+        """Return all workers that have not ended and were not found dead, most recent heartbeat first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,21 @@ class WorkerSettings:
 
     heartbeat_seconds: float = 10.0
     attempts: int = 5  # a job that failed this often is set aside
-    backoff_seconds: float = 5.0  # before the second attempt; tripled for each further one
+    backoff_seconds: float = 5.0  # delay before the second attempt; tripled for each further attempt
     ends_when_idle: bool = False
 
     @property
     def silence_seconds(self) -> float:
-        """Seconds without a heartbeat after which a worker counts as dead or disconnected, and its jobs are
-        requeued."""
+        """Seconds without a heartbeat after which a worker counts as dead and its jobs are requeued."""
         return 3 * self.heartbeat_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class JobHandlers:
-    """The functions of a worker by kind of job, and the routine jobs that it queues itself."""
+    """Functions that a worker calls for each kind of job, and the routine jobs that it queues itself."""
 
     by_kind: Mapping[str, Callable[[JobRequest, Progress], None]]
     every_minute: tuple[str, ...] = ()
     every_hour: tuple[str, ...] = ()
-    interrupt: Callable[[], None] = lambda: None  # interrupt the running job, so that it notices the shutdown
+    interrupt: Callable[[], None] = lambda: None  # interrupts the running job, so that it notices the shutdown
     log: Callable[[str], None] = lambda _line: None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LibraryStore(Documents, Protocol):
-    """Stores shared by the documentation and the API domain."""
+    """Stores that the documentation domain and the API domain share."""
 
     @property
     def apis(self) -> ApiDescriptions:
@@ -21,11 +21,11 @@ class LibraryStore(Documents, Protocol):
 
     @property
     def api_vectors(self) -> VectorRecords:
-        """Vectors of API units by unit id."""
+        """Embedding vectors of API units, by unit id."""
 
     @property
     def unreadable_content(self) -> UnreadableContent:
-        """Contents that could not be parsed within the limits."""
+        """Digests of contents that could not be parsed within the limits."""
 
     def close(self) -> None:
         """Close the store."""

@@ -1,4 +1,4 @@
-"""Steps that create and change the schema of a database, the same for both engines."""
+"""Steps that create and change the schema of a database, shared by both engines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Migration(NamedTuple):
-    """A named step of a schema, applied once and recorded in the same transaction.
+    """A named schema step, which is applied once and recorded in the same transaction.
 
     `replaces` names former steps that new databases do not need.
     """
@@ -24,9 +24,9 @@ class Migration(NamedTuple):
 def missing_migrations(
     known: Iterable[Migration], applied: Collection[str], *, place: str, hint: str
 ) -> tuple[Migration, ...]:
-    """Return the steps that were not applied, in the order of the list. Raises StoreTooNew for an unknown step.
+    """Return the steps that have not been applied, in list order. Raise StoreTooNew if an applied step is unknown.
 
-    A step may be inserted anywhere in the list, after the steps whose tables it uses.
+    A step may be inserted anywhere in the list after the steps whose tables it uses.
     """
     steps = tuple(known)
     names = {name for step in steps for name in (step.name, *step.replaces)}

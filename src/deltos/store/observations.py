@@ -1,10 +1,11 @@
-"""Protocols and rows of memory: observations, sessions, projects, and how the place of an observation is numbered.
+"""Protocols and row types of memory: observations, sessions and projects, and the numbering of observations.
 
-Rows are named tuples, not dataclasses: a hook process starts on every tool call of an agent, and named tuples are
-defined five times as fast.
+Rows are named tuples instead of dataclasses: a hook process starts for every tool call of an agent, and named tuples
+are defined five times as fast.
 """
 
-# No `from __future__ import annotations`: string annotations of named tuples are compiled at every start of a hook.
+# No `from __future__ import annotations` here: each string annotation of a named tuple would be compiled whenever a
+# hook starts.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
-# The place of an observation is one number: the key of its session and its position within the session. Neighbours of
-# a match in the word index are found by arithmetic, without reading rows.
+# The place of an observation is one number that combines its session's key with its position in the session. The
+# neighbours of a match in the word index are therefore computed without reading rows.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
-# A redacted text. Only redaction/redact.py creates one, and only redacted texts are stored.
+# A redacted text. Only redaction/redact.py creates values of this type, and only redacted texts are stored.
 Clean = NewType("Clean", str)
 
 
@@ -46,17 +47,17 @@ class Observation(NamedTuple):
     deleted_at: int | None
     embedding: bytes | None
     embedding_model: str | None
-    folder: str = ""  # folder of the repository where the observation was made
+    folder: str = ""  # folder in the repository where the observation was made
     pinned_at: int | None = None  # pinned observations are shown first at the start of a session
     superseded_by: str | None = None  # id of the newer observation that replaces this one
-    score: float | None = None  # confidence of a classified `kind`; None where the caller gave the kind
+    score: float | None = None  # confidence of a classified `kind`; None if the caller gave the kind
     restored_at: int | None = None  # last time that a deletion was undone
     unpinned_at: int | None = None
     superseded_at: int | None = None  # last time that `superseded_by` was set or cleared
 
 
 class NewObservation(NamedTuple):
-    """An observation before it is stored; `names` holds the words inside its identifiers and paths."""
+    """An observation to store. `names` contains the words inside its identifiers and paths."""
 
     id: Clean
     text: Clean
@@ -80,10 +81,9 @@ class NewObservation(NamedTuple):
 
 
 class ProjectRow(NamedTuple):
-    """A folder of a project in memory: identity of the project, folder in its repository, and where the folder was last
-    seen.
+    """A project folder in memory. `folder` is its path in the repository, `root` its last known location on disk.
 
-    Observations that were stored before folders were distinguished belong to the top folder ("").
+    Observations stored by versions that did not distinguish folders belong to the top folder ("").
     """
 
     key: int
@@ -106,7 +106,7 @@ class SessionRow(NamedTuple):
 
 
 class ObservationSummary(NamedTuple):
-    """The fields of an observation that ranking needs."""
+    """Fields of an observation that ranking needs."""
 
     place: int
     created_at: int
@@ -116,7 +116,7 @@ class ObservationSummary(NamedTuple):
     head: str
     length: int
     kind: str
-    tail: str  # the last character
+    tail: str  # last character of the text
 
 
 class MemoryCounts(NamedTuple):
@@ -130,7 +130,7 @@ class MemoryCounts(NamedTuple):
 
 
 def session_of(place: int) -> int:
-    """Return the key of the session that a place belongs to."""
+    """Return the key of the session that contains a place."""
     return place >> POSITION_BITS
 
 
@@ -140,8 +140,10 @@ def session_range(session: int) -> tuple[int, int]:
 
 
 class MemoryCopy(NamedTuple):
-    """A damaged file that was set aside, or a snapshot. `readable` yields the observations that can still be read from
-    it."""
+    """A damaged file that was set aside, or a snapshot.
+
+    `readable` yields the observations that can still be read from the copy.
+    """
 
     name: str
     size_bytes: int
@@ -150,7 +152,7 @@ class MemoryCopy(NamedTuple):
 
 
 class RepairReport(NamedTuple):
-    """Problems that were repaired, damaged files, and snapshots (newest first) that may contain lost observations."""
+    """Repaired problems, damaged files, and snapshots (newest first) that may contain lost observations."""
 
     problems: tuple[str, ...]
     set_aside: tuple[MemoryCopy, ...]
@@ -158,109 +160,110 @@ class RepairReport(NamedTuple):
 
 
 class ObservationsWriter(Protocol):
-    """Writes inside one transaction. Projects and sessions are identified by keys, observations by their places."""
+    """Writer within one transaction. Projects and sessions are identified by keys, observations by places."""
 
     def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         """Return the key of a project folder, creating it if needed.
 
-        If `root` was known under a temporary identity, its observations are moved to the better identity.
+        If `root` was stored under a temporary identity, its observations are moved to the permanent identity.
         """
 
     def folder_of_session(self, project_id: str, session_id: str) -> str | None:
-        """Return the project folder where a session was last recorded; None for a new session."""
+        """Return the project folder in which a session was last recorded, or None for a new session."""
 
     def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         """Return the key of a session, creating it if needed."""
 
-    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
-        """Update agent, start and end of a session; the earlier start and the later end are kept."""
+    def update_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+        """Update the agent, start and end of a session, keeping the earlier start and the later end."""
 
-    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
-        """Record the root of a project unless it has one or another project uses it, and keep the earlier creation
-        time."""
+    def update_project(self, key: int, *, root: str, created_at: int) -> None:
+        """Record the root of a project, and keep the earlier creation time.
+
+        The root is not changed if the project already has one or another project uses it.
+        """
 
     def end_session(self, key: int, now: int) -> None:
-        """Record when a session ended; a session that continues is simply ended again later."""
+        """Record when a session ended. If the session continues, call this again later."""
 
     def note_shown(self, key: int, now: int) -> int | None:
-        """Record that memory was shown to a session, and return when it was shown before."""
+        """Record that memory was shown to a session, and return when it was last shown before."""
 
     def last_created_at(self, session: int) -> int | None:
-        """Return when the last observation of a session was created; None outside any session."""
+        """Return when the last observation of a session was created, or None outside any session."""
 
     def recent(
         self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Observation]:
-        """Return the newest live observations of a project that are not superseded, newest first.
+        """Return live observations of a project that are not superseded, newest first.
 
         `until` limits the creation time; `kinds` limits the kinds unless it is empty.
         """
 
     def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
-        """Return live observations of some kinds created after a time, oldest first, including superseded ones."""
+        """Return live observations of the given kinds created after a time, oldest first, including superseded ones."""
 
     def in_session(self, session: int, *, limit: int) -> list[Observation]:
         """Return the last live observations of a session, newest first."""
 
     def find(self, project: int, observation_id: str) -> Observation | None:
-        """Return the observation with that id in a project, deleted or not."""
+        """Return the observation with this id in a project, even if it is deleted, or None."""
 
     def project_of(self, place: int) -> int:
         """Return the key of the project that the observation at `place` belongs to."""
 
     def containing(self, project: int, part: str) -> list[Observation]:
-        """Return the observations of a project whose texts contain `part` literally, deleted or not."""
+        """Return the observations of a project whose texts contain the substring `part`, including deleted ones."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
         """Store an observation at the end of its session and return its place."""
 
     def replace(self, place: int, new: NewObservation) -> None:
-        """Replace the content of the observation at `place`; id and place stay."""
+        """Replace the content of the observation at `place`. Its id and place do not change."""
 
     def replace_marks(self, place: int, new: NewObservation) -> None:
         """Replace only the marks (deleted, pinned, superseded) and the update time of the observation at `place`."""
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
-        """Attach an observation to code; an anchor with the same path and symbol is replaced."""
+        """Attach code anchors to an observation. An anchor with the same path and symbol is replaced."""
 
     def touch(self, place: int, now: int) -> None:
         """Record that the same observation was made again."""
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Hide an observation from all answers, or undo that."""
+        """Mark an observation as deleted, which hides it from all answers, or undo that."""
 
     def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
         """Pin an observation, or unpin it."""
 
     def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        """Record the id of the newer observation that supersedes this one; None clears the mark."""
+        """Record the id of the newer observation that supersedes this one. None clears the mark."""
 
     def with_id(self, observation_id: str) -> list[Observation]:
-        """Return all observations with that id, deleted or not."""
+        """Return all observations with this id, including deleted ones."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
-        """Delete observations for good that were marked deleted before a time, and return their number.
+        """Permanently delete the observations that were marked deleted before a time, and return their number.
 
-        `projects` limits the purge to some projects. Call `Observations.scrub` to erase the remaining traces on disk.
+        `projects` limits the purge to these projects. Call `Observations.scrub` to erase remaining traces on disk.
         """
 
     def was_purged(self, observation_id: str) -> bool:
-        """Whether an observation with that id was purged."""
+        """Whether an observation with this id was purged."""
 
     def note_exported(self, target: bytes, number: int) -> None:
         """Record the number of the last change that was exported to a target."""
 
     def note_distilled(self, keys: Iterable[bytes]) -> None:
-        """Record which records of the journal were distilled."""
+        """Record which journal records were distilled into observations."""
 
 
 class Observations(Protocol):
-    """Read access to all observations, and the transaction for writing them. Ranking and policy belong to the memory
-    domain."""
+    """Read access to all observations, and transactions for writing them. The memory domain does the ranking."""
 
     @property
     def set_aside(self) -> str:
-        """Name of the damaged file that was replaced by an empty one; empty if there was none."""
+        """Name of the damaged file that was replaced by an empty one, or an empty string."""
 
     @property
     def size_bytes(self) -> int:
@@ -268,19 +271,19 @@ class Observations(Protocol):
 
     @property
     def vectors(self) -> "VectorRecords":
-        """Vectors of live observations by place. Deleting, changing or purging an observation drops its vector."""
+        """Embedding vectors of live observations by place. Deleting or changing an observation deletes its vector."""
 
     def close(self) -> None:
         """Close the store."""
 
     def scrub(self) -> bool:
-        """Erase all traces of purged observations on disk; False while another process is reading."""
+        """Erase all traces of purged observations on disk. Return False if another process is reading."""
 
     def copies(self) -> list[str]:
-        """Return the names of backups and damaged copies, which a purge does not touch."""
+        """Return the names of backups and damaged copies, which a purge does not change."""
 
     def keep_snapshot(self, day: str, *, kept: int, max_bytes: int = 0) -> bool:
-        """Copy everything to a snapshot named after `day`, and keep only the newest `kept` snapshots.
+        """Copy all observations to a snapshot named after `day`, and keep only the newest `kept` snapshots.
 
         Return False if the snapshot exists, there is nothing to copy, or the size exceeds `max_bytes` (0: no limit).
         """
@@ -292,19 +295,19 @@ class Observations(Protocol):
         """Compare the word index with the observations and rebuild it if needed. Nothing is deleted."""
 
     def snapshot(self) -> AbstractContextManager[object]:
-        """Return a context in which all reads see the same state."""
+        """Return a context manager within which all reads see the same state."""
 
     def writing(self) -> AbstractContextManager[ObservationsWriter]:
-        """Return a context for one transaction, committed when the block ends and rolled back on an error."""
+        """Return a context manager for one transaction, which is committed at the end and rolled back on an error."""
 
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
-        """Return all live observations with these ids, in any project."""
+        """Return all live observations with these ids, from all projects."""
 
     def at_places(self, places: Sequence[int]) -> list[Observation]:
         """Return the live observations at these places, in the given order."""
 
     def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
-        """Return the ranking fields of the live observations at these places that are not superseded."""
+        """Return the ranking fields of the observations at these places that are live and not superseded."""
 
     def projects(self) -> list[ProjectRow]:
         """Return every project folder in memory."""
@@ -313,10 +316,10 @@ class Observations(Protocol):
         """Return the keys of all folders of the project that the folder `key` belongs to."""
 
     def known_identity(self, project_id: str, root: str) -> str | None:
-        """Return the identity under which a project is stored: its own, or an older one of the same root."""
+        """Return the identity under which a project is stored: its own, or an older identity of the same root."""
 
     def sessions(self) -> list[SessionRow]:
-        """Return every session in the order of their first write."""
+        """Return all sessions in the order in which they were first written."""
 
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
         """Return the keys of all sessions of these projects."""
@@ -325,19 +328,23 @@ class Observations(Protocol):
         """Return the number of live observations of these projects."""
 
     def frequency(self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None) -> int:
-        """Count the observations that contain any of `words`, up to `at_most`; of all projects unless `project_keys` is
-        given."""
+        """Return the number of observations that contain any of `words`, counting up to `at_most`.
+
+        All projects are counted unless `project_keys` is given.
+        """
 
     def places_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
-        """Return the places of observations that contain any of `words`, newest sessions first, at most `at_most`."""
+        """Return up to `at_most` places of observations that contain any of `words`, newest sessions first."""
 
     def places_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        """Return the places of live observations created in [start, end), newest first; only of `kinds` unless it is
-        empty."""
+        """Return the places of live observations created in [start, end), newest first.
+
+        `kinds` limits the kinds unless it is empty.
+        """
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         """Return up to `limit` live observations before a position (time, place), oldest first."""
@@ -358,38 +365,40 @@ class Observations(Protocol):
         """Return up to `limit` live (or deleted) observations before a position (time, place), newest first."""
 
     def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
-        """Return the number of live and of deleted observations by kind."""
+        """Return the numbers of live and deleted observations by kind."""
 
     def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
-        """Return the last `limit` live observations of the sessions with this id, oldest first."""
+        """Return the last `limit` live observations in the sessions with this id, oldest first."""
 
     def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
-        """Return the newest live observations that are not superseded, newest first; only of `kinds` unless it is
-        empty."""
+        """Return live observations that are not superseded, newest first.
+
+        `kinds` limits the kinds unless it is empty.
+        """
 
     def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
-        """Return the pinned live observations, last pinned first."""
+        """Return the pinned live observations, most recently pinned first."""
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         """Return the code anchors of the observations at these places."""
 
     def all(self) -> Iterator[Observation]:
-        """Iterate over every observation, including deleted ones, in the order of places."""
+        """Iterate over all observations, including deleted ones, ordered by place."""
 
     def changed_after(self, number: int) -> Iterator[Observation]:
-        """Iterate over every observation whose last change has a higher number, in the order of places."""
+        """Iterate over the observations whose last change number is higher than `number`, ordered by place."""
 
     def last_change(self) -> int:
-        """Return the number of the last change; 0 if there was none."""
+        """Return the number of the last change, or 0 if there was no change."""
 
     def change_of(self, place: int) -> int:
         """Return the number of the last change of an observation."""
 
     def exported(self, target: bytes) -> int:
-        """Return the number of the last change that was exported to a target; 0 for a new target."""
+        """Return the number of the last change that was exported to a target, or 0 for a new target."""
 
     def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return the keys of the journal records that were distilled before."""
+        """Return those of the given journal record keys that were already distilled."""
 
     def counts(self) -> MemoryCounts:
-        """Return the totals of everything stored."""
+        """Return the totals of all stored records."""

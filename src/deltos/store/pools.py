@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PoolUse(NamedTuple):
-    """Maximum, open and idle connections, and requests waiting for one."""
+    """Numbers of maximum, open and idle connections, and of requests waiting for a connection."""
 
     most: int
     opened: int

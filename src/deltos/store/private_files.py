@@ -1,4 +1,4 @@
-"""Create folders and files that only their owner can access, independent of the umask, and restrict older ones."""
+"""Create folders and files that only their owner can access, regardless of the umask, and restrict existing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "m
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create the folder with missing parents, or restrict an existing folder that others can access."""
+    """Create the folder and its missing parents, or restrict an existing folder that other users can access."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -30,7 +30,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def restrict_folder(folder: Path) -> None:
-    """Restrict our own files in a folder that others can access, and the folder itself unless it has other uses."""
+    """Restrict our files in a folder that other users can access, and the folder itself unless it has other uses."""
     if not is_open_to_others(folder):
         return
     with suppress(OSError):  # for example a read-only file system, which `deltos doctor` reports
@@ -46,7 +46,7 @@ def restrict_folder(folder: Path) -> None:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether other users of this machine can access a folder or file; False if it does not exist."""
+    """Whether other users of this machine can access a folder or file. False if it does not exist."""
     try:
         return sys.platform != "win32" and bool(path.stat().st_mode & _OTHERS_MODE)
     except OSError:
@@ -54,7 +54,7 @@ def is_open_to_others(path: Path) -> bool:
 
 
 def open_private(path: Path, flags: int = os.O_RDWR) -> int:
-    """Return a descriptor of the file, which is created if needed."""
+    """Open the file, creating it if needed, and return its descriptor."""
     descriptor = os.open(path, flags | os.O_CREAT, FILE_MODE)
     _restrict_descriptor(descriptor)
     return descriptor
@@ -63,7 +63,7 @@ def open_private(path: Path, flags: int = os.O_RDWR) -> int:
 def make_private_file(path: Path) -> None:
     """Create the file if needed, restrict it to its owner, and raise OSError if it is not writable.
 
-    An existing file is not opened: POSIX drops all locks of a process on a file when any descriptor of it is closed.
+    An existing file is not opened: when a process closes any descriptor of a file, POSIX drops all its locks on it.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -85,7 +85,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def restrict_file(path: Path) -> None:
-    """Restrict a file that others can access."""
+    """Restrict a file that other users can access to its owner."""
     if is_open_to_others(path):
         _restrict(path)
 
@@ -106,7 +106,7 @@ def _require_writable(path: Path) -> None:
 
 
 def _restrict(path: Path) -> None:
-    with suppress(OSError):  # deleted meanwhile, or owned by another user
+    with suppress(OSError):  # the file was deleted meanwhile, or another user owns it
         status = path.lstat()
         if status.st_mode & _OTHERS_MODE and not stat.S_ISLNK(status.st_mode):
             path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_MODE)
@@ -118,8 +118,10 @@ def _is_own_file(entry: Path) -> bool:
 
 
 def _may_restrict(folder: Path) -> bool:
-    """Whether a folder can be made private: not shared like `/tmp`, no parent of the home folder, and owned by this
-    user."""
+    """Whether a folder can be made private.
+
+    It must not be shared like `/tmp` or contain the home folder, and this user must own it.
+    """
     status = folder.stat()
     try:
         home = Path.home()

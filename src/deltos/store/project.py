@@ -1,4 +1,4 @@
-"""Protocols and rows of one project: indexed files, skipped files, and facts about the index."""
+"""Protocols and row types of one project: indexed files, skipped files, and facts about the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SeenStamp:
-    """Size and modification time of a file when it was last read; `seen_at_ns` is the clock just before that."""
+    """Size and modification time of a file when it was last read. `seen_at_ns` is the time just before reading it."""
 
     size: int
     mtime_ns: int
@@ -28,7 +28,7 @@ class SeenStamp:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file as it was indexed."""
+    """An indexed file, with the hash and stamp of the indexed content."""
 
     id: int
     path: str
@@ -38,20 +38,20 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """The row to write for an indexed file."""
+    """Row to write for an indexed file."""
 
     path: str
     language: str
     lines: int
     hash: bytes
     stamp: SeenStamp
-    content: bytes = b""  # compressed, if the store keeps contents
-    is_generated: bool = False  # not searchable; its definitions and references are in the graph
+    content: bytes = b""  # compressed content, if the store keeps contents
+    is_generated: bool = False  # not searchable, but its definitions and references are in the graph
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that is not indexed, and why. An unreadable file has a `hash`, and `failure` is the error."""
+    """A file that is not indexed, with the reason. For an unreadable file, `hash` is set and `failure` is the error."""
 
     path: str
     reason: str
@@ -62,7 +62,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that an indexer could not read; an empty `indexer` means that no indexer could."""
+    """A file that an indexer could not read. An empty `indexer` means that no indexer could read it."""
 
     path: str
     indexer: str
@@ -71,8 +71,10 @@ class FailedFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An existing index and its project. `place` is its location for the user, `history` a summary of the indexed
-    history."""
+    """An existing index and its project.
+
+    `place` is the location of the index, for messages. `history` summarises the indexed history.
+    """
 
     place: str
     size_bytes: int
@@ -82,13 +84,13 @@ class KnownIndex:
     files: int
     failures: list[FailedFile]
     history: str = ""
-    has_contents: bool = False  # source lines can be shown without the checkout
-    is_finished: bool = True  # indexing has completed at least once
+    has_contents: bool = False  # whether source lines can be shown without the checkout
+    is_finished: bool = True  # whether indexing has completed at least once
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A damaged store that was moved out of the way; `place` is its location for the user."""
+    """A damaged store that was moved aside. `place` is its new location, for messages."""
 
     place: str
     size_bytes: int
@@ -96,11 +98,11 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """Facts about an index, all of one state.
+    """Facts about one state of an index.
 
-    `is_complete` says that indexing has completed at least once, `synced_at` changes with every comparison with the
-    disk that wrote something, `indexers` are names and versions of the indexers, `notes` describe what the list of
-    files lacks, and `failures` are unreadable files.
+    `is_complete` is true if indexing has completed at least once. `synced_at` changes whenever an update writes to the
+    index. `indexers` are the names and versions of the indexers. `notes` describe gaps in the list of files, and
+    `failures` are unreadable files.
     """
 
     is_complete: bool = False
@@ -110,8 +112,8 @@ class IndexFacts:
     failures: tuple[FailedFile, ...] = ()
 
     @classmethod
-    def of(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
-        """Build the facts from values recorded under `FACT_KEYS`."""
+    def from_recorded(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
+        """Create the facts from the values that are recorded under `FACT_KEYS`."""
         complete, synced_at, indexers, notes = (recorded.get(key, "") for key in FACT_KEYS)
         return cls(bool(complete), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
 
@@ -121,7 +123,7 @@ FACT_KEYS = ("complete", "synced_at", "indexers", "notes")
 
 @dataclass(frozen=True, slots=True)
 class ProjectTotals:
-    """Number of searchable files and lines, by language, and of skipped files by reason."""
+    """Numbers of searchable files and lines, of files by language, and of skipped files by reason."""
 
     files: int
     lines: int
@@ -130,38 +132,38 @@ class ProjectTotals:
 
 
 class ProjectFiles(Protocol):
-    """Files of one project, skipped files, and facts about the index."""
+    """Indexed files and skipped files of one project, and facts about the index."""
 
     @property
     def keeps_contents(self) -> bool:
-        """Whether the contents of indexed files are stored too."""
+        """Whether the store also contains the contents of indexed files."""
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return stored contents of indexed files by path, as UTF-8; files without stored content are left out."""
+        """Return the stored contents of indexed files by path, as UTF-8. Files without stored content are omitted."""
 
     def facts(self) -> IndexFacts:
-        """Return the facts that every answer needs, read in one query."""
+        """Return the facts that every answer needs, using one query."""
 
     def meta(self, key: str) -> str:
-        """Return a recorded fact; empty if it was never recorded."""
+        """Return a recorded fact, or an empty string if it was never recorded."""
 
     def files(self) -> dict[str, StoredFile]:
         """Return all indexed files by path."""
 
     def file(self, path: str) -> StoredFile | None:
-        """Return one indexed file."""
+        """Return the indexed file at a path, or None."""
 
     def skipped(self) -> dict[str, SkippedFile]:
         """Return all skipped files by path."""
 
     def failures(self) -> list[FailedFile]:
-        """Return unreadable files, by path and indexer."""
+        """Return the unreadable files, ordered by path and indexer."""
 
     def stamps(self) -> dict[str, SeenStamp]:
-        """Return the stamps of all files, indexed or skipped, by path."""
+        """Return the stamps of all indexed and skipped files by path."""
 
     def folders(self) -> dict[str, int]:
-        """Return the modification time of each folder as seen by the last walk; 0 if it cannot be trusted."""
+        """Return the modification time of each folder at the last walk, or 0 if the time is not reliable."""
 
     def file_count(self) -> int:
         """Return the number of searchable files."""
@@ -170,11 +172,11 @@ class ProjectFiles(Protocol):
         """Return the paths of generated files, which are indexed but not searchable."""
 
     def totals(self) -> ProjectTotals:
-        """Return searchable files by language, and skipped and generated files by reason."""
+        """Return the numbers of searchable files by language, and of skipped and generated files by reason."""
 
 
 class ProjectWriter(Protocol):
-    """One transaction of a project, rolled back as a whole unless `commit_step` is used."""
+    """One write transaction of a project. On an error it is rolled back to the last `commit_step`."""
 
     @property
     def code(self) -> CodeWriter:
@@ -182,7 +184,7 @@ class ProjectWriter(Protocol):
 
     @property
     def graph(self) -> GraphWriter:
-        """Writer of the code graph; a new object on each access, which shares no state with earlier ones."""
+        """Writer of the code graph. Each access returns a new object that shares no state with earlier objects."""
 
     @property
     def history(self) -> HistoryWriter:
@@ -192,22 +194,22 @@ class ProjectWriter(Protocol):
         """Commit all writes so far and continue in a new transaction."""
 
     def savepoint(self) -> AbstractContextManager[None]:
-        """Return a context that rolls back only its own writes on an error."""
+        """Return a context manager that, on an error, rolls back only the writes within it."""
 
     def set_metadata(self, values: dict[str, str]) -> None:
         """Store metadata of the index as key-value pairs."""
 
     def add_file(self, record: FileRecord) -> int:
-        """Insert the row of a file and return its id."""
+        """Insert the row of a file, and return its id."""
 
     def remove_file(self, file_id: int) -> None:
         """Delete the row of a file and its failures."""
 
     def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
-        """Record a new stamp of a file whose content is unchanged."""
+        """Record the new stamp of a file whose content is unchanged."""
 
     def set_unfinished(self, indexer: str, reason: str) -> None:
-        """Record why an indexer could not finish its work across files; an empty reason clears it."""
+        """Record why an indexer could not update data that spans files. An empty reason clears it."""
 
     def set_skipped(self, file: SkippedFile) -> None:
         """Record a file that is not indexed."""
@@ -216,7 +218,7 @@ class ProjectWriter(Protocol):
         """Record the indexers that could not read a file, each with its reason."""
 
     def forget_skipped(self, paths: Iterable[str]) -> None:
-        """Remove files from the list of skipped ones."""
+        """Remove files from the list of skipped files."""
 
     def set_folders(self, folders: dict[str, int]) -> None:
         """Replace the list of folders and their stamps."""
@@ -226,7 +228,7 @@ class ProjectWriter(Protocol):
 
 
 class ProjectStore(ProjectFiles, Protocol):
-    """Everything stored for one project."""
+    """Store of all data of one project."""
 
     @property
     def name(self) -> str:
@@ -246,52 +248,54 @@ class ProjectStore(ProjectFiles, Protocol):
 
     @property
     def set_aside(self) -> str:
-        """Name of the damaged file that was replaced by an empty one; empty if there was none."""
+        """Name of the damaged file that was replaced by an empty one, or an empty string."""
 
     def writing(self) -> AbstractContextManager[ProjectWriter]:
-        """Return a context for one transaction, which takes the write lock at once."""
+        """Return a context manager for one write transaction, which acquires the write lock at its start."""
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        """Run `work` and return its result; if the store is damaged, replace it by an empty one and run
-        `work` again."""
+        """Run `work` and return its result.
+
+        If the store is damaged, replace it by an empty one and run `work` again.
+        """
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
-        """Return a context that yields whether this process now holds the indexing lock.
+        """Return a context manager that yields whether this process acquired the indexing lock.
 
-        The lock ends with the block or the process. `part` names work that is indexed separately from the files.
+        The lock is released at the end of the block or process. `part` names data that is indexed separately.
         """
 
     def release(self) -> None:
-        """Close the resources of this thread; call it before the thread ends."""
+        """Close the resources of this thread. Call this before the thread ends."""
 
     def close(self) -> None:
         """Close the store."""
 
 
 class ProjectStores(Protocol):
-    """The stores of all projects of a data folder."""
+    """Stores of all projects in a data folder or database."""
 
     @property
     def keep_contents(self) -> bool:
         """Whether contents of files are stored, so that source lines can be shown without the checkout."""
 
     def sweep(self) -> int:
-        """Delete contents that no file refers to, and return how many."""
+        """Delete the contents to which no file refers, and return their number."""
 
     def store_of(self, root: Path) -> ProjectStore:
         """Return the store of the project at a folder, creating it if needed."""
 
     def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
-        """Return every indexed project, most recently synchronised first; unreadable indexes are left out.
+        """Return all indexed projects, most recently synchronised first. Unreadable indexes are omitted.
 
-        With `with_unfinished`, projects whose first indexing has not finished follow at the end.
+        If `with_unfinished` is true, projects whose first index is not finished follow at the end.
         """
 
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
-        """Return the folders that have a store, even an unfinished one."""
+        """Return those of the given folders that have a store, even if it is unfinished."""
 
     def remove(self, root: Path) -> None:
-        """Delete the store of the project at a folder; raise StoreBusy while it is being indexed."""
+        """Delete the store of the project at a folder. Raise StoreBusy if the project is being indexed."""
 
     def set_aside(self) -> list[SetAside]:
         """Return the damaged stores that were replaced by empty ones."""

@@ -1,4 +1,4 @@
-"""Documentation sources, their crawls and the addresses of each crawl, in the library of either engine."""
+"""Documentation sources, their crawls and the URLs of each crawl, for both storage engines."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
 
 @dataclass(frozen=True, slots=True)
 class AddressTable:
-    """The table of addresses: its name, and the column that identifies an address within its source."""
+    """Table of URLs: its name, and the column that identifies a URL within its source."""
 
     name: str
     key: str
     key_of: Callable[[str], object]
 
     def insert(self, connection: WriteConnection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Insert addresses that the crawl does not know yet; known ones stay unchanged."""
+        """Insert the URLs that the crawl does not know yet. Known URLs are not changed."""
         has_own_key = self.key != "url"
         columns = f"source_id, {f'{self.key}, ' if has_own_key else ''}{ADDRESS_COLUMNS}"
         marks = ", ".join("?" * (columns.count(",") + 1))
@@ -44,7 +44,7 @@ class AddressTable:
         connection.executemany(f"INSERT INTO {self.name} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING", rows)
 
     def settle(self, connection: WriteConnection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Record the result of crawling addresses."""
+        """Record the results of crawling URLs."""
         connection.executemany(
             f"UPDATE {self.name} SET state = ?, attempts = ?, reason = ?, etag = ?, last_modified = ?"
             f" WHERE source_id = ? AND {self.key} = ?",
@@ -59,7 +59,7 @@ class AddressTable:
 
 
 class Sources(ABC):
-    """Documentation sources and their crawls."""
+    """Store of documentation sources and their crawls."""
 
     addresses: AddressTable
     order: str
@@ -69,32 +69,32 @@ class Sources(ABC):
 
     @abstractmethod
     def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
-        """Return a context that says whether it holds the lock for crawling a source, or another process does.
+        """Return a context manager that yields whether this process acquired the lock for crawling a source.
 
-        The lock ends with the block or the process.
+        The lock is released at the end of the block or process.
         """
 
     @abstractmethod
     def _hold(self, connection: WriteConnection, source_id: str) -> None:
-        """Keep other writers of a source out until the transaction ends, if its engine needs that."""
+        """Lock a source against other writers until the transaction ends, if the engine requires a lock."""
 
     def sources(self) -> list[SourceRow]:
-        """Return all sources by name."""
+        """Return all sources, ordered by name."""
         rows = self._statements.query(f"SELECT {_SOURCE_COLUMNS} FROM docs_source ORDER BY {self.order}")
         return [_source(row) for row in rows]
 
     def source(self, source_id: str) -> SourceRow | None:
-        """Return the source with that id. Several versions of a source may share one name."""
+        """Return the source with this id, or None. Several versions of a source may have the same name."""
         rows = self._statements.query(f"SELECT {_SOURCE_COLUMNS} FROM docs_source WHERE id = ?", (source_id,))
         return _source(rows[0]) if rows else None
 
     def add_source(self, source: SourceRow) -> None:
-        """Record a new source."""
+        """Store a new source."""
         with self._statements.write() as connection:
             insert_source(connection, source)
 
     def set_version(self, source_id: str, version: str) -> None:
-        """Record the version that the crawl found out."""
+        """Record the version that the crawl detected."""
         with self._statements.write() as connection:
             connection.execute("UPDATE docs_source SET version = ? WHERE id = ?", (version, source_id))
 
@@ -104,7 +104,7 @@ class Sources(ABC):
             connection.execute("UPDATE docs_source SET projects = ? WHERE id = ?", (json.dumps(projects), source_id))
 
     def crawl(self, source_id: str) -> CrawlRow | None:
-        """Return the running or last crawl of a source; None before the first."""
+        """Return the running or last crawl of a source, or None before the first crawl."""
         rows = self._statements.query(f"SELECT {_CRAWL_COLUMNS} FROM docs_crawl WHERE source_id = ?", (source_id,))
         if not rows:
             return None
@@ -116,10 +116,10 @@ class Sources(ABC):
         return [row[0] for row in self._statements.query("SELECT source_id FROM docs_crawl WHERE state = 'open'")]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation and queue again the addresses that gave no page in the last one.
+        """Open a crawl of the next generation, and queue again the URLs without a page in the last crawl.
 
-        A full crawl (`is_full`) does not queue them. The reason of such an address is why it was skipped, or its old
-        state (`failed`, `missing`).
+        A full crawl (`is_full`) does not queue them. The reason of such a URL says why it was skipped, or is its old
+        state (`failed` or `missing`).
         """
         table = self.addresses.name
         with self._statements.write() as connection:
@@ -139,7 +139,7 @@ class Sources(ABC):
             )
 
     def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Record the first addresses of a crawl, queued or already failed, and mark the crawl as seeded."""
+        """Record the first URLs of a crawl, which are queued or have already failed, and mark the crawl as seeded."""
         addresses = list(addresses)
         with self._statements.write() as connection:
             self._hold(connection, source_id)
@@ -148,26 +148,26 @@ class Sources(ABC):
             connection.execute("UPDATE docs_crawl SET is_seeded = true WHERE source_id = ?", (source_id,))
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-        """Close an open crawl without publishing it; False if it was already closed."""
+        """Close an open crawl without publishing it. Return False if it was already closed."""
         with self._statements.write() as connection:
             return close_crawl(connection, source_id, state, reason, now)
 
     def forget(self, source_id: str, urls: Iterable[str]) -> None:
-        """Delete addresses that need not be crawled."""
+        """Delete URLs that need not be crawled."""
         sql = f"DELETE FROM {self.addresses.name} WHERE source_id = ? AND {self.addresses.key} = ?"
         with self._statements.write() as connection:
             connection.executemany(sql, [(source_id, self.addresses.key_of(url)) for url in urls])
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
-        """Return the queued addresses, nearest to the start first."""
+        """Return the queued URLs, ordered by distance from the start."""
         return self._addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return the addresses that could not be read, each with its reason."""
+        """Return the URLs that could not be read, each with its reason."""
         return self._addresses("source_id = ? AND state IN ('failed', 'missing') ORDER BY url", source_id)
 
     def all_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return every address of a source."""
+        """Return all URLs of a source."""
         return self._addresses("source_id = ? ORDER BY url", source_id)
 
     def _addresses(self, condition: str, source_id: str) -> list[CrawlAddress]:
@@ -175,22 +175,22 @@ class Sources(ABC):
         return [CrawlAddress(*row) for row in self._statements.query(sql, (source_id,))]
 
     def known_urls(self, source_id: str) -> set[str]:
-        """Return every address known to the crawl."""
+        """Return all URLs known to the crawl."""
         sql = f"SELECT url FROM {self.addresses.name} WHERE source_id = ?"
         return {row[0] for row in self._statements.query(sql, (source_id,))}
 
     def address_counts(self, source_id: str) -> dict[str, int]:
-        """Return the number of addresses by state."""
+        """Return the number of URLs by state."""
         sql = f"SELECT state, count(*) FROM {self.addresses.name} WHERE source_id = ? GROUP BY state"
         return dict(self._statements.query(sql, (source_id,)))
 
     def count_reason(self, source_id: str, reason: str) -> int:
-        """Return the number of addresses with exactly that reason."""
+        """Return the number of URLs with exactly this reason."""
         sql = f"SELECT count(*) FROM {self.addresses.name} WHERE source_id = ? AND reason = ?"
         return int(self._statements.query(sql, (source_id, reason))[0][0])
 
     def skip_reasons(self, source_id: str, limit: int) -> list[SkippedAddresses]:
-        """Return why addresses were skipped, the most frequent reasons first, at most `limit`."""
+        """Return up to `limit` reasons for skipped URLs, most frequent first."""
         rows = self._statements.query(
             f"SELECT reason, count(*), min(url) FROM {self.addresses.name} WHERE source_id = ? AND state = 'skipped'"
             " GROUP BY reason ORDER BY count(*) DESC, min(url) LIMIT ?",
@@ -199,7 +199,7 @@ class Sources(ABC):
         return [SkippedAddresses(*row) for row in rows]
 
     def first_skip_reason(self, source_id: str) -> str:
-        """Return why the first address gave no page, failures first; empty if no address has a reason."""
+        """Return why the first URL has no page (failures come first), or an empty string if no URL has a reason."""
         rows = self._statements.query(
             f"SELECT reason FROM {self.addresses.name} WHERE source_id = ? AND reason <> ''"
             " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",
@@ -217,22 +217,22 @@ def insert_source(connection: WriteConnection, source: SourceRow) -> None:
 
 
 def insert_crawl(connection: WriteConnection, crawl: CrawlRow) -> None:
-    """Insert the crawl of a source that has none."""
+    """Insert the crawl of a source that has no crawl."""
     sql = f"INSERT INTO docs_crawl ({_CRAWL_COLUMNS}) VALUES ({', '.join('?' * len(fields(CrawlRow)))})"
     connection.execute(sql, astuple(crawl))
 
 
 def crawl_is_open(connection: WriteConnection, source_id: str, generation: int, *, lock: str = "") -> bool:
-    """Whether exactly that crawl is still open: not cancelled, not restarted, and its source not removed.
+    """Whether this crawl is still open: neither cancelled nor restarted, and its source was not removed.
 
-    `lock` is a clause that keeps it open until the transaction ends.
+    `lock` is an SQL clause that keeps the crawl open until the transaction ends.
     """
     sql = f"SELECT 1 FROM docs_crawl WHERE source_id = ? AND generation = ? AND state = 'open' {lock}"
     return connection.execute(sql, (source_id, generation)).fetchone() is not None
 
 
 def close_crawl(connection: WriteConnection, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
-    """Close an open crawl; False if it was already closed."""
+    """Close an open crawl. Return False if it was already closed."""
     sql = "UPDATE docs_crawl SET state = ?, reason = ?, finished_at = ? WHERE source_id = ? AND state = 'open'"
     return connection.execute(sql, (state, reason, now, source_id)).rowcount > 0
 

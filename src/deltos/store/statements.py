@@ -1,4 +1,4 @@
-"""Statements that both engines execute: SQL with `?` as placeholder."""
+"""Interface for SQL statements that both engines execute, with `?` as placeholder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Cursor(Protocol):
         """Number of changed rows."""
 
     def fetchone(self) -> Any:
-        """Return the next row; None at the end."""
+        """Return the next row, or None at the end."""
 
     def fetchall(self) -> list[Any]:
         """Return the remaining rows."""
 
 
 class WriteConnection(Protocol):
-    """A connection inside a write transaction."""
+    """Connection within a write transaction."""
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
         """Execute one statement."""
@@ -34,13 +34,13 @@ class WriteConnection(Protocol):
 
 
 class Statements(Protocol):
-    """A database of either engine."""
+    """Database of either storage engine."""
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a query."""
 
     def write(self) -> AbstractContextManager[WriteConnection]:
-        """Return a context for one write transaction."""
+        """Return a context manager for one write transaction."""
 
     def close(self) -> None:
-        """Close the database if it belongs to this store alone."""
+        """Close the database if no other store uses it."""

@@ -1,11 +1,11 @@
-"""A definition in the code graph, from extraction to answers."""
+"""Definitions in the code graph, as used from extraction to answers."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Matches the suffix of `feed#2` and `Shape#interface`, but not `Shape.#area`, a private name of JavaScript.
+# Matches the suffix of `feed#2` and `Shape#interface`, but not the private JavaScript name `Shape.#area`.
 _REPETITION = re.compile(r"(?<=\w)#\w+")
 
 
@@ -18,7 +18,7 @@ def bare_key(key: str) -> str:
 class Symbol:
     """A definition. `key` is unique in its file and does not depend on line numbers: `Parser.feed`, `Parser.feed#2`.
 
-    `path` and `node_id` are set once it is stored.
+    `path` and `node_id` are set when the definition is stored.
     """
 
     key: str
@@ -33,5 +33,5 @@ class Symbol:
 
     @property
     def label(self) -> str:
-        """Qualified name for the reader, without the suffix of repeated definitions (`feed#2`)."""
+        """Qualified name for users, without the suffix of repeated definitions (such as `#2` in `feed#2`)."""
         return bare_key(self.key)

@@ -1,6 +1,6 @@
-"""Terms exactly as SQLite's FTS5 tokenizer makes them, so that all engines match the same words.
+"""Splits texts into terms exactly like SQLite's FTS5 tokenizer, so that all engines match the same words.
 
-The terms are computed by an in-memory SQLite database.
+An in-memory SQLite database computes the terms.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ _TABLE = """
 
 
 class StemmedTerms:
-    """Splits texts like the word indexes of memory and APIs: folded, without accents, stemmed. Thread-safe; nothing is
-    stored."""
+    """Tokenizer of the memory and API word indexes. Terms are case-folded and stemmed, without accents. Thread-safe."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -29,8 +28,8 @@ class StemmedTerms:
         self._connection.execute("CREATE VIRTUAL TABLE instance USING fts5vocab (word, 'instance')")
         self._guard = threading.Lock()
 
-    def of(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the terms of each text, with repetitions."""
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the terms of each text, including repetitions."""
         terms_by_text: list[list[str]] = [[] for _ in texts]
         with self._guard:
             self._connection.execute("BEGIN")

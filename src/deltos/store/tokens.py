@@ -1,4 +1,4 @@
-"""Access tokens: rows and queries. Only hashes of secrets are stored."""
+"""Access tokens: row type and queries. Only hashes of secrets are stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKSPACE_PREFIX = "workspace:"
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """An access token. Times are seconds since 1970; an empty `projects` means all served projects.
+    """An access token. Times are in seconds since 1970. Empty `projects` means all served projects.
 
     An entry of `projects` is an absolute path or `workspace:NAME`.
     """
@@ -37,7 +37,7 @@ class StoredToken:
 
 
 class TokenRecords:
-    """The access tokens of a data folder or database, in one table of either engine."""
+    """Access tokens of a data folder or database, stored in one table of either engine."""
 
     def __init__(self, statements: Statements, table: str) -> None:
         self._statements = statements
@@ -53,24 +53,24 @@ class TokenRecords:
             connection.execute(f"INSERT INTO {self._table} ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def get(self, token_id: str) -> StoredToken | None:
-        """Return the token with this id, revoked or not."""
+        """Return the token with this id, even if it is revoked, or None."""
         rows = self._statements.query(f"SELECT {_COLUMNS} FROM {self._table} WHERE id = ?", (token_id,))
         return _token(rows[0]) if rows else None
 
     @whole_store()
     def all(self) -> list[StoredToken]:
-        """Return every token, oldest first."""
+        """Return all tokens, oldest first."""
         rows = self._statements.query(f"SELECT {_COLUMNS} FROM {self._table} ORDER BY created_at, id")
         return [_token(row) for row in rows]
 
     def revoke(self, token_id: str, moment: int) -> bool:
-        """Revoke the token with this id; return whether it exists and was not revoked before."""
+        """Revoke the token with this id. Return whether it exists and was not already revoked."""
         sql = f"UPDATE {self._table} SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
         with self._statements.write() as connection:
             return bool(connection.execute(sql, (moment, token_id)).rowcount)
 
     def rename_workspace(self, name: str, new_name: str) -> int:
-        """Rename a workspace in all tokens; return the number of changed tokens."""
+        """Rename a workspace in all tokens, and return the number of changed tokens."""
         with self._statements.write() as connection:
             return rename_in_tokens(connection, self._table, name, new_name)
 
@@ -80,7 +80,7 @@ class TokenRecords:
 
 
 def rename_in_tokens(connection: WriteConnection, table: str, name: str, new_name: str) -> int:
-    """Within a transaction, rename a workspace in all tokens; return the number of changed tokens."""
+    """Rename a workspace in all tokens within a transaction, and return the number of changed tokens."""
     rows = connection.execute(f"SELECT id, projects FROM {table}").fetchall()
     renamed = [
         (json.dumps(after), token_id)
@@ -92,12 +92,12 @@ def rename_in_tokens(connection: WriteConnection, table: str, name: str, new_nam
 
 
 def is_for_workspace(token: StoredToken, name: str) -> bool:
-    """Whether a token grants access to a workspace; names are compared case-insensitively."""
+    """Whether a token grants access to a workspace. Names are compared case-insensitively."""
     return f"{WORKSPACE_PREFIX}{name}".lower() in (project.lower() for project in token.projects)
 
 
 def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) -> tuple[str, ...]:
-    """Return the projects of a token after a workspace was renamed; names are compared case-insensitively."""
+    """Return a token's projects with a workspace renamed. Names are compared case-insensitively."""
     old = f"{WORKSPACE_PREFIX}{name}".lower()
     renamed = (f"{WORKSPACE_PREFIX}{new_name}" if project.lower() == old else project for project in projects)
     return tuple(dict.fromkeys(renamed))

@@ -1,6 +1,6 @@
-"""Rows for copying a library or a memory from one engine to another, in batches and without ids.
+"""Row types for copying a library or a memory from one engine to another, in batches and without ids.
 
-Only observations keep their places: sessions, exports and vectors refer to them.
+Only observations keep their places, because sessions, exports and vectors refer to places.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Anchor
 
-Vector = tuple[str, bytes]  # model and data
+Vector = tuple[str, bytes]  # embedding model and data
 
 
 class TransferredChunk(NamedTuple):
-    """A chunk of a page. `words` are those of heading, trail, anchors, links and body; None if it is not indexed."""
+    """A chunk of a page. `words` are its words by field (heading, trail, anchors, links, body); None if not indexed."""
 
     section: str
     anchors: str
@@ -35,7 +35,7 @@ class TransferredChunk(NamedTuple):
 
 
 class TransferredPage(NamedTuple):
-    """A page with its chunks and links. `words` are those of title, headings and body; None if it is not indexed."""
+    """A page with its chunks and links. `words` are its words by field (title, headings, body); None if not indexed."""
 
     url: str
     address: str
@@ -52,7 +52,7 @@ class TransferredPage(NamedTuple):
 
 
 class TransferredSource(NamedTuple):
-    """A documentation source with its crawl; `pages` are read lazily."""
+    """A documentation source with its crawl. `pages` are read lazily."""
 
     source: SourceRow
     crawl: CrawlRow | None
@@ -68,18 +68,18 @@ class TransferredApi(NamedTuple):
 
 
 class LibraryTransfer(ABC):
-    """Reads a whole library, in batches; each engine adds writing."""
+    """Reader of a complete library, in batches. The subclass of each engine adds writing."""
 
     def __init__(self, library: LibraryStore) -> None:
         self._store = library
 
     @abstractmethod
     def _pages(self, source_id: str) -> Iterator[TransferredPage]:
-        """Yield the pages of a source."""
+        """Yield the pages of a documentation source."""
 
     @abstractmethod
     def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
-        """Return the units of an API: columns of the unit, its body, index words and vector."""
+        """Return one row per unit of an API: the unit's columns, body, index words and vector."""
 
     def names(self) -> set[str]:
         """Return the ids of all sources and the lower-case names of all APIs."""
@@ -87,30 +87,30 @@ class LibraryTransfer(ABC):
         return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
 
     def sources(self) -> Iterator[TransferredSource]:
-        """Yield every documentation source."""
+        """Yield all documentation sources."""
         sources = self._store.sources
         for source in sources.sources():
             addresses = tuple(sources.all_addresses(source.id))
             yield TransferredSource(source, sources.crawl(source.id), addresses, self._pages(source.id))
 
     def apis(self) -> Iterator[TransferredApi]:
-        """Yield every API."""
+        """Yield all APIs."""
         for api in self._store.apis.apis():
             yield TransferredApi(api, tuple(_unit(row) for row in self._unit_rows(api.id)))
 
 
-def known(cells: Sequence[Any]) -> Any:
-    """Return cells of an outer join, or None if there was no row."""
+def row_or_none(cells: Sequence[Any]) -> Any:
+    """Return the cells of an outer join, or None if the joined row does not exist."""
     return None if cells[0] is None else tuple(cells)
 
 
 def _unit(row: Sequence[Any]) -> tuple[NewUnit, Vector | None]:
     words = None if row[11] is None else WordsRow(*row[11:16])
-    return NewUnit(UnitRow(*row[:10]), row[10], words), known(row[16:18])
+    return NewUnit(UnitRow(*row[:10]), row[10], words), row_or_none(row[16:18])
 
 
 class TransferredSession(NamedTuple):
-    """A session with its key."""
+    """A session as it is stored, with its key."""
 
     key: int
     project: int
@@ -122,7 +122,7 @@ class TransferredSession(NamedTuple):
 
 
 class TransferredObservation(NamedTuple):
-    """An observation as it is stored: the columns of its row, without its index words."""
+    """An observation as it is stored: all columns of its row, but no index words."""
 
     place: int
     id: str
@@ -150,7 +150,7 @@ class TransferredObservation(NamedTuple):
 
 
 class TransferredNotes(NamedTuple):
-    """Other records of memory: exports, purged ids, and keys of distilled journal records."""
+    """Other memory records: exports, purged ids, and keys of distilled journal records."""
 
     exported: tuple[tuple[bytes, int], ...]
     purged: tuple[bytes, ...]

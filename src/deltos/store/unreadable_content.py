@@ -1,4 +1,4 @@
-"""Contents that could not be parsed within the limits, so that they are not tried again unchanged."""
+"""Records contents that could not be parsed within the limits, so that they are not parsed again unchanged."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _MAX_ROWS = 10_000
 
 
 class UnreadableContent:
-    """Failure reasons by digest of the content, in the library of either engine. Only the newest are kept."""
+    """Failure reasons by content digest, stored in the library of either engine. Only the newest are kept."""
 
     def __init__(self, statements: Statements, now: Callable[[], float]) -> None:
         self._statements = statements
         self._now = now
 
     def reason(self, digest: bytes) -> str:
-        """Return why content with this digest could not be parsed; empty if it has not failed."""
+        """Return why content with this digest could not be parsed, or an empty string if it has not failed."""
         rows = self._statements.query("SELECT reason FROM stopped_reading WHERE digest = ?", (digest,))
         return str(rows[0][0]) if rows else ""
 
-    def remember(self, digest: bytes, reason: str) -> None:
+    def record(self, digest: bytes, reason: str) -> None:
         """Record that content with this digest could not be parsed."""
         with self._statements.write() as connection:
             connection.execute(

@@ -1,4 +1,4 @@
-"""Protocol of embedding vectors, stored with the model that made them."""
+"""Protocol and row types of embedding vectors, which are stored with their model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A record without a vector of the requested model; `words` is empty where index words are not stored."""
+    """A record without a vector of the requested model. `words` is empty if no index words are stored."""
 
     key: int
     text: str
@@ -21,7 +21,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """One vector. `number` grows with every write, so that readers can fetch only new vectors."""
+    """One vector. `number` increases with every write, so that readers can fetch only new vectors."""
 
     number: int
     key: int
@@ -29,20 +29,22 @@ class StoredVector:
 
 
 class VectorRecords(Protocol):
-    """The vectors of one kind of record. Deleting a record deletes its vector."""
+    """Embedding vectors of one kind of record. Deleting a record deletes its vector."""
 
-    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
-        """Return records by key that have a vector neither of `model` nor of `instead`, starting after key `after`."""
+    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
+        """Return records after key `after` that have no vector of `model` or `alternative_model`, ordered by key."""
 
     def try_lock(self) -> AbstractContextManager[bool]:
-        """Return a context that yields whether this process may embed now; the lock ends with the block or the
-        process."""
+        """Return a context manager that yields whether this process acquired the lock for embedding.
+
+        The lock is released at the end of the block or process.
+        """
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Store vectors by key and replace older ones; keys of deleted records are ignored."""
+        """Store vectors by key, replacing older vectors. Keys of deleted records are ignored."""
 
     def since(self, model: str, number: int) -> list[StoredVector]:
-        """Return the vectors of a model with a higher number."""
+        """Return the vectors of a model whose number is higher than `number`."""
 
     def count(self, model: str) -> int:
         """Return the number of vectors of a model."""

@@ -1,9 +1,9 @@
-"""Type of the values that identify a state of a store, used as keys of caches."""
+"""Type of values that identify a state of a store and are used as cache keys."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-# Two versions of one thread are equal only if nothing was written between them. With None, nothing may be cached.
-# Versions of different threads cannot be compared.
+# Two versions read by the same thread are equal only if nothing was written between them. If the version is None,
+# nothing may be cached. Versions read by different threads cannot be compared.
 Version = Hashable | None

@@ -1,4 +1,4 @@
-"""Workspaces, named sets of project folders: rows and queries."""
+"""Workspaces (named sets of project folders): row type and queries."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ _NAMED = "lower(workspace) = lower(?)"
 
 @dataclass(frozen=True, slots=True)
 class StoredWorkspace:
-    """A named set of folders: real paths in the order in which they were added."""
+    """A named set of folders. `roots` are real paths in the order in which they were added."""
 
     name: str
     roots: tuple[str, ...]
 
 
 class WorkspaceRecords(ABC):
-    """The workspaces of a data folder or database, in one table of either engine. Names are compared
-    case-insensitively."""
+    """Workspaces of a data folder or database, stored in one table of either engine.
+
+    Names are compared case-insensitively.
+    """
 
     table: str
 
     @abstractmethod
     def _open(self, *, may_create: bool) -> Statements | None:
-        """Return the database; None if there is none and none may be created."""
+        """Return the database, or None if it does not exist and may not be created."""
 
     @abstractmethod
     def _rename_in_tokens(self, connection: WriteConnection, name: str, new_name: str) -> int:
-        """Rename a workspace in access tokens, and return their number."""
+        """Rename a workspace in all access tokens, and return the number of changed tokens."""
 
     @abstractmethod
     def close(self) -> None:
@@ -45,18 +47,18 @@ class WorkspaceRecords(ABC):
 
     @abstractmethod
     def _lock(self, connection: WriteConnection) -> None:
-        """Keep other writers out until the transaction ends."""
+        """Lock the table against other writers until the transaction ends."""
 
     def all(self) -> list[StoredWorkspace]:
-        """Return every workspace by name."""
+        """Return all workspaces, ordered by name."""
         return self._read("ORDER BY lower(workspace), number", ())
 
     def get(self, name: str) -> StoredWorkspace | None:
-        """Return the workspace with this name."""
+        """Return the workspace with this name, or None."""
         return next(iter(self._read(f"WHERE {_NAMED} ORDER BY number", (name,))), None)
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
-        """Add folders to a workspace, creating it if needed; return the newly added folders."""
+        """Add folders to a workspace, which is created if needed, and return the newly added folders."""
         with self._write() as connection:
             self._lock(connection)
             sql = f"SELECT workspace FROM {self.table} WHERE {_NAMED} LIMIT 1"
@@ -65,13 +67,13 @@ class WorkspaceRecords(ABC):
             return [root for root in roots if connection.execute(sql, (known[0] if known else name, root)).rowcount]
 
     def remove(self, name: str, roots: Sequence[str]) -> list[str]:
-        """Remove folders from a workspace, which is deleted when it is empty; return the removed folders."""
+        """Remove folders from a workspace, and return the removed folders. An empty workspace is deleted."""
         sql = f"DELETE FROM {self.table} WHERE {_NAMED} AND root = ?"
         with self._write() as connection:
             return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
 
     def rename(self, name: str, new_name: str) -> int:
-        """Rename a workspace, also in access tokens, and return the number of those tokens.
+        """Rename a workspace, including in access tokens, and return the number of changed tokens.
 
         Raise NotFound if there is no such workspace, and BadArgument if the new name is taken.
         """
@@ -96,7 +98,7 @@ class WorkspaceRecords(ABC):
 
 
 def check_rename(held: StoredWorkspace | None, taken: StoredWorkspace | None, name: str, new_name: str) -> None:
-    """Raise an error if the workspace to rename does not exist or another one has the new name."""
+    """Raise an error if the workspace to rename does not exist or another workspace has the new name."""
     if held is None:
         raise NotFound(f"There is no workspace '{name}'")
     if taken is not None and taken.name != held.name:

@@ -42,11 +42,13 @@ def test_stores_commits_with_message_author_time_and_files(root: Path, store: Pr
     row = store.history.commits_in([], limit=1)[0]
     assert (row.hash, row.subject, row.body) == (made, "Retry payments twice", "The bank drops the first call.")
     assert (row.author, row.time, row.file_count, row.is_merge) == ("Ada", START + 3 * 86_400, 2, False)
-    assert store.history.of_files(["pay.py", "a.py", "gone.py"]) == {
-        "pay.py": type(store.history.of_files(["pay.py"])["pay.py"])("retri payment twice", 1, START + 3 * 86_400),
-        "a.py": store.history.of_files(["a.py"])["a.py"],
+    assert store.history.file_histories(["pay.py", "a.py", "gone.py"]) == {
+        "pay.py": type(store.history.file_histories(["pay.py"])["pay.py"])(
+            "retri payment twice", 1, START + 3 * 86_400
+        ),
+        "a.py": store.history.file_histories(["a.py"])["a.py"],
     }
-    assert store.history.of_files(["a.py"])["a.py"].changes == 2
+    assert store.history.file_histories(["a.py"])["a.py"].changes == 2
 
 
 def test_indexes_only_new_commits(root: Path, store: ProjectStore) -> None:
@@ -59,7 +61,7 @@ def test_indexes_only_new_commits(root: Path, store: ProjectStore) -> None:
     assert store.history.commits_by_hash(first.hash, limit=2) == [
         first
     ]  # an unchanged row id shows that the commit was not rewritten
-    assert store.history.of_files(["a.py"])["a.py"].words == "two one"
+    assert store.history.file_histories(["a.py"])["a.py"].words == "two one"
 
 
 def test_amended_commit_replaces_the_original(root: Path, store: ProjectStore) -> None:
@@ -71,7 +73,7 @@ def test_amended_commit_replaces_the_original(root: Path, store: ProjectStore) -
     assert subjects(store) == ["right words", "one"]
     assert store.history.match_commits(["wrong"], limit=5) == []
     assert store.history.match_files(["wrong"], limit=5) == []
-    assert store.history.of_files(["a.py"])["a.py"].words == "right word one"
+    assert store.history.file_histories(["a.py"])["a.py"].words == "right word one"
 
 
 def test_many_removed_commits_trigger_a_rebuild(root: Path, store: ProjectStore) -> None:
@@ -109,7 +111,7 @@ def test_checkout_of_another_branch_switches_the_history(root: Path, store: Proj
     commit(root, "ahead", {"c.py": "1"}, day=2)
     read_history(store, root)
     assert subjects(store) == ["ahead", "one"]
-    assert set(store.history.of_files(["a.py", "b.py", "c.py"])) == {"a.py", "c.py"}
+    assert set(store.history.file_histories(["a.py", "b.py", "c.py"])) == {"a.py", "c.py"}
 
 
 def test_finds_merge_by_its_subject(root: Path, store: ProjectStore) -> None:
@@ -136,7 +138,7 @@ def test_shallow_clone_is_reported_and_its_boundary_commit_has_no_files(
         read_history(kept, clone)
         assert subjects(kept) == ["step 3", "step 2"]
         assert "shallow clone" in kept.meta(HISTORY_SUMMARY)
-        assert set(kept.history.of_files(["a.py", "0.py", "2.py", "3.py"])) == {"a.py", "3.py"}
+        assert set(kept.history.file_histories(["a.py", "0.py", "2.py", "3.py"])) == {"a.py", "3.py"}
         git(clone, "fetch", "--quiet", "--unshallow")
         read_history(kept, clone)
         assert len(subjects(kept)) == 4
@@ -220,8 +222,8 @@ def test_indexes_commits_with_any_file_name(root: Path, store: ProjectStore) -> 
     bad.write_text("1")
     commit(root, "not unicode", day=1)
     read_history(store, root)
-    assert set(store.history.of_files(names)) == set(names)
-    assert set(store.history.of_files(["more.py"])) == {"more.py"}
+    assert set(store.history.file_histories(names)) == set(names)
+    assert set(store.history.file_histories(["more.py"])) == {"more.py"}
     assert store.history.commits_in([], limit=1)[0].file_count == 2
 
 
@@ -229,8 +231,8 @@ def test_commit_that_touches_very_many_files_is_not_linked_to_them(root: Path, s
     commit(root, "everything", {f"many/{number}.py": str(number) for number in range(5_000)})
     commit(root, "one of them", {"many/7.py": "other"}, day=1)
     read_history(store, root)
-    assert store.history.of_files(["many/7.py", "many/8.py"])["many/7.py"].changes == 1
-    assert store.history.of_files(["many/8.py"]) == {}
+    assert store.history.file_histories(["many/7.py", "many/8.py"])["many/7.py"].changes == 1
+    assert store.history.file_histories(["many/8.py"]) == {}
     assert store.history.match_commits(["everyth"], limit=5)[0].commit.file_count == 5_000
     assert "1 of them changed more than 30 files" in store.meta(HISTORY_SUMMARY)
 
@@ -246,8 +248,8 @@ def test_renamed_file_keeps_its_history(root: Path, store: ProjectStore, tmp_pat
     with open_store(tmp_path / "other", root) as fresh:
         read_history(fresh, root)
         for kept in (store, fresh):
-            assert kept.history.of_files(["money.py"])["money.py"].words == "move again move invent bill"
-            assert kept.history.of_files(["bill.py", "invoice.py"]) == {}
+            assert kept.history.file_histories(["money.py"])["money.py"].words == "move again move invent bill"
+            assert kept.history.file_histories(["bill.py", "invoice.py"]) == {}
 
 
 def test_deleted_file_is_removed(root: Path, store: ProjectStore) -> None:
@@ -255,7 +257,7 @@ def test_deleted_file_is_removed(root: Path, store: ProjectStore) -> None:
     read_history(store, root)
     commit(root, "less", removed=("b.py",), day=1)
     read_history(store, root)
-    assert set(store.history.of_files(["a.py", "b.py"])) == {"a.py"}
+    assert set(store.history.file_histories(["a.py", "b.py"])) == {"a.py"}
 
 
 def test_subfolder_project_has_only_its_own_commits(root: Path, tmp_path: Path) -> None:
@@ -266,7 +268,7 @@ def test_subfolder_project_has_only_its_own_commits(root: Path, tmp_path: Path) 
         read_history(store, root / "api")
         assert subjects(store) == ["api alone", "both"]
         assert [row.file_count for row in store.history.commits_in([], limit=5)] == [1, 1]
-        assert set(store.history.of_files(["a.py", "api/a.py", "web/b.py", "b.py"])) == {"a.py"}
+        assert set(store.history.file_histories(["a.py", "api/a.py", "web/b.py", "b.py"])) == {"a.py"}
         assert store.history.match_commits(["web"], limit=5) == []
 
 

@@ -388,7 +388,7 @@ class ApiIndexer:
         exact = library.known(name.strip())
         if exact is not None:
             return [exact]
-        return [row for row in self._store.of_source(name.strip()) if is_visible(row)] or [library.row(name)]
+        return [row for row in self._store.apis_of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
     def _read(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
         """Parse every document; protobuf files are parsed together because they may form one API."""
@@ -480,7 +480,7 @@ class ApiIndexer:
         Prefer its current name, then its file name if that is distinctive, then its title; prefix the source's name if
         that is taken.
         """
-        known = (row for row in self._store.of_source(owner.id) if row.source == location)
+        known = (row for row in self._store.apis_of_source(owner.id) if row.source == location)
         if kept := next((row.name for row in known if row.citation == reading.citation), ""):
             return kept, ()
         title, source = slug(reading.overview.title), slug(owner.name)

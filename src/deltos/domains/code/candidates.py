@@ -405,7 +405,7 @@ def _set_history(
     candidates: Sequence[CandidateFile], history: FileHistory, commit_support: Mapping[str, CommitSupport]
 ) -> None:
     """Set the commit history and the support by similar commits of each candidate."""
-    known = history.of_files([candidate.file.path for candidate in candidates])
+    known = history.file_histories([candidate.file.path for candidate in candidates])
     newest = max((row.last_changed for row in known.values()), default=0)
     for candidate in candidates:
         if row := known.get(candidate.file.path):

@@ -595,7 +595,7 @@ class CodeSearch:
             file
             for project in self._projects
             for file in project.store.skipped().values()
-            if file.reason not in _TEXTLESS_REASONS and scope.holds(file.path)
+            if file.reason not in _TEXTLESS_REASONS and scope.includes(file.path)
         ]
         if not skipped:
             return ""

@@ -164,7 +164,7 @@ class PostgresApis:
         rows = self._database.query(f"SELECT {_API_COLUMNS}, id FROM api WHERE {_NAMED}", (name,))
         return ApiRow(*rows[0]) if rows else None
 
-    def of_source(self, source_name: str) -> list[ApiRow]:
+    def apis_of_source(self, source_name: str) -> list[ApiRow]:
         of_source = 'lower(source_name COLLATE "C") = lower(%s COLLATE "C")'
         query = f"SELECT {_API_COLUMNS}, id FROM api WHERE {of_source} {_BY_NAME}"
         return [ApiRow(*row) for row in self._database.query(query, (source_name,))]

@@ -10,7 +10,7 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
+from deltos.store.fact_states import checksum, encode_dependencies, encode_parts, only_added, resolution_state
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
 from deltos.store.migration import Migration
 from deltos.store.postgres.database import PostgresDatabase
@@ -106,7 +106,7 @@ GRAPH_001 = Migration(
 # Number of files or edges that are buffered before they are written.
 _MAX_BUFFERED_FILES = 500
 _MAX_BUFFERED_EDGES = 20_000
-_NO_DEPENDENCIES = encoded_dependencies(())
+_NO_DEPENDENCIES = encode_dependencies(())
 _FACT_WITH_PATH = "fact JOIN place ON place.project = fact.project AND place.id = place_id"
 
 
@@ -152,7 +152,7 @@ class GraphChanges:
             check_text(s.key, s.name, s.kind, s.signature, s.doc)
         if self._removed or self._resolved or path in self._facts or len(self._facts) >= _MAX_BUFFERED_FILES:
             self.flush()
-        self._facts[path] = _FactRow(symbols, facts, encoded_parts(facts.parts))
+        self._facts[path] = _FactRow(symbols, facts, encode_parts(facts.parts))
 
     def remove_file(self, path: str) -> None:
         """Buffer the removal of a file."""
@@ -250,7 +250,7 @@ class GraphChanges:
         for path, file in self._facts.items():
             before = known.get(ids[path])
             added = only_added(before.parts, file.facts.parts) if before else None
-            states[path] = new_state(before, file.facts.interface_hash, only_added=added is not None)
+            states[path] = resolution_state(before, file.facts.interface_hash, only_added=added is not None)
             stale += [name for part in added or () for name in (f"{path}?{part}", f"{path}*")]
             if file.facts.announces_names and states[path] >= INTERFACE_CHANGED:
                 announcing.append(path)
@@ -359,7 +359,7 @@ class GraphChanges:
                WHERE fact.project = %s AND fact.place_id = given.place_id""",
             (
                 ids,
-                [encoded_dependencies(each.dependencies) for each in every.values()],
+                [encode_dependencies(each.dependencies) for each in every.values()],
                 [each.external_imports for each in every.values()],
                 [each.unresolved_imports for each in every.values()],
                 self._key,

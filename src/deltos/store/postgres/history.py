@@ -115,7 +115,7 @@ class PostgresHistory:
 
         return self._tables.cached_value("history totals", read)
 
-    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+    def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         def read(missing: list[str]) -> dict[str, FileHistoryRow]:
             named, given = is_one_of("path", missing)
             sql = f"""SELECT path, words, changes, last_changed FROM past_file

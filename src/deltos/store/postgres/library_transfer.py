@@ -10,7 +10,7 @@ from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, chunk_word
 from deltos.store.postgres.posting_index import ITEM_BITS
 from deltos.store.postgres.statements import PostgresWriteConnection
 from deltos.store.sources import insert_crawl, insert_source
-from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, known
+from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, row_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ def _chunks(database: PostgresDatabase, source: int, page_id: int) -> tuple[Tran
            LEFT JOIN docs_chunk_vector v ON v.key = c.id WHERE c.source = %s AND c.page_id = %s ORDER BY c.position""",
         (source, page_id),
     )
-    return tuple(TransferredChunk._make((*row[:6], known(row[6:11]), known(row[11:13]))) for row in rows)
+    return tuple(TransferredChunk._make((*row[:6], row_or_none(row[6:11]), row_or_none(row[11:13]))) for row in rows)
 
 
 def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredPage]) -> None:

@@ -84,7 +84,7 @@ def _stemmed() -> StemmedTerms:
 
 def stemmed_terms(texts: Sequence[str]) -> list[list[str]]:
     """Return the terms of plain texts: folded, without accents, stemmed."""
-    return _stemmed().of(texts)
+    return _stemmed().split(texts)
 
 
 def stored_term(term: str) -> str:

@@ -127,7 +127,9 @@ class PostgresProject:
         def read(_: object) -> dict[str, IndexFacts]:
             sql = "SELECT key, value FROM meta WHERE project = %s AND key = ANY(%s)"
             return {
-                "": IndexFacts.of(dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures())
+                "": IndexFacts.from_recorded(
+                    dict(self.tables.query(sql, (self.tables.key, list(FACT_KEYS)))), self.failures()
+                )
             }
 
         return self.tables.cached_value("facts", read)

@@ -105,10 +105,10 @@ class PostgresVectors:
         self._owner = owner
 
     @whole_store()
-    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
+    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
         with self._database.snapshot():
             find = self._awaited if self._owner.is_awaited else self._without
-            keys = find([model, instead or model], after, limit)
+            keys = find([model, alternative_model or model], after, limit)
             texts = self._texts(keys)
         return [texts[key] for key in keys if key in texts]
 

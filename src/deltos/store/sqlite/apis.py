@@ -129,7 +129,7 @@ class SqliteApis:
         row = rows.fetchone()
         return ApiRow(*row) if row else None
 
-    def of_source(self, source_name: str) -> list[ApiRow]:
+    def apis_of_source(self, source_name: str) -> list[ApiRow]:
         query = f"SELECT {_API_COLUMNS}, id FROM api WHERE source_name = ? ORDER BY name"
         return [ApiRow(*row) for row in self._database.read().execute(query, (source_name,))]
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.fact_states import checksum, encoded_dependencies, encoded_parts, new_state, only_added
+from deltos.store.fact_states import checksum, encode_dependencies, encode_parts, only_added, resolution_state
 from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
 from deltos.store.migration import Migration
 from deltos.store.sqlite.database import SqliteErrorTranslator, connect_read_only
@@ -198,7 +198,7 @@ class SqliteGraphWriter:
                 "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
             ).fetchone()
             added = only_added(known[2], facts.parts) if known is not None else None
-            state = new_state(known, facts.interface_hash, only_added=added is not None)
+            state = resolution_state(known, facts.interface_hash, only_added=added is not None)
             for name in added or ():
                 self._mark_stale([f"{path}?{name}", f"{path}*"])
             self._connection.execute(
@@ -213,7 +213,7 @@ class SqliteGraphWriter:
                     facts.interface_hash,
                     facts.interface,
                     facts.body,
-                    encoded_parts(facts.parts),
+                    encode_parts(facts.parts),
                 ),
             )
             if facts.announces_names and state >= INTERFACE_CHANGED:
@@ -308,7 +308,7 @@ class SqliteGraphWriter:
             "INSERT INTO import VALUES (?, ?, ?, ?)",
             [(place_id, line, self.place(target), mode) for line, target, mode in resolution.imports],
         )
-        dependencies = encoded_dependencies(resolution.dependencies)
+        dependencies = encode_dependencies(resolution.dependencies)
         self._connection.execute(
             """UPDATE fact SET state = 0, dependencies = ?, external_imports = ?, unresolved_imports = ?
                WHERE place_id = ?""",

@@ -105,7 +105,7 @@ class SqliteHistory:
     def totals(self) -> HistoryTotals:
         return self._database.cached("history totals", _totals)
 
-    def of_files(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
+    def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         with self._database.snapshot() as connection:
             rows = connection.execute(
                 """SELECT past_file.path, words, changes, last_changed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.sources import insert_crawl, insert_source
 from deltos.store.sqlite.docs import ADDRESSES
-from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, known
+from deltos.store.transfer import LibraryTransfer, TransferredChunk, TransferredPage, row_or_none
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,7 +78,9 @@ def _chunks(connection: sqlite3.Connection, page_id: int) -> tuple[TransferredCh
         (page_id,),
     )
     return tuple(
-        TransferredChunk(row[0], row[1], bool(row[2]), row[3], row[4], row[5], known(row[6:11]), known(row[11:13]))
+        TransferredChunk(
+            row[0], row[1], bool(row[2]), row[3], row[4], row[5], row_or_none(row[6:11]), row_or_none(row[11:13])
+        )
         for row in rows
     )
 

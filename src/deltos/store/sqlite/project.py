@@ -322,7 +322,7 @@ def read_summary(path: Path) -> ProjectFileSummary | None:
 
 
 def _facts(connection: sqlite3.Connection) -> IndexFacts:
-    return IndexFacts.of(_recorded(connection), _failures(connection))
+    return IndexFacts.from_recorded(_recorded(connection), _failures(connection))
 
 
 def _recorded(connection: sqlite3.Connection) -> dict[str, str]:

@@ -125,8 +125,8 @@ class SqliteVectors:
         self._database = database
         self._owner = owner
 
-    def unembedded(self, model: str, *, after: int, limit: int, instead: str = "") -> list[Unembedded]:
-        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, instead))
+    def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
+        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, alternative_model))
         return [Unembedded(*row) for row in rows]
 
     def try_lock(self) -> AbstractContextManager[bool]:

@@ -196,7 +196,7 @@ class _Importer:
                 case "project":
                     created_at = self._time(record, "created_at")
                     key = self._project(record, created_at)
-                    self._writer.describe_project(key, root=_name_field(record, "root"), created_at=created_at)
+                    self._writer.update_project(key, root=_name_field(record, "root"), created_at=created_at)
                 case "session":
                     self._session(record)
                 case "observation":
@@ -220,7 +220,7 @@ class _Importer:
         started_at = self._time(record, "started_at")
         project = self._project(record, started_at)
         key = self._writer.session(project, _session_id(record), agent=_name_field(record, "agent"), now=started_at)
-        self._writer.describe_session(
+        self._writer.update_session(
             key,
             agent=_name_field(record, "agent"),
             started_at=started_at,

@@ -120,14 +120,14 @@ class PostgresObservationsWriter:
         )
         return int(rows[0][0])
 
-    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+    def update_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
         self._run(
             """UPDATE memory_session SET agent = greatest(agent, %s), started_at = least(started_at, %s),
                ended_at = greatest(ended_at, %s::bigint) WHERE key = %s""",
             (agent, started_at, ended_at, key),
         )
 
-    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
+    def update_project(self, key: int, *, root: str, created_at: int) -> None:
         self._run("UPDATE memory_project SET created_at = least(created_at, %s) WHERE key = %s", (created_at, key))
         is_free = "NOT EXISTS (SELECT 1 FROM memory_project WHERE md5(root) = md5(%s) AND root = %s)"
         sql = f"UPDATE memory_project SET root = %s WHERE key = %s AND root = '' AND {is_free}"

@@ -96,14 +96,14 @@ class SqliteObservationsWriter:
             ).fetchone()
         return int(row[0])
 
-    def describe_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
+    def update_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
         self._connection.execute(
             """UPDATE session SET agent = max(agent, ?), started_at = min(started_at, ?),
                ended_at = coalesce(max(ended_at, ?), ended_at, ?) WHERE key = ?""",
             (agent, started_at, ended_at, ended_at, key),
         )
 
-    def describe_project(self, key: int, *, root: str, created_at: int) -> None:
+    def update_project(self, key: int, *, root: str, created_at: int) -> None:
         self._connection.execute("UPDATE project SET created_at = min(created_at, ?) WHERE key = ?", (created_at, key))
         is_free = "NOT EXISTS (SELECT 1 FROM project WHERE root = ?)"
         sql = f"UPDATE project SET root = ? WHERE key = ? AND root = '' AND {is_free}"
