@@ -28,7 +28,7 @@ import psycopg
 
 from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.rights import admit_role, quoted
+from deltos.store.postgres.rights import admit_role, quote_identifier
 from deltos.store.sqlite.lock import hold_lock
 
 USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"
@@ -214,7 +214,7 @@ def role_url(name: str = ROLE) -> str:
     with psycopg.connect(server().url, autocommit=True) as connection:
         connection.execute(f"SET search_path TO {SCHEMA}")
         admit_role(connection, name)
-        connection.execute(f"ALTER ROLE {quoted(name)} PASSWORD '{ROLE_PASSWORD}'".encode())
+        connection.execute(f"ALTER ROLE {quote_identifier(name)} PASSWORD '{ROLE_PASSWORD}'".encode())
     return f"postgresql://{quote(name)}:{quote(ROLE_PASSWORD, safe='')}@127.0.0.1:{server().port}/{DATABASE}"
 
 

@@ -75,18 +75,18 @@ class Sources(ABC):
         """
 
     @abstractmethod
-    def _hold(self, connection: WriteConnection, source_id: str) -> None:
+    def _lock_source(self, connection: WriteConnection, source_id: str) -> None:
         """Lock a source against other writers until the transaction ends, if the engine requires a lock."""
 
     def sources(self) -> list[SourceRow]:
         """Return all sources, ordered by name."""
         rows = self._statements.query(f"SELECT {_SOURCE_COLUMNS} FROM docs_source ORDER BY {self.order}")
-        return [_source(row) for row in rows]
+        return [_source_from_row(row) for row in rows]
 
     def source(self, source_id: str) -> SourceRow | None:
         """Return the source with this id, or None. Several versions of a source may have the same name."""
         rows = self._statements.query(f"SELECT {_SOURCE_COLUMNS} FROM docs_source WHERE id = ?", (source_id,))
-        return _source(rows[0]) if rows else None
+        return _source_from_row(rows[0]) if rows else None
 
     def add_source(self, source: SourceRow) -> None:
         """Store a new source."""
@@ -123,7 +123,7 @@ class Sources(ABC):
         """
         table = self.addresses.name
         with self._statements.write() as connection:
-            self._hold(connection, source_id)
+            self._lock_source(connection, source_id)
             connection.execute(f"DELETE FROM {table} WHERE source_id = ? AND (reason = '' OR ?)", (source_id, is_full))
             connection.execute(
                 f"UPDATE {table} SET state = 'queued', attempts = 0, reason = CASE"
@@ -142,7 +142,7 @@ class Sources(ABC):
         """Record the first URLs of a crawl, which are queued or have already failed, and mark the crawl as seeded."""
         addresses = list(addresses)
         with self._statements.write() as connection:
-            self._hold(connection, source_id)
+            self._lock_source(connection, source_id)
             self.addresses.insert(connection, source_id, addresses)
             self.addresses.settle(connection, source_id, [each for each in addresses if each.state != "queued"])
             connection.execute("UPDATE docs_crawl SET is_seeded = true WHERE source_id = ?", (source_id,))
@@ -237,7 +237,7 @@ def close_crawl(connection: WriteConnection, source_id: str, state: CrawlState, 
     return connection.execute(sql, (state, reason, now, source_id)).rowcount > 0
 
 
-def _source(row: Sequence[Any]) -> SourceRow:
+def _source_from_row(row: Sequence[Any]) -> SourceRow:
     values = dict(zip(_SOURCE_FIELDS, row, strict=True))
     for name in ("include", "exclude", "projects"):
         values[name] = tuple(json.loads(values[name]))

@@ -55,13 +55,13 @@ class TokenRecords:
     def get(self, token_id: str) -> StoredToken | None:
         """Return the token with this id, even if it is revoked, or None."""
         rows = self._statements.query(f"SELECT {_COLUMNS} FROM {self._table} WHERE id = ?", (token_id,))
-        return _token(rows[0]) if rows else None
+        return _token_from_row(rows[0]) if rows else None
 
     @whole_store()
     def all(self) -> list[StoredToken]:
         """Return all tokens, oldest first."""
         rows = self._statements.query(f"SELECT {_COLUMNS} FROM {self._table} ORDER BY created_at, id")
-        return [_token(row) for row in rows]
+        return [_token_from_row(row) for row in rows]
 
     def revoke(self, token_id: str, moment: int) -> bool:
         """Revoke the token with this id. Return whether it exists and was not already revoked."""
@@ -103,6 +103,6 @@ def with_renamed_workspace(projects: Sequence[str], name: str, new_name: str) ->
     return tuple(dict.fromkeys(renamed))
 
 
-def _token(row: Sequence[Any]) -> StoredToken:
+def _token_from_row(row: Sequence[Any]) -> StoredToken:
     token_id, name, secret_hash, level, projects, *times = row
     return StoredToken(token_id, name, secret_hash, level, tuple(json.loads(projects)), *times)

@@ -96,7 +96,7 @@ class LibraryTransfer(ABC):
     def apis(self) -> Iterator[TransferredApi]:
         """Yield all APIs."""
         for api in self._store.apis.apis():
-            yield TransferredApi(api, tuple(_unit(row) for row in self._unit_rows(api.id)))
+            yield TransferredApi(api, tuple(_unit_from_row(row) for row in self._unit_rows(api.id)))
 
 
 def row_or_none(cells: Sequence[Any]) -> Any:
@@ -104,7 +104,7 @@ def row_or_none(cells: Sequence[Any]) -> Any:
     return None if cells[0] is None else tuple(cells)
 
 
-def _unit(row: Sequence[Any]) -> tuple[NewUnit, Vector | None]:
+def _unit_from_row(row: Sequence[Any]) -> tuple[NewUnit, Vector | None]:
     words = None if row[11] is None else WordsRow(*row[11:16])
     return NewUnit(UnitRow(*row[:10]), row[10], words), row_or_none(row[16:18])
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.statements import Statements, WriteConnection
 
-_NAMED = "lower(workspace) = lower(?)"
+_NAME_CONDITION = "lower(workspace) = lower(?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class WorkspaceRecords(ABC):
 
     def get(self, name: str) -> StoredWorkspace | None:
         """Return the workspace with this name, or None."""
-        return next(iter(self._read(f"WHERE {_NAMED} ORDER BY number", (name,))), None)
+        return next(iter(self._read(f"WHERE {_NAME_CONDITION} ORDER BY number", (name,))), None)
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
         """Add folders to a workspace, which is created if needed, and return the newly added folders."""
         with self._write() as connection:
             self._lock(connection)
-            sql = f"SELECT workspace FROM {self.table} WHERE {_NAMED} LIMIT 1"
+            sql = f"SELECT workspace FROM {self.table} WHERE {_NAME_CONDITION} LIMIT 1"
             known = connection.execute(sql, (name,)).fetchone()
             sql = f"INSERT INTO {self.table} (workspace, root) VALUES (?, ?) ON CONFLICT DO NOTHING"
             return [root for root in roots if connection.execute(sql, (known[0] if known else name, root)).rowcount]
 
     def remove(self, name: str, roots: Sequence[str]) -> list[str]:
         """Remove folders from a workspace, and return the removed folders. An empty workspace is deleted."""
-        sql = f"DELETE FROM {self.table} WHERE {_NAMED} AND root = ?"
+        sql = f"DELETE FROM {self.table} WHERE {_NAME_CONDITION} AND root = ?"
         with self._write() as connection:
             return [root for root in roots if connection.execute(sql, (name, root)).rowcount]
 
@@ -80,7 +80,7 @@ class WorkspaceRecords(ABC):
         with self._write() as connection:
             self._lock(connection)
             check_rename(self.get(name), self.get(new_name), name, new_name)
-            connection.execute(f"UPDATE {self.table} SET workspace = ? WHERE {_NAMED}", (new_name, name))
+            connection.execute(f"UPDATE {self.table} SET workspace = ? WHERE {_NAME_CONDITION}", (new_name, name))
             return self._rename_in_tokens(connection, name, new_name)
 
     def _write(self) -> AbstractContextManager[WriteConnection]:

@@ -1,6 +1,6 @@
 """API descriptions in PostgreSQL: tables and queries. Bodies are opaque bytes.
 
-Units are partitioned by API. The id of a unit begins with the id of its API and so determines the partition.
+Units are partitioned by API. The id of a unit begins with the id of its API, which determines the partition.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ APIS_001 = Migration(
     """,
 )
 
-# Delete units of removed APIs: callers with few rights could remove an API without its units.
+# Delete the units of removed APIs, because callers with few rights could remove an API without its units.
 APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"
@@ -103,16 +103,16 @@ _FOUND_COLUMNS = (
     ", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))
     + ", a.name, u.names, u.words_title, u.words_tags, u.description, u.details"
 )
-_CALLABLE = "('operation', 'webhook')"
+_CALLABLE_KINDS = "('operation', 'webhook')"
 _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
 _API_COLUMNS = ", ".join(_API_FIELDS)
 _BY_NAME = 'ORDER BY lower(name COLLATE "C")'
-_NAMED = 'lower(name COLLATE "C") = lower(%s COLLATE "C")'
-_LOCKED = "SELECT pg_advisory_xact_lock(hashtext('deltos apis'))"
+_NAME_CONDITION = 'lower(name COLLATE "C") = lower(%s COLLATE "C")'
+_LOCK_APIS = "SELECT pg_advisory_xact_lock(hashtext('deltos apis'))"
 
 
 class PostgresApis:
-    """Implements `store.apis.ApiDescriptions`."""
+    """Implementation of `store.apis.ApiDescriptions`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -122,8 +122,8 @@ class PostgresApis:
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
         with self._database.write() as connection:
-            connection.execute(_LOCKED)
-            _delete(connection, api.name)
+            connection.execute(_LOCK_APIS)
+            _delete_api(connection, api.name)
             marks = ", ".join(["%s"] * len(_API_FIELDS))
             row = connection.execute(
                 f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks}) RETURNING id",
@@ -133,15 +133,15 @@ class PostgresApis:
 
     def remove(self, name: str) -> bool:
         with self._database.write() as connection:
-            connection.execute(_LOCKED)
-            removed = _delete(connection, name)
+            connection.execute(_LOCK_APIS)
+            removed = _delete_api(connection, name)
             connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
             return removed
 
     def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
         unread = {(row.source, row.document): row for row in rows}
         with self._database.write() as connection:
-            connection.execute(_LOCKED)
+            connection.execute(_LOCK_APIS)
             for each in {source, *(row.source for row in unread.values())}:
                 documents = [row.document for row in unread.values() if row.source == each]
                 connection.execute(
@@ -161,7 +161,7 @@ class PostgresApis:
         return [ApiRow(*row) for row in self._database.query(f"SELECT {_API_COLUMNS}, id FROM api {_BY_NAME}")]
 
     def api(self, name: str) -> ApiRow | None:
-        rows = self._database.query(f"SELECT {_API_COLUMNS}, id FROM api WHERE {_NAMED}", (name,))
+        rows = self._database.query(f"SELECT {_API_COLUMNS}, id FROM api WHERE {_NAME_CONDITION}", (name,))
         return ApiRow(*rows[0]) if rows else None
 
     def apis_of_source(self, source_name: str) -> list[ApiRow]:
@@ -201,7 +201,7 @@ class PostgresApis:
         return rows[0][0] if rows else b""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        query = f"SELECT key, body FROM api_unit WHERE api = %s AND kind IN {_CALLABLE} ORDER BY id"
+        query = f"SELECT key, body FROM api_unit WHERE api = %s AND kind IN {_CALLABLE_KINDS} ORDER BY id"
         return [(key, body) for key, body in self._database.query(query, (api_id,))]
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
@@ -242,7 +242,7 @@ class PostgresApis:
             return self._found(dict.fromkeys(unit_ids, 0.0), self._scope(api_id, without), kinds)
 
     def _scope(self, api_id: int | None, without: Sequence[int]) -> list[int]:
-        """Return the ids of the APIs to search; named explicitly so that only their partitions are read."""
+        """Return the ids of the APIs to search. Queries name the ids, so that only their partitions are read."""
         known = [api_id] if api_id is not None else [row[0] for row in self._database.query("SELECT id FROM api")]
         return [each for each in known if each not in set(without)]
 
@@ -268,14 +268,14 @@ def _found(row: tuple[Any, ...], score: float) -> FoundUnit:
     return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), score)
 
 
-def _delete(connection: Connection, name: str) -> bool:
-    row = connection.execute(f"SELECT id FROM api WHERE {_NAMED}", (name,)).fetchone()
+def _delete_api(connection: Connection, name: str) -> bool:
+    row = connection.execute(f"SELECT id FROM api WHERE {_NAME_CONDITION}", (name,)).fetchone()
     if row is None:
         return False
     connection.execute("DELETE FROM api_unit WHERE api = %s", row)
     connection.execute("DELETE FROM api_unit_vector WHERE key BETWEEN %s AND %s", ids_of_owner(row[0]))
     UNIT_WORDS.remove_owner(connection, row[0])
-    connection.execute("DELETE FROM api WHERE id = %s", row)  # last: policies hide the units of unknown APIs
+    connection.execute("DELETE FROM api WHERE id = %s", row)  # last, because policies hide units of unknown APIs
     return True
 
 

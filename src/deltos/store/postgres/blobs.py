@@ -1,8 +1,8 @@
-"""Contents of indexed files, stored once by digest, so that a server can show lines of files that are not on its disk.
+"""Contents of indexed files, stored once per digest, so that a server can show lines of files that are not on its disk.
 
-Indexers add contents on a separate connection and commit at once, so that two processes that index the same files do
-not wait for each other. An advisory lock prevents the deletion of blobs before the rows that refer to them are
-committed: writers share it, and a deletion needs it exclusively.
+Indexers add contents on a separate connection and commit immediately, so that two processes that index the same files
+do not wait for each other. An advisory lock prevents the deletion of blobs before the rows that refer to them are
+committed: writers hold it as a shared lock, and a deletion needs an exclusive lock.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ BLOBS_001 = Migration(
     ALTER TABLE blob ALTER COLUMN content SET STORAGE EXTERNAL;
     CREATE INDEX file_by_hash ON file (hash);
     DELETE FROM meta WHERE key = 'indexers';
-    """,  # deleting the recorded indexers forces a full re-index, which adds the blobs
+    """,  # deleting the recorded indexers forces a complete re-index, which adds the blobs
 )
 BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
-"""Policy: a caller that may read a file may read its content. Every caller may add contents."""
+"""Policy: a caller who may read a file may read its content. Every caller may add contents."""
 
 BLOBS_002 = Migration("blobs-002-rights", protected("blob", BLOB_RULE, write_rule="true"))
 _BATCH_SIZE = 500
@@ -45,9 +45,9 @@ def protect_blobs(database: PostgresDatabase, connection: Connection) -> None:
 
 
 def add_blobs(database: PostgresDatabase, contents: Mapping[bytes, bytes]) -> None:
-    """Store compressed contents by digest; existing ones stay."""
+    """Store compressed contents by digest. Existing contents are not changed."""
     digests = sorted(contents)  # a fixed order prevents deadlocks between writers
-    with whole_store(), closing(database.open_connection()) as connection:  # the same content may be in any project
+    with whole_store(), closing(database.open_connection()) as connection:  # any project may contain the same content
         for start in range(0, len(digests), _BATCH_SIZE):
             some = digests[start : start + _BATCH_SIZE]
             known = {row[0] for row in connection.execute("SELECT digest FROM blob WHERE digest = ANY(%s)", (some,))}
@@ -59,15 +59,17 @@ def add_blobs(database: PostgresDatabase, contents: Mapping[bytes, bytes]) -> No
 
 
 def read_blobs(query: Callable[..., list[tuple[bytes, bytes]]], digests: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Return the stored contents by digest."""
+    """Return the stored contents with the given digests, by digest."""
     rows = query("SELECT digest, content FROM blob WHERE digest = ANY(%s)", (list(set(digests)),))
     return {digest: unpack(content) for digest, content in rows}
 
 
 @whole_store()
 def drop_unused(database: PostgresDatabase, digests: Iterable[bytes], *, tries: int = 1) -> int:
-    """Delete those blobs of `digests` that no file refers to, and return how many; none while projects are being
-    written."""
+    """Delete the blobs with the given digests to which no file refers, and return their number.
+
+    Delete nothing while a project is being written.
+    """
     every, dropped = sorted(set(digests)), 0
     for start in range(0, len(every), _BATCH_SIZE):
         dropped += _delete_unused(database, every[start : start + _BATCH_SIZE], tries)
@@ -76,7 +78,7 @@ def drop_unused(database: PostgresDatabase, digests: Iterable[bytes], *, tries: 
 
 @whole_store()
 def sweep_blobs(database: PostgresDatabase) -> int:
-    """Delete every blob that no file refers to, and return how many."""
+    """Delete all blobs to which no file refers, and return their number."""
     dropped, last = 0, b""
     while rows := database.query(
         "SELECT digest FROM blob WHERE digest > %s ORDER BY digest LIMIT %s", (last, _BATCH_SIZE)

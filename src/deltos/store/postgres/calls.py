@@ -1,6 +1,6 @@
 """Log of recent tool calls in PostgreSQL: table and queries.
 
-All servers of a database share the log, so that the page shows the same calls whichever server it comes from.
+All servers that use a database share the log, so that the web UI of every server shows the same calls.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALLS_001 = Migration(
     );
     """,
 )
-# One round trip without waiting for the disk; the last calls before a crash of the server may be lost.
+# One round trip that does not wait for the disk. A crash of the database server may lose the last calls.
 _ADD = f"""WITH added AS (
                INSERT INTO tool_call ({_COLUMNS})
                SELECT %s::float8, %s::text, %s::text, %s::text, %s::float8, %s::bigint, %s::bigint, %s::boolean
@@ -39,7 +39,7 @@ _ADD = f"""WITH added AS (
 
 
 class PostgresCalls:
-    """Implements `store.calls.CallRecords`."""
+    """Implementation of `store.calls.CallRecords`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database

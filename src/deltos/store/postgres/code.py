@@ -1,5 +1,4 @@
-"""Code search in PostgreSQL: tables of chunks and definitions, packed word indexes by chunk and by file, and all
-queries."""
+"""Code search in PostgreSQL: tables of chunks and definitions, packed word indexes, and all queries."""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from deltos.store.project import StoredFile
     from deltos.store.version import Version
 
-    _Lines = tuple[int, int, int]  # a file, its first line and its last
-    _Names = tuple[tuple[str, ...], int]  # names, and how many definitions at most
+    _Lines = tuple[int, int, int]  # file id, first line and last line
+    _Names = tuple[tuple[str, ...], int]  # names, and the maximum number of definitions
 
 CODE_001 = Migration(
     "code-001-chunks",
@@ -94,7 +93,7 @@ CODE_001 = Migration(
 )
 CHUNK_WORDS = WordKind(1, (2.0, 1.5, 1.0))
 FILE_WORDS = WordKind(2, (4.0, 1.5, 3.0, 1.5))
-# Number of chunks that are buffered before they are written: about one block of the inverted index.
+# Maximum number of buffered chunks, which is about one block of the inverted index.
 _MAX_BUFFERED_CHUNKS = 4_096
 # Estimated sizes in the row cache.
 _DEFINITION_BYTES = 250
@@ -108,7 +107,7 @@ _FILE = "SELECT id, path, language, lines FROM file WHERE project = %s"
 
 
 class PostgresCode:
-    """Implements `store.code.Code`."""
+    """Implementation of `store.code.Code`."""
 
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
@@ -210,8 +209,7 @@ class PostgresCode:
         return {chunk.id: chunk for chunk in found}
 
     def _whole_chunks(self, ids: Sequence[int]) -> dict[int, _WholeChunk]:
-        """Return chunks with their words, and cache their files too: after ranking, the caller shows some of these
-        chunks."""
+        """Return chunks with their words. Their files are cached too, because the caller shows some of the chunks."""
 
         def read(missing: list[int]) -> dict[int, _WholeChunk]:
             rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
@@ -324,7 +322,7 @@ class PostgresCode:
 
 
 class _WholeChunk(NamedTuple):
-    """A chunk and its words."""
+    """A chunk with its words."""
 
     row: CodeChunkRow
     words: CodeChunkWords
@@ -358,7 +356,7 @@ class _FileCode(NamedTuple):
 
 
 class PostgresCodeWriter:
-    """Implements `store.code.CodeWriter`."""
+    """Implementation of `store.code.CodeWriter`."""
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
@@ -400,10 +398,10 @@ class PostgresCodeWriter:
         return count
 
     def tidy(self) -> None:
-        """Do nothing: postings are written in whole blocks, and document frequencies are exact."""
+        """Do nothing, because postings are written in complete blocks and document frequencies are exact."""
 
     def clear(self) -> None:
-        """Discard the buffer."""
+        """Discard the buffered changes."""
         self._added.clear()
         self._removed.clear()
         self._buffered_chunks = 0
@@ -411,7 +409,7 @@ class PostgresCodeWriter:
         self._file_words.clear()
 
     def flush(self) -> None:
-        """Write the buffer."""
+        """Write the buffered changes."""
         if self._removed:
             self._delete()
         if self._added:
@@ -493,13 +491,13 @@ class PostgresCodeWriter:
 
 
 def next_numbers(connection: Connection, count: int) -> list[int]:
-    """Return new ascending numbers for vectors; a number is never used twice."""
+    """Return new ascending vector numbers. A number is never used twice."""
     rows = connection.execute("SELECT nextval('vector_number') FROM generate_series(1, %s)", (count,))
     return sorted(row[0] for row in rows)
 
 
 def _scope_filter(scope: FileScope) -> tuple[str, list[object]]:
-    """Return an additional SQL condition for files in scope (over `file.path`), with its values."""
+    """Return an additional SQL condition on `file.path` for files in scope, with its values."""
     condition, values = "", list[object]()
     if scope.folder:
         condition += "AND starts_with(file.path, %s) "

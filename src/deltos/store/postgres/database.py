@@ -1,4 +1,4 @@
-"""One PostgreSQL database: connect, migrate, read snapshots, write transactions. Independent of any domain's tables."""
+"""One PostgreSQL database: connections, migration, read snapshots and write transactions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "deltos"
 OLDEST_VERSION = 15
-POOL_SIZE = 6  # calls run nearly one at a time, and need two connections at most
+POOL_SIZE = 6  # calls run mostly one at a time, and each needs two connections at most
 _MAX_IDLE_SECONDS = 60.0
-WAIT_SECONDS = 15.0
-_PROBE_SECONDS = 1.0
-_CONNECT_SECONDS = 10
-# Used unless the address has its own settings; they detect a vanished server within a minute.
+WAIT_TIMEOUT_SECONDS = 15.0
+_PROBE_TIMEOUT_SECONDS = 1.0
+_CONNECT_TIMEOUT_SECONDS = 10
+# Defaults for settings that the connection string does not contain. They detect a lost server within a minute.
 _CONNECTION_DEFAULTS = {
-    "connect_timeout": str(_CONNECT_SECONDS),
+    "connect_timeout": str(_CONNECT_TIMEOUT_SECONDS),
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
@@ -46,12 +46,12 @@ _CONNECTION_DEFAULTS = {
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MAX_CACHED_RIGHTS = 1_000
-_PREPARE_THRESHOLD = 2  # prepare a statement after this number of executions on a connection
+_PREPARE_THRESHOLD = 2  # executions of a statement on a connection before it is prepared
 
 __all__ = ["Migration", "PostgresDatabase", "savepoint"]
 
 
-# PostgreSQL text cannot contain NUL; it is replaced by U+FFFD, like undecodable bytes.
+# PostgreSQL text cannot contain NUL, which is therefore replaced with U+FFFD, like undecodable bytes.
 class _TextWithoutNul(StrDumperUnknown):
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
@@ -64,8 +64,7 @@ class _BinaryTextWithoutNul(StrBinaryDumper):
 
 @dataclass(frozen=True, slots=True)
 class _AppliedRights:
-    """The rights last applied to each connection under row-level security, and the visible project keys for each
-    rights."""
+    """Cache of the rights last applied to each connection, and of the project keys visible with these rights."""
 
     by_connection: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
     project_keys: dict[Rights, str] = field(default_factory=dict)
@@ -73,9 +72,9 @@ class _AppliedRights:
 
 @dataclass(frozen=True, slots=True)
 class _OpenTransaction:
-    """The transaction of a thread, with the rights applied to its connection.
+    """Transaction of a thread, with the rights applied to its connection.
 
-    `versions` are project versions seen by a snapshot, by key; None in a write transaction.
+    `versions` are the project versions that a snapshot sees, by project key; None in a write transaction.
     """
 
     connection: Connection
@@ -85,15 +84,15 @@ class _OpenTransaction:
 
 @dataclass(slots=True)
 class _PooledConnection:
-    """A connection borrowed from the pool; replaced if it turns out to be dead."""
+    """Connection borrowed from the pool. It is replaced if it is found to be dead."""
 
     connection: Connection
 
 
 class PostgresDatabase:
-    """A migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
+    """Migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
 
-    With `migrations=None` the schema is used as it is; for child processes.
+    If `migrations` is None, the schema is used without a check, for example in child processes.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class PostgresDatabase:
         migrations: Sequence[Migration] | None,
         schema: str = SCHEMA,
         pool_size: int = POOL_SIZE,
-        wait_seconds: float = WAIT_SECONDS,
+        wait_seconds: float = WAIT_TIMEOUT_SECONDS,
     ) -> None:
         self.place = place_of(url)
         self.schema = schema
@@ -111,7 +110,7 @@ class PostgresDatabase:
         self._url = _with_defaults(url)
         self._wait_seconds = wait_seconds
         self._local = threading.local()
-        self._shared = threading.local()  # shared by all objects from `with_own_transactions`
+        self._shared = threading.local()  # shared by all objects that `with_own_transactions` returns
         self._applied = _AppliedRights()
         if migrations is not None:
             with self.errors:
@@ -120,28 +119,28 @@ class PostgresDatabase:
 
     @property
     def connection_settings(self) -> tuple[str, str]:
-        """Address (with password) and schema, for another process that connects to the same database."""
+        """Connection string (including the password) and schema, for another process that connects to the database."""
         return self._url, self.schema
 
     def with_own_transactions(self) -> PostgresDatabase:
-        """Return the same database with its own transactions, for stores that one thread uses at the same time."""
+        """Return the same database with separate transactions, for stores that one thread uses at the same time."""
         other = copy.copy(self)
         other._local = threading.local()  # noqa: SLF001 (same class)
         return other
 
     def with_own_snapshots(self) -> PostgresDatabase:
-        """Return the same database with its own transactions and snapshots, for stores that see their own writes."""
+        """Return the same database with separate transactions and snapshots, for stores that see their own writes."""
         other = self.with_own_transactions()
         other._shared = threading.local()  # noqa: SLF001 (same class)
         return other
 
     def describe(self) -> str:
-        """Return address and server version for the user."""
+        """Return the address and server version for display to users."""
         ((version,),) = self.query("SHOW server_version")
         return f"{self.place}, PostgreSQL {version}"
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one query, within this thread's snapshot or transaction if it has one."""
+        """Return the rows of one query, which runs within this thread's snapshot or transaction if there is one."""
         with self.errors:
             connection = self._usable_connection()
             if connection is not None:
@@ -153,8 +152,8 @@ class PostgresDatabase:
     def snapshot(self) -> Iterator[Connection]:
         """Run the block in a snapshot, so that all queries see the same state.
 
-        Snapshots of several stores in one thread share one transaction, so that a query over a hundred projects takes
-        one connection. The first snapshot ends last.
+        Snapshots of several stores in one thread share one transaction, so that a query over a hundred projects uses
+        one connection. The outermost snapshot ends the transaction.
         """
         connection = self._usable_connection()
         if connection is not None:
@@ -175,7 +174,7 @@ class PostgresDatabase:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Run the block in a write transaction, committed when it ends."""
+        """Run the block in a write transaction, which is committed at the end."""
         if self._usable_connection() is not None:
             raise StoreError("A transaction cannot begin inside another one of the same thread")
         with self._transaction("BEGIN") as connection:
@@ -185,7 +184,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
-        """Run the block in a transaction of this thread; uncommitted changes are rolled back."""
+        """Run the block in a transaction of this thread. Uncommitted changes are rolled back at the end."""
         with self.errors, self._borrow() as pooled:
             self._run_first(pooled, begin)
             try:
@@ -199,7 +198,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _use_transaction(self, opened: _OpenTransaction) -> Iterator[None]:
-        """During the block, send this thread's queries to that transaction."""
+        """Send this thread's queries to the given transaction during the block."""
         outer = self._open_transaction()
         self._local.open = opened
         try:
@@ -208,17 +207,16 @@ class PostgresDatabase:
             self._local.open = outer
 
     def commit_step(self, connection: Connection) -> None:
-        """Inside `write`: commit all writes so far and continue in a new transaction."""
+        """Commit all writes so far and continue in a new transaction. Valid only within `write`."""
         with self.errors:
             connection.execute("COMMIT")
             connection.execute("BEGIN")
 
     @contextmanager
     def try_lock(self, key: str) -> Iterator[bool]:
-        """Yield whether this process now holds the advisory lock of that name, until the block ends or the process
-        dies.
+        """Yield whether this process acquired the advisory lock with this name, until the block or the process ends.
 
-        The lock is lost with its connection; later writes of this thread then fail.
+        If the connection of the lock is lost, the lock is lost too, and later writes of this thread fail.
         """
         with self.errors:
             connection = self._connect()
@@ -234,33 +232,33 @@ class PostgresDatabase:
                 self._local.claims = before
 
     def _lock_connections(self) -> tuple[Connection, ...]:
-        """Return the connections that hold the locks of this thread."""
+        """Return the connections that hold this thread's advisory locks."""
         claims: tuple[Connection, ...] = getattr(self._local, "claims", ())
         return claims
 
     def _check_locks(self) -> None:
-        """Raise an error if a lock of this thread was lost.
+        """Raise an error if this thread has lost a lock.
 
-        A stalled process loses all its connections at once: connections opened before this check are cut together with
-        the lock, and later ones find it lost.
+        A stalled process loses all its connections at once: connections opened before this check are closed together
+        with the connection of the lock, and connections opened later find that the lock is lost.
         """
         for connection in self._lock_connections():
             connection.execute("SELECT 1")
 
     def open_connection(self) -> Connection:
-        """Open a connection outside the pool; the caller closes it."""
+        """Open a connection outside the pool. The caller must close it."""
         return self._connect()
 
     def lock_number(self, key: str) -> int:
-        """Return the number of the advisory lock of that name, for locks within a transaction."""
+        """Return the number of the advisory lock with this name, for locks within a transaction."""
         return self._lock_number(key)
 
     def rewrite(self, tables: Sequence[str]) -> bool:
-        """Rewrite tables to erase deleted rows; False while another process uses one of them."""
+        """Rewrite tables to erase deleted rows. Return False if another process uses one of the tables."""
         try:
             with self.errors, closing(self._connect()) as connection:
                 check_owner(connection, list(tables))
-                connection.execute(f"SET lock_timeout TO {round(_PROBE_SECONDS * 1000)}")
+                connection.execute(f"SET lock_timeout TO {round(_PROBE_TIMEOUT_SECONDS * 1000)}")
                 for table in tables:
                     connection.execute(f"VACUUM (FULL) {table}".encode())
         except StoreBusy:
@@ -268,7 +266,7 @@ class PostgresDatabase:
         return True
 
     def note_projects(self, project_keys: Iterable[int]) -> None:
-        """Apply the caller's rights again if a project is new to them, because it was registered since."""
+        """Apply the caller's rights again if a project was registered after they were applied."""
         rights = current_rights()
         known = self._applied.project_keys.get(rights)
         if known is None or rights == EVERYTHING or {*map(str, project_keys)} <= {*known.strip("{}").split(",")}:
@@ -277,19 +275,19 @@ class PostgresDatabase:
         connection = self._usable_connection()
         if connection is not None:
             self._apply_rights(connection)
-            self._applied.by_connection[connection] = (
-                Rights(),
-                "",
-            )  # a transaction that is taken back takes this back too
+            # A rollback of the transaction undoes the change, so the rights must be applied again later.
+            self._applied.by_connection[connection] = (Rights(), "")
 
     def snapshot_versions(self) -> dict[int, int] | None:
-        """Return the project versions seen by this thread's snapshot, to be extended by the caller; None outside a
-        snapshot."""
+        """Return the project versions that this thread's snapshot sees, or None outside a snapshot.
+
+        The caller adds versions to the mapping.
+        """
         opened = self._open_transaction()
         return opened.versions if opened is not None and self._usable_connection() is not None else None
 
     def visible_keys(self, project_keys: Iterable[int]) -> set[int]:
-        """Return the projects whose rows row-level security shows to this thread's transaction.
+        """Return the keys of projects whose rows are visible to this thread's transaction under row-level security.
 
         A project that was registered after the rights of its connection were applied is not visible.
         """
@@ -307,24 +305,24 @@ class PostgresDatabase:
 
     @property
     def has_row_security(self) -> bool:
-        """Whether row-level security applies to this role; it does not apply to the owner of the tables."""
+        """Whether row-level security applies to this role. It does not apply to the owner of the tables."""
         return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])
 
     def close(self) -> None:
-        """Close all connections; running statements of other threads finish first."""
-        self._pool.close(timeout=_PROBE_SECONDS)
+        """Close all connections after running statements of other threads have finished."""
+        self._pool.close(timeout=_PROBE_TIMEOUT_SECONDS)
 
     def pool_counts(self) -> tuple[int, int, int, int]:
-        """Return maximum, open and idle connections, and the number of waiting requests."""
+        """Return the numbers of maximum, open and idle connections, and of waiting requests."""
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
-        return most, opened, min(idle, opened), waiting  # the pool counts them without a common lock
+        return most, opened, min(idle, opened), waiting  # the pool updates these counts without a common lock
 
     # --- connections
 
     def _usable_connection(self) -> Connection | None:
-        """Return the connection of this thread's transaction if the present caller has the rights applied to it."""
+        """Return the connection of this thread's transaction if it has the rights of the current caller."""
         opened = self._open_transaction()
         if opened is None or (opened.connection in self._applied.by_connection and opened.rights != current_rights()):
             return None
@@ -335,7 +333,7 @@ class PostgresDatabase:
         return opened
 
     def _open_pool(self, size: int) -> ConnectionPool[Connection]:
-        # The pool logs every lost connection to standard error; callers get an error anyway.
+        # The pool would log every lost connection to standard error, but callers receive an error anyway.
         logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
         return ConnectionPool(
             self._url,
@@ -344,15 +342,15 @@ class PostgresDatabase:
             max_size=size,
             max_idle=_MAX_IDLE_SECONDS,
             configure=self._configure,
-            reconnect_timeout=0.0,  # one attempt per request, so that the caller learns why it failed
+            reconnect_timeout=0.0,  # one attempt per request, so that the caller receives the reason for a failure
             timeout=self._wait_seconds,
             name=f"deltos-{self.schema}",
             open=True,
         )
 
     def _configure(self, connection: Connection) -> None:
-        # Custom plans use the project's key to read and lock only its partitions. Prepared statements still save
-        # parsing, and rewriting with the policies of the tables.
+        # Custom plans use the project's key to read and lock only its partitions. Prepared statements still avoid
+        # parsing statements and rewriting them for the tables' policies.
         connection.adapters.register_dumper(str, _BinaryTextWithoutNul)
         connection.adapters.register_dumper(str, _TextWithoutNul)
         connection.execute(f'SET search_path TO "{self.schema}"')
@@ -364,7 +362,7 @@ class PostgresDatabase:
             self._applied.by_connection[connection] = (Rights(), "")
 
     def _apply_rights(self, connection: Connection) -> None:
-        """Apply the caller's rights to a connection under row-level security, unless they were applied last."""
+        """Apply the caller's rights to a connection under row-level security, unless it already has them."""
         applied = self._applied.by_connection.get(connection)
         if applied is None:
             return
@@ -372,7 +370,7 @@ class PostgresDatabase:
         project_keys = self._applied.project_keys.get(rights)
         if project_keys is not None and applied == (rights, project_keys):
             return
-        self._applied.by_connection[connection] = (Rights(), "")  # on an error, the rights are applied again
+        self._applied.by_connection[connection] = (Rights(), "")  # so that an error causes them to be applied again
         project_keys = apply_rights(connection, rights, project_keys)
         self._applied.by_connection[connection] = (rights, project_keys)
         if len(self._applied.project_keys) >= _MAX_CACHED_RIGHTS:
@@ -396,7 +394,7 @@ class PostgresDatabase:
     def _run_first(
         self, pooled: _PooledConnection, sql: str, values: Sequence[object] = ()
     ) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Run the first statement on a borrowed connection, replacing connections that died since their last use."""
+        """Run the first statement on a borrowed connection. Replace connections that were lost since their last use."""
         for _ in range(self._pool.max_size):
             try:
                 self._apply_rights(pooled.connection)
@@ -413,13 +411,13 @@ class PostgresDatabase:
         until = time.monotonic() + self._wait_seconds
         while True:
             try:
-                return self._pool.getconn(timeout=min(_PROBE_SECONDS, self._wait_seconds))
+                return self._pool.getconn(timeout=min(_PROBE_TIMEOUT_SECONDS, self._wait_seconds))
             except PoolClosed as exc:
                 raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
             except PoolTimeout as exc:
-                self._connect().close()  # raises the reason if no connection can be made
-                made = self._pool.get_stats().get("pool_size", 0)  # below the maximum, a new connection is coming
-                if time.monotonic() >= until + (_CONNECT_SECONDS if made < self._pool.max_size else 0.0):
+                self._connect().close()  # raises the reason if no connection is possible
+                made = self._pool.get_stats().get("pool_size", 0)  # if below the maximum, the pool is connecting
+                if time.monotonic() >= until + (_CONNECT_TIMEOUT_SECONDS if made < self._pool.max_size else 0.0):
                     pool = f"the pool {self._pool.name} to {self.place}"
                     raise StoreBusy(
                         f"All {self._pool.max_size} connections of {pool} are in use", hint="Try again in a moment."
@@ -428,7 +426,7 @@ class PostgresDatabase:
     # --- schema
 
     def _prepare(self, migrations: Sequence[Migration]) -> None:
-        """Migrate the schema; an up-to-date schema is not written to."""
+        """Migrate the schema. An up-to-date schema is not written."""
         with closing(self._connect()) as connection:
             self._check_server(connection)
             missing = self._missing_steps(connection, migrations)
@@ -440,9 +438,9 @@ class PostgresDatabase:
                     hint="Set DELTOS_DATABASE to the connection string of the owner and run `deltos db migrate`.",
                 )
             connection.execute("SET lock_timeout TO 0")  # wait for another process that migrates
-            with suppress(psycopg.Error):  # unsupported on some platforms; aborts our migration soon after we die
+            with suppress(psycopg.Error):  # stops the migration if this process dies; not supported everywhere
                 connection.execute("SET client_connection_check_interval TO '1s'")
-            # Before the transaction begins, so that it sees the tables that another process created.
+            # Acquire the lock before the transaction begins, so that it sees tables that another process created.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
             with connection.transaction():
                 self._migrate(connection, self._missing_steps(connection, migrations))
@@ -480,19 +478,19 @@ class PostgresDatabase:
             )
 
     def _lock_number(self, key: str) -> int:
-        """Return a 64-bit lock number for a name; all users of a database share these numbers."""
+        """Return a 64-bit lock number for a name. All users of a database share these numbers."""
         digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
 
 @contextmanager
 def savepoint(connection: Connection) -> Iterator[None]:
-    """Run the block in a savepoint, which is rolled back on an error without ending the transaction."""
+    """Run the block in a savepoint. On an error, it is rolled back without ending the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
-    except BaseException:  # includes KeyboardInterrupt; it is re-raised after the rollback
-        with suppress(psycopg.OperationalError):  # the connection is gone, and the whole transaction with it
+    except BaseException:  # includes KeyboardInterrupt; the exception is raised again after the rollback
+        with suppress(psycopg.OperationalError):  # the connection is lost, and its transaction was rolled back
             connection.execute("ROLLBACK TO part")
             connection.execute("RELEASE part")
         raise
@@ -500,7 +498,7 @@ def savepoint(connection: Connection) -> Iterator[None]:
 
 
 def _exists(connection: Connection, function: str, name: str) -> bool:
-    """Whether the function, such as to_regclass, finds an object of that name."""
+    """Whether a function such as to_regclass finds an object with this name."""
     row = connection.execute(f"SELECT {function}(%s) IS NOT NULL".encode(), (name,)).fetchone()
     return bool(row and row[0])
 
@@ -511,6 +509,6 @@ def _roll_back(connection: Connection) -> None:
 
 
 def _with_defaults(url: str) -> str:
-    """Return the address with our default settings added."""
+    """Return the connection string with our default settings added."""
     given = conninfo_to_dict(url)
     return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})

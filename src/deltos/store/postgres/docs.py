@@ -1,4 +1,4 @@
-"""Documentation sources in PostgreSQL: their tables. `docs_index` has pages and chunks."""
+"""Tables of documentation sources in PostgreSQL. `docs_index` contains the tables of pages and chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.statements import WriteConnection
 
-# Pages and chunks refer to their source by `number`; their ids begin with it.
+# Pages and chunks refer to their source by `number`, with which their ids begin.
 DOCS_SOURCES_001 = Migration(
     "docs-sources-001",
     """
@@ -64,7 +64,7 @@ DOCS_SOURCES_001 = Migration(
     """,
 )
 
-# HTTP validators, to ask whether a response that gave no page has changed.
+# HTTP validators, used to check whether a response without a page has changed.
 DOCS_SOURCES_002 = Migration(
     "docs-sources-002-validators",
     """
@@ -73,7 +73,7 @@ DOCS_SOURCES_002 = Migration(
     """,
 )
 
-# Projects that see a source. Sources that were visible everywhere before remain so.
+# Projects that see a source. Existing sources remain visible to all projects.
 DOCS_SOURCES_003 = Migration(
     "docs-sources-003-projects",
     """
@@ -84,11 +84,11 @@ DOCS_SOURCES_003 = Migration(
     """,
 )
 
-_HOLD = "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE"
+_LOCK_SOURCE = "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE"
 
 
 def digest_of(url: str) -> bytes:
-    """Return the lookup key of an address; index entries are limited to 2,700 bytes."""
+    """Return the digest by which a URL is looked up. (Index entries are limited to 2,700 bytes.)"""
     return sha256(url.encode()).digest()
 
 
@@ -96,7 +96,7 @@ ADDRESSES = AddressTable("docs_address", "digest", digest_of)
 
 
 class PostgresSources(Sources):
-    """The sources of all servers of a database."""
+    """Documentation sources that all servers of a database share."""
 
     addresses = ADDRESSES
     order = 'lower(name COLLATE "C"), number'
@@ -108,11 +108,11 @@ class PostgresSources(Sources):
     def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
         return self.database.try_lock(f"docs-{source_id}")
 
-    def _hold(self, connection: WriteConnection, source_id: str) -> None:
-        connection.execute(_HOLD.replace("%s", "?"), (source_id,))
+    def _lock_source(self, connection: WriteConnection, source_id: str) -> None:
+        connection.execute(_LOCK_SOURCE.replace("%s", "?"), (source_id,))
 
 
-def hold_source(connection: Connection, source_id: str) -> int | None:
-    """Lock a source until this transaction ends and return its number; None if it does not exist."""
-    row = connection.execute(_HOLD, (source_id,)).fetchone()
+def lock_source(connection: Connection, source_id: str) -> int | None:
+    """Lock a source until this transaction ends, and return its number, or None if it does not exist."""
+    row = connection.execute(_LOCK_SOURCE, (source_id,)).fetchone()
     return None if row is None else int(row[0])

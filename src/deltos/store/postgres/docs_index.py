@@ -1,6 +1,6 @@
-"""Write path of documentation in PostgreSQL: pages, chunks, links and word indexes. `docs` has sources and crawls.
+"""Documentation in PostgreSQL, write path: pages, chunks, links and word indexes. `docs` has sources and crawls.
 
-Tables are partitioned by the number of the source. The id of a page or chunk begins with that number and so determines
+Tables are partitioned by the number of the source. The id of a page or chunk begins with that number, which determines
 the partition.
 """
 
@@ -13,7 +13,7 @@ from deltos.store.migration import Migration
 from deltos.store.postgres.docs import (
     ADDRESSES,
     digest_of,
-    hold_source,
+    lock_source,
 )
 from deltos.store.postgres.posting_index import (
     ITEM_BITS,
@@ -108,38 +108,38 @@ DOCS_INDEX_002 = Migration(
 
 # A page is visible from the generation `added` up to, but not including, the generation `dropped`.
 VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.generation)"
-_OF_SOURCE = "p.source = (SELECT number FROM docs_source WHERE id = %s)"
-_COMING = f"docs_page p WHERE {_OF_SOURCE} AND p.dropped IS NULL"
+_SOURCE_CONDITION = "p.source = (SELECT number FROM docs_source WHERE id = %s)"
+_NEXT_PAGES = f"docs_page p WHERE {_SOURCE_CONDITION} AND p.dropped IS NULL"
 
 
 class PostgresPages:
-    """Implements `store.documents.Pages`."""
+    """Implementation of `store.documents.Pages`."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
         rows = self.database.query(
-            f"SELECT address, etag, last_modified, hash FROM {_COMING} ORDER BY added", (source_id,)
+            f"SELECT address, etag, last_modified, hash FROM {_NEXT_PAGES} ORDER BY added", (source_id,)
         )
         return {address: KnownPage(etag, last_modified, digest) for address, etag, last_modified, digest in rows}
 
     def live_addresses(self, source_id: str) -> list[str]:
         rows = self.database.query(
             "SELECT DISTINCT p.address FROM docs_page p JOIN docs_source s ON s.number = p.source"
-            f" WHERE s.id = %s AND {_OF_SOURCE} AND {VISIBLE}",
+            f" WHERE s.id = %s AND {_SOURCE_CONDITION} AND {VISIBLE}",
             (source_id, source_id),
         )
         return [row[0] for row in rows]
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
         with self.database.write() as connection:
-            source = hold_source(connection, source_id)
+            source = lock_source(connection, source_id)
             statements = PostgresWriteConnection(connection)
             if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
             for address in dict.fromkeys(page.requested_url for page in batch.pages):
-                _drop(connection, source, address, generation)
+                _drop_page(connection, source, address, generation)
             for page in batch.pages:
                 _insert_page(connection, source, generation, page)
             ADDRESSES.insert(statements, source_id, batch.discovered)
@@ -150,7 +150,7 @@ class PostgresPages:
 
     def drop_unseen_pages(self, source_id: str, generation: int) -> int:
         with self.database.write() as connection:
-            source = hold_source(connection, source_id)
+            source = lock_source(connection, source_id)
             connection.execute(
                 "UPDATE docs_page SET dropped = %s WHERE source = %s AND dropped IS NULL AND added < %s"
                 " AND digest NOT IN"
@@ -163,21 +163,21 @@ class PostgresPages:
 
     def next_pages(self, source_id: str) -> list[StoredPage]:
         rows = self.database.query(
-            f"SELECT id, url, title, is_indexed, links_in FROM {_COMING} ORDER BY id", (source_id,)
+            f"SELECT id, url, title, is_indexed, links_in FROM {_NEXT_PAGES} ORDER BY id", (source_id,)
         )
         return [StoredPage(*row) for row in rows]
 
     def next_anchors(self, source_id: str) -> Iterator[tuple[int, int, str]]:
         yield from self.database.query(
             "SELECT c.page_id, c.id, c.anchors FROM docs_page p JOIN docs_chunk c"
-            f" ON c.source = p.source AND c.page_id = p.id WHERE {_OF_SOURCE} AND c.{_OF_SOURCE[2:]}"
+            f" ON c.source = p.source AND c.page_id = p.id WHERE {_SOURCE_CONDITION} AND c.{_SOURCE_CONDITION[2:]}"
             " AND p.dropped IS NULL ORDER BY c.page_id, c.position",
             (source_id, source_id),
         )
 
     def next_links(self, source_id: str) -> Iterator[tuple[int, str, str]]:
         for page_id, targets, texts in self.database.query(
-            f"SELECT id, link_targets, link_texts FROM {_COMING} ORDER BY id", (source_id,)
+            f"SELECT id, link_targets, link_texts FROM {_NEXT_PAGES} ORDER BY id", (source_id,)
         ):
             for target, text in zip(targets, texts, strict=True):
                 yield page_id, target, text
@@ -185,7 +185,7 @@ class PostgresPages:
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
         rows = self.database.query(
             "SELECT c.id, c.link_words, c.links_in FROM docs_page p JOIN docs_chunk c"
-            f" ON c.source = p.source AND c.page_id = p.id WHERE {_OF_SOURCE} AND c.{_OF_SOURCE[2:]}"
+            f" ON c.source = p.source AND c.page_id = p.id WHERE {_SOURCE_CONDITION} AND c.{_SOURCE_CONDITION[2:]}"
             " AND p.dropped IS NULL AND p.is_indexed AND c.link_words IS NOT NULL",
             (source_id, source_id),
         )
@@ -203,14 +203,14 @@ class PostgresPages:
     def write_words(self, pages: Sequence[PageWords], chunks: Sequence[DocsChunkWords]) -> None:
         with self.database.write() as connection:
             for source in owners_of([*(page.page_id for page in pages), *(chunk.chunk_id for chunk in chunks)]):
-                _hold(connection, source)
+                _lock_source(connection, source)
                 _write_chunk_words(connection, source, [c for c in chunks if owner_of(c.chunk_id) == source])
                 _write_page_words(connection, source, [p for p in pages if owner_of(p.page_id) == source])
 
     def update_links(self, chunks: Sequence[tuple[int, str, int]], pages: Sequence[tuple[int, int]]) -> None:
         with self.database.write() as connection:
             for source in owners_of([*(chunk[0] for chunk in chunks), *(page[0] for page in pages)]):
-                _hold(connection, source)
+                _lock_source(connection, source)
                 _update_chunk_links(connection, source, [c for c in chunks if owner_of(c[0]) == source])
                 connection.execute(
                     "UPDATE docs_page SET links_in = n.links_in"
@@ -223,7 +223,7 @@ class PostgresPages:
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
         with self.database.write() as connection:
-            source = hold_source(connection, source_id)
+            source = lock_source(connection, source_id)
             statements = PostgresWriteConnection(connection)
             if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
@@ -235,7 +235,7 @@ class PostgresPages:
 
     def discard(self, source_id: str) -> None:
         with self.database.write() as connection:
-            source = hold_source(connection, source_id)
+            source = lock_source(connection, source_id)
             if source is not None:
                 newer = "added > (SELECT generation FROM docs_source WHERE number = %s)"
                 _delete_pages(connection, source, newer, (source,))
@@ -245,7 +245,7 @@ class PostgresPages:
 
     def remove_source(self, source_id: str) -> int:
         with self.database.write() as connection:
-            source = hold_source(connection, source_id)
+            source = lock_source(connection, source_id)
             if source is None:
                 return 0
             connection.execute("DELETE FROM docs_chunk WHERE source = %s", (source,))
@@ -257,12 +257,12 @@ class PostgresPages:
             return pages
 
 
-def _hold(connection: Connection, source: int) -> None:
-    """Lock a source, so that its other writers wait until this transaction ends."""
+def _lock_source(connection: Connection, source: int) -> None:
+    """Lock a source, so that other writers of the source wait until this transaction ends."""
     connection.execute("SELECT 1 FROM docs_source WHERE number = %s FOR NO KEY UPDATE", (source,))
 
 
-def _drop(connection: Connection, source: int, address: str, generation: int) -> None:
+def _drop_page(connection: Connection, source: int, address: str, generation: int) -> None:
     """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
     _delete_pages(connection, source, "digest = %s AND added = %s", (digest_of(address), generation))
     connection.execute(
@@ -321,7 +321,7 @@ def _write_page_words(connection: Connection, source: int, pages: Sequence[PageW
 
 
 def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tuple[int, str, int]]) -> None:
-    """Reindex chunks whose link words changed; every posting contains the length of its chunk."""
+    """Index chunks again whose link words changed, because every posting contains the length of its chunk."""
     links = {chunk_id: words for chunk_id, words, _ in chunks}
     before = connection.execute(
         f"SELECT id, {_WORD_COLUMNS} FROM docs_chunk WHERE source = %s AND id = ANY(%s) AND body_words IS NOT NULL"
@@ -346,7 +346,7 @@ def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tu
 
 
 def chunk_words(chunk_id: int, texts: Sequence[str]) -> ItemWords:
-    """Return the index words of a chunk from its texts: heading, trail, anchors, links, body."""
+    """Return the index words of a chunk. `texts` are heading, trail, anchors, links and body."""
     return CHUNK_WORDS.words_of(chunk_id, texts, _CHUNK_FIELDS)
 
 
@@ -358,11 +358,11 @@ def _delete_pages(connection: Connection, source: int, condition: str, values: S
         ).fetchall()
     ]
     for some in _batches(pages):
-        _delete_some(connection, source, some)
+        _delete_page_batch(connection, source, some)
     return len(pages)
 
 
-def _delete_some(connection: Connection, source: int, pages: list[int]) -> None:
+def _delete_page_batch(connection: Connection, source: int, pages: list[int]) -> None:
     chunks = connection.execute(
         f"DELETE FROM docs_chunk WHERE source = %s AND page_id = ANY(%s) RETURNING id, {_WORD_COLUMNS}",
         (source, pages),

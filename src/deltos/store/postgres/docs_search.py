@@ -1,4 +1,4 @@
-"""Read path of documentation in PostgreSQL: candidates with all ranking inputs, and chunks to show."""
+"""Documentation in PostgreSQL, read path: candidates with all ranking inputs, and chunks for results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CANDIDATE = (
 # Weights of the heading and of all other fields; used only to choose candidates.
 _CHUNK_WEIGHTS = (2.0, 1.0)
 _PAGE_WEIGHTS = (3.0, 2.0, 1.0)
-# Pages of an unpublished crawl. Dropped pages need no condition, because publishing deletes them.
+# Pages of an unpublished crawl. Dropped pages need no condition, because publishing a crawl deletes them.
 _HIDDEN_PAGES = (
     "SELECT h.id FROM docs_page h JOIN docs_source s ON s.number = h.source"
     " WHERE h.source = ANY(%s) AND h.added > s.generation"
@@ -40,7 +40,7 @@ _HIDDEN_CHUNKS = (
 
 
 class PostgresPassages:
-    """Implements `store.documents.Passages` on visible pages."""
+    """Implementation of `store.documents.Passages` on visible pages."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
@@ -135,7 +135,7 @@ class PostgresPassages:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _numbers(self, source_ids: Collection[str]) -> list[int]:
-        """Return the numbers by which pages and chunks refer to the sources."""
+        """Return the numbers with which pages and chunks refer to the sources."""
         rows = self.database.query(
             "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)
         )

@@ -1,4 +1,4 @@
-"""Translation of PostgreSQL errors, and the address of a database without its password."""
+"""Translation of PostgreSQL errors, and descriptions of database addresses without passwords."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TRY_AGAIN = "Try again in a moment."
-# Hints by the first characters of PostgreSQL's error code.
-_BUSY: Mapping[str, str] = {
-    "40": _TRY_AGAIN,  # deadlock, or conflict with another transaction
+# Hints by prefix of PostgreSQL's error code.
+_BUSY_HINTS: Mapping[str, str] = {
+    "40": _TRY_AGAIN,  # deadlock or conflict with another transaction
     "53300": "The database server has no free connection: raise max_connections, or run fewer Deltos servers.",
     "55P03": _TRY_AGAIN,  # lock_timeout
     "57014": _TRY_AGAIN,  # statement_timeout of the server
 }
-_UNWRITABLE: Mapping[str, str] = {
+_UNWRITABLE_HINTS: Mapping[str, str] = {
     "25006": "It is read-only, for example a standby. Set DELTOS_DATABASE to the primary server.",
     "42501": "The database user needs the right to create a schema, and to read and write its tables.",
     "53100": "Free disk space on the database server.",
     "53200": "The database server has no free memory.",
 }
-_REFUSED: Mapping[str, str] = {
+_REFUSED_HINTS: Mapping[str, str] = {
     "28": "Check the user and the password in DELTOS_DATABASE.",
     "3D000": "Create the database, or name another one in DELTOS_DATABASE.",
 }
-_AS_OWNER = "For this command, set DELTOS_DATABASE to an address with the owner of the tables as user."
-_LOST = ("08", "57P")
-WHEN_GONE = "Check that its server is running and reachable from here. Uncommitted writes are lost."
+_OWNER_HINT = "For this command, set DELTOS_DATABASE to a connection string with the owner of the tables as user."
+_CONNECTION_LOST_CODES = ("08", "57P")
+UNREACHABLE_HINT = "Check that its server is running and reachable from here. Uncommitted writes are lost."
 
 
 class PostgresErrorTranslator:
-    """Reusable context that translates psycopg errors into `StoreError`."""
+    """Reusable context manager that translates psycopg errors into `StoreError`."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -46,11 +46,11 @@ class PostgresErrorTranslator:
 
     def __exit__(self, _kind: object, exc: BaseException | None, _trace: object) -> None:
         if isinstance(exc, psycopg.Error):
-            raise translated(exc, self._place) from exc
+            raise translate_error(exc, self._place) from exc
 
 
 def _hint_of_missing_right(text: str) -> str:
-    """Return a hint about the right that the user lacks, if the server's message names it."""
+    """Return a hint about the missing right that the server's message names, or an empty string."""
     if "create role" in text or "CREATEROLE" in text:
         return "The user may not create roles: let an administrator run CREATE ROLE name LOGIN, then run this again."
     if "permission denied for schema" in text:
@@ -58,31 +58,31 @@ def _hint_of_missing_right(text: str) -> str:
     return ""
 
 
-def translated(exc: psycopg.Error, place: str) -> StoreError:
-    """Return our error for one of psycopg's. Its text names hosts and users, never a password."""
+def translate_error(exc: psycopg.Error, place: str) -> StoreError:
+    """Return the StoreError for a psycopg error. Its text may name hosts and users, but never contains a password."""
     code, text = exc.sqlstate or "", _first_line(exc)
-    if hint := _hint(_BUSY, code) or _hint_of_fullness(text):
+    if hint := _hint(_BUSY_HINTS, code) or _hint_of_fullness(text):
         return StoreBusy(f"{place} is busy ({text})", hint=hint)
     if "row-level security" in text and "COPY" in text:
-        return StoreUnwritable(f"{place} does not allow COPY for this role", hint=_AS_OWNER)
-    if hint := (_hint_of_missing_right(text) if code == "42501" else "") or _hint(_UNWRITABLE, code):
+        return StoreUnwritable(f"{place} does not allow COPY for this role", hint=_OWNER_HINT)
+    if hint := (_hint_of_missing_right(text) if code == "42501" else "") or _hint(_UNWRITABLE_HINTS, code):
         return StoreUnwritable(f"Cannot write to {place} ({text})", hint=hint)
-    if hint := _hint(_REFUSED, code) or _hint_of_refusal(text):
+    if hint := _hint(_REFUSED_HINTS, code) or _hint_of_refusal(text):
         return StoreError(f"{place} refused the connection ({text})", hint=hint)
-    if code.startswith(_LOST) or (isinstance(exc, psycopg.OperationalError) and not code):
-        return StoreError(f"{place} cannot be reached ({text})", hint=WHEN_GONE)
+    if code.startswith(_CONNECTION_LOST_CODES) or (isinstance(exc, psycopg.OperationalError) and not code):
+        return StoreError(f"{place} cannot be reached ({text})", hint=UNREACHABLE_HINT)
     return StoreError(f"{place}: {text}")
 
 
 def place_of(url: str) -> str:
-    """Return the address of a database for the user: user, host, port and name, never the password."""
+    """Return the address of a database for display: user, host, port and name, but never the password."""
     try:
         parts = {name: str(value or "") for name, value in conninfo_to_dict(url).items()}
     except psycopg.ProgrammingError:
         parts = {"port": "?"}
     host, port, name = (parts.get(part, "") for part in ("host", "port", "dbname"))
     if port.strip("0123456789,") or "@" in host + name or "/" in name:
-        # An unescaped character in the password ends it early, so no part of the address is safe to show.
+        # An unescaped character may end the password early, so no part of the address is safe to show.
         raise BadArgument(
             "DELTOS_DATABASE is not a valid address",
             hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, write @ as %40 and / as %2F.",
@@ -92,7 +92,7 @@ def place_of(url: str) -> str:
 
 
 def _servers(hosts: str, ports: str) -> str:
-    """Return each server with its port. An address may name several servers, of which the writable one is used."""
+    """Return each server with its port. An address may name several servers; the writable server is used."""
     named, numbers = hosts.split(","), ports.split(",")
     if len(numbers) == 1:
         numbers *= len(named)
@@ -104,18 +104,18 @@ def _hint(hints: Mapping[str, str], code: str) -> str:
 
 
 def _hint_of_refusal(text: str) -> str:
-    """Return a hint for a refused connection attempt, which has no error code, only the server's message."""
+    """Return a hint for a refused connection, based on the server's message because there is no error code."""
     if "password authentication failed" in text or "no password supplied" in text or "no pg_hba.conf entry" in text:
-        return _REFUSED["28"]
+        return _REFUSED_HINTS["28"]
     if "database" in text and "does not exist" in text:
-        return _REFUSED["3D000"]
+        return _REFUSED_HINTS["3D000"]
     return ""
 
 
 def _hint_of_fullness(text: str) -> str:
-    """Return a hint if the server's message says that it has no free connection."""
+    """Return a hint if the server's message says that no connection is free, or an empty string."""
     is_full = "too many clients" in text or "too many connections" in text or "connection slots are reserved" in text
-    return _BUSY["53300"] if is_full else ""
+    return _BUSY_HINTS["53300"] if is_full else ""
 
 
 def _first_line(exc: psycopg.Error) -> str:

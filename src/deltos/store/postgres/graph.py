@@ -1,7 +1,7 @@
 """Code graph in PostgreSQL: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
 
-Paths and symbols have ids that survive re-indexing, so that an edge into a file survives an edit of it. Facts and
-resolutions are buffered and written for many files at once, because a single file would cost a dozen round trips.
+The ids of paths and symbols survive re-indexing, so that edges to a file survive edits of that file. Facts and
+resolutions of many files are buffered and written together, because each file would otherwise need a dozen round trips.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ GRAPH_001 = Migration(
     + partitioned("stale", 'name text COLLATE "C" NOT NULL')
     + "CREATE INDEX stale_by_project ON stale (project);",
 )
-# Number of files or edges that are buffered before they are written.
+# Maximum numbers of buffered files and edges.
 _MAX_BUFFERED_FILES = 500
 _MAX_BUFFERED_EDGES = 20_000
 _NO_DEPENDENCIES = encode_dependencies(())
@@ -124,14 +124,14 @@ class _StoredFact(NamedTuple):
 
 @dataclass(slots=True)
 class _GraphIds:
-    """Ids of paths and symbols that were looked up or created in a transaction."""
+    """Cache of the ids of paths and symbols that were looked up or created in a transaction."""
 
     places: dict[str, int] = field(default_factory=dict)
     nodes: dict[int, dict[str, int]] = field(default_factory=dict)
 
 
 class GraphChanges:
-    """Buffered graph changes of a transaction. A change of another kind first writes the buffer, to keep the order."""
+    """Buffered graph changes of a transaction. A change of another kind writes the buffer first, to keep the order."""
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._key = tables.key
@@ -201,7 +201,7 @@ class GraphChanges:
         self._known.places = dict(rows.fetchall())
 
     def places(self, paths: Collection[str]) -> dict[str, int]:
-        """Return ids by path, creating missing ones."""
+        """Return the ids of paths by path, creating missing ids."""
         known = self._known.places
         wanted = [path for path in dict.fromkeys(paths) if path not in known]
         if wanted:
@@ -217,7 +217,7 @@ class GraphChanges:
         return known
 
     def _nodes(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
-        """Return ids of symbols by place id and key, creating missing ones."""
+        """Return the ids of symbols by place id and key, creating missing ids."""
         known = self._known.nodes
         unknown = [place_id for place_id in wanted if place_id not in known]
         if unknown:
@@ -314,8 +314,7 @@ class GraphChanges:
             self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND place_id = ANY(%s)", (self._key, ids))
 
     def _defined_names(self, place_ids: list[int]) -> list[str]:
-        """Return stale dependencies for the names that files define, so that files that looked them up are resolved
-        again."""
+        """Return the names that files define as dependencies, so that files that looked them up are resolved again."""
         rows = self._connection.execute(
             "SELECT DISTINCT name FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, place_ids)
         )
@@ -400,7 +399,7 @@ class GraphChanges:
 
 
 class PostgresGraphWriter:
-    """Implements `store.graph.GraphWriter`."""
+    """Implementation of `store.graph.GraphWriter`."""
 
     def __init__(self, tables: ProjectTables, connection: Connection, changes: GraphChanges) -> None:
         self._tables = tables
@@ -486,7 +485,7 @@ def languages_of(tables: ProjectTables) -> dict[str, str]:
 
 
 def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name; checksum collisions may add a few."""
+    """Return the files whose resolution depended on each name. Checksum collisions may add a few files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -499,7 +498,7 @@ def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> di
     return found
 
 
-# One lookup takes a millisecond, mostly for planning; loading all names costs as much as a few hundred lookups.
+# One lookup takes a millisecond, mostly for planning. Loading all names takes as long as a few hundred lookups.
 _MAX_SINGLE_LOOKUPS = 200
 _MAX_PRELOADED_SYMBOLS = 200_000
 _SYMBOL_WITH_PATH = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
@@ -508,8 +507,10 @@ _PATH_ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
 
 
 class PostgresFacts:
-    """Implements `store.graph.FactReader`. With `preloads_names`, all names are loaded after many lookups; only for
-    facts that do not change while they are read."""
+    """Implementation of `store.graph.FactReader`.
+
+    If `preloads_names` is true, all names are loaded after many lookups. The facts must not change while they are read.
+    """
 
     def __init__(self, database: PostgresDatabase, key: int, *, preloads_names: bool = False) -> None:
         self._database = database
@@ -545,9 +546,9 @@ class PostgresFacts:
         return [(row[0], row[1], row[2]) for row in rows]
 
     def _read_all_names(self) -> dict[str, list[tuple[str, str, str]]] | None:
-        """Return all symbols by name; None if they are too many for the memory of a child process.
+        """Return all symbols by name, or None if there are too many for the memory of a child process.
 
-        The tables are read separately: the planner has no statistics on new rows and would choose a slow join.
+        The tables are read separately, because the planner has no statistics on new rows and would choose a slow join.
         """
         with self._database.snapshot():
             row_limit = _MAX_PRELOADED_SYMBOLS + 1
@@ -566,8 +567,10 @@ class PostgresFacts:
 
 @dataclass(frozen=True, slots=True)
 class PostgresFactSource:
-    """Implements `store.graph.FactSource` with an address (including the password), which is sent to the child through
-    its pipe only."""
+    """Implementation of `store.graph.FactSource` with a connection string.
+
+    The connection string includes the password, so it is sent to the child process only through its pipe.
+    """
 
     connection_settings: tuple[str, str] = field(repr=False)
     key: int

@@ -1,4 +1,4 @@
-"""Queries on the code graph in PostgreSQL: symbols by name or position, references, imports, counts."""
+"""Queries on the code graph in PostgreSQL: symbols by name or position, references, imports and counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SYMBOL = f"SELECT {_COLUMNS} FROM {_DEFINED} WHERE symbol.project = %s"
 _REFERENCE = """SELECT place.path, edge.line, node.key, edge.kind, edge.origin, edge.certain, edge.source_id,
                 edge.target_id FROM edge JOIN place ON place.project = edge.project AND place.id = edge.place_id
                 JOIN node ON node.project = edge.project AND node.id = edge.source_id WHERE edge.project = %s"""
-_KEPT_SYMBOL = "symbol"
+_SYMBOL_CACHE_KIND = "symbol"
 
 
 def _symbol_bytes(symbol: Symbol) -> int:
@@ -31,7 +31,7 @@ def _symbol_bytes(symbol: Symbol) -> int:
 
 
 class PostgresGraph:
-    """Implements `store.graph.Graph`."""
+    """Implementation of `store.graph.Graph`."""
 
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
@@ -72,7 +72,7 @@ class PostgresGraph:
             self._keep(rows)
             return {path: tuple(rows)}
 
-        # Only references are counted here: each symbol is also cached on its own, with its texts.
+        # Count only references here, because each symbol is also cached separately with its texts.
         return list(self._tables.cached_rows("symbols in", [path], read, lambda rows: 8 * len(rows))[path])
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
@@ -80,12 +80,12 @@ class PostgresGraph:
             rows = self._symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
             return {symbol.node_id: symbol for symbol in rows}
 
-        return dict(sorted(self._tables.cached_rows(_KEPT_SYMBOL, list(node_ids), read, _symbol_bytes).items()))
+        return dict(sorted(self._tables.cached_rows(_SYMBOL_CACHE_KIND, list(node_ids), read, _symbol_bytes).items()))
 
     def _keep(self, rows: Sequence[Symbol]) -> None:
-        """Cache symbols that were found, because a caller that asks for their references reads them again."""
+        """Cache the found symbols, because a caller that requests their references reads them again."""
         if state := self._tables.state():
-            state.put(_KEPT_SYMBOL, {row.node_id: row for row in rows}, _symbol_bytes)
+            state.put(_SYMBOL_CACHE_KIND, {row.node_id: row for row in rows}, _symbol_bytes)
 
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
         every = list(dict.fromkeys(places))
@@ -234,8 +234,8 @@ class PostgresGraph:
             )
             return GraphCounts(
                 files_by_language={row[0]: (row[1], row[2]) for row in languages},
-                symbols_by_kind=self._counted("symbol", "project = %s"),
-                edges_by_kind=self._counted("edge", "project = %s AND certain"),
+                symbols_by_kind=self._count_by_kind("symbol", "project = %s"),
+                edges_by_kind=self._count_by_kind("edge", "project = %s AND certain"),
                 possible=self._count("mention") + self._count("edge", "AND NOT certain"),
                 imports=self._count("import"),
                 external_imports=external,
@@ -245,7 +245,7 @@ class PostgresGraph:
     def symbol_count(self) -> int:
         return self._count("symbol")
 
-    def _counted(self, table: str, condition: str) -> dict[str, int]:
+    def _count_by_kind(self, table: str, condition: str) -> dict[str, int]:
         sql = f"SELECT kind, COUNT(*) FROM {table} WHERE {condition} GROUP BY kind ORDER BY 2 DESC, 1"
         return dict(self._rows(sql))
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from deltos.store.postgres.project_tables import IdAllocator, ProjectTables
     from deltos.store.version import Version
 
-# A higher id is a later commit. Vectors have one row per write: they are always read all together, and vectors of
-# removed commits are ignored by readers.
+# A higher id is a later commit. Vectors have one row per write, because all vectors are always read together. Readers
+# ignore vectors of removed commits.
 HISTORY_001 = Migration(
     "history-001-commits",
     partitioned(
@@ -84,12 +84,12 @@ PAST_FILE_WORDS = WordKind(4, (1.0,))
 _COMMIT = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read from the newest on, so older commits need ids below that of the first one.
+# Commits are read newest first, so older commits need lower ids than the first commit.
 _FIRST_ID = 1 << 40
 
 
 class PostgresHistory:
-    """Implements `store.history.History`."""
+    """Implementation of `store.history.History`."""
 
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
@@ -279,7 +279,7 @@ class PostgresHistory:
 
 
 class PostgresHistoryWriter:
-    """Implements `store.history.HistoryWriter`."""
+    """Implementation of `store.history.HistoryWriter`."""
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
@@ -318,7 +318,7 @@ class PostgresHistoryWriter:
         self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
-        # Includes ids of removed commits, whose words are still in the index.
+        # This includes ids of removed commits, whose words are still in the index.
         self.flush()
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
         return rows[0][0] if rows else _FIRST_ID
@@ -386,7 +386,7 @@ class PostgresHistoryWriter:
         ids = [row[0] for row in rows]
         files = self._run("DELETE FROM past_touch WHERE project = %s AND commit_id = ANY(%s) RETURNING file_id", ids)
         self._unsettle(row[0] for row in files)
-        # Its words stay in the index; matches without a row are ignored.
+        # The words remain in the index; matches without a row are ignored.
         self._run("DELETE FROM past_commit WHERE project = %s AND id = ANY(%s)", ids)
 
     def _unsettle(self, ids: Iterable[int]) -> None:
@@ -431,8 +431,10 @@ class PostgresHistoryWriter:
         return len(rows)
 
     def _settle(self, before: Mapping[int, str | None]) -> None:
-        """Count the commits of files and collect their words. `before` maps file ids to indexed words, or to None if
-        not indexed."""
+        """Update the commit counts and words of files.
+
+        `before` maps each file id to its indexed words, or to None if it is not indexed.
+        """
         found = self._commits_of(list(before))
         self._forget([file_id for file_id in before if file_id not in found])
         for file_id, (_, _, words) in found.items():
@@ -449,8 +451,7 @@ class PostgresHistoryWriter:
         )
 
     def _commits_of(self, file_ids: list[int]) -> dict[int, tuple[int, int, str]]:
-        """Return number of commits, time of the last one and words of the latest ones by file; files without commits
-        are left out."""
+        """Return the number of commits, last commit time and latest words of each file. Omit files without commits."""
         rows = self._run(
             f"""SELECT file_id, COUNT(*), MAX(time), coalesce(string_agg(words, ' ' ORDER BY commit_id DESC)
                 FILTER (WHERE words <> '' AND rank <= {MAX_WORD_COMMITS} AND file_count <= {MAX_RELATED_FILES}), '')
@@ -474,7 +475,7 @@ class PostgresHistoryWriter:
         self._run("DELETE FROM past_touch WHERE project = %s AND file_id = ANY(%s)", list(ids))
 
     def _unindex(self, file_id: int, words: str) -> None:
-        """Remove the words of a file from the index, which needs the old words for that."""
+        """Remove the words of a file from the index. The old words are needed for that."""
         if self._file_words.added.pop(file_id, None) is None:
             self._file_words.removed[file_id] = (words,)
 
@@ -488,7 +489,7 @@ def _is_about_files(commit: CommitRecord) -> bool:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an additional SQL condition on time and author of a commit, with its values."""
+    """Return an additional SQL condition on the time and author of commits, with its values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))

@@ -1,4 +1,4 @@
-"""The worker process: takes jobs from the queue through procrastinate, and handles failures, shutdown and outages."""
+"""The worker process: runs jobs from the queue through procrastinate, and handles failures, shutdown and outages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from deltos.errors import DeltosError, StoreError
 from deltos.store.jobs import SET_ASIDE, JobRequest
-from deltos.store.postgres.errors import translated
+from deltos.store.postgres.errors import translate_error
 from deltos.store.postgres.jobs import QUEUE, TASK_PREFIX, request_key
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import PostgresDatabase
     from deltos.store.postgres.jobs import PostgresJobs
 
-# A worker ends within five seconds of a signal; a job that has not stopped by then is requeued and abandoned.
+# A worker ends within five seconds after a signal. A job that has not stopped by then is requeued and abandoned.
 _REQUEUE_AFTER_SECONDS = 3.0
 _EXIT_AFTER_SECONDS = 4.5
-_RECONNECT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
+_RECONNECT_DELAYS_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 _CONNECTIONS = 3
 _BACKGROUND_PRIORITY = -10
 _BACKOFF_FACTOR = 3
@@ -51,7 +51,7 @@ _DISK_FULL_ERRORS = (
 
 
 class _JobFailed(Exception):
-    """A job failed; `failures` is how often it has failed."""
+    """Error raised if a job failed. `failures` is the number of its failures so far."""
 
     def __init__(self, failures: int) -> None:
         super().__init__(f"failed {failures} times")
@@ -59,11 +59,11 @@ class _JobFailed(Exception):
 
 
 class _JobStopped(Exception):
-    """A job was stopped by the shutdown of its worker, and is queued again."""
+    """Error raised if the shutdown of its worker stopped a job, which is queued again."""
 
 
 class _RetryStrategy(BaseRetryStrategy):
-    """Retries failed jobs with growing delays, until they have failed too often."""
+    """Retry strategy with growing delays between attempts and a maximum number of attempts."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
@@ -79,26 +79,26 @@ class _RetryStrategy(BaseRetryStrategy):
 
 
 class _JobProgress:
-    """Implements `progress.Progress`; cancels the job when its worker shuts down."""
+    """Implementation of `progress.Progress` that cancels the job when its worker shuts down."""
 
     def __init__(self, should_stop: Callable[[], bool]) -> None:
         self._should_stop = should_stop
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Do nothing: progress of background jobs is not shown."""
+        """Do nothing, because the progress of background jobs is not shown."""
 
     def cancelled(self) -> bool:
         return self._should_stop()
 
 
 class _WorkerEnded(Exception):
-    """procrastinate's worker ended without a shutdown and without a database error."""
+    """Error raised if procrastinate's worker ends without a shutdown and without a database error."""
 
 
 class QueueConnector(PsycopgConnector):
-    """Detects duplicate requests by the name of the violated constraint.
+    """Connector that detects duplicate requests by the name of the violated constraint.
 
-    procrastinate reads error details, which PostgreSQL hides from roles with row-level security.
+    procrastinate reads error details instead, which PostgreSQL hides from roles with row-level security.
     """
 
     @asynccontextmanager
@@ -111,10 +111,10 @@ class QueueConnector(PsycopgConnector):
 
 
 class _ResilientWorker(Worker):
-    """A worker that does not touch jobs that were requeued for another worker meanwhile.
+    """Worker that does not change jobs that were meanwhile requeued for another worker.
 
-    If a side task fails, the running job continues, and the side task is restarted after a pause. Without the database
-    the worker ends.
+    If a side task fails, the running job continues, and the side task is restarted after a pause. If the database is
+    not available, the worker ends.
     """
 
     is_own_job: Callable[[int, int], bool]
@@ -150,7 +150,7 @@ class _ResilientWorker(Worker):
 
 
 class JobWorker:
-    """One worker process, which runs one job at a time until it receives a signal."""
+    """Worker process that runs one job at a time until it receives a signal."""
 
     def __init__(
         self, database: PostgresDatabase, jobs: PostgresJobs, work: JobHandlers, settings: WorkerSettings
@@ -163,12 +163,12 @@ class JobWorker:
         self._running: dict[int, str] = {}
         self._worker: Worker | None = None
         self._has_started = False
-        # procrastinate logs whole stack traces; we log one line instead.
+        # procrastinate would log complete stack traces; one line is logged instead.
         logging.getLogger("procrastinate").addHandler(logging.NullHandler())
         logging.getLogger("procrastinate").propagate = False
 
     def run(self) -> None:
-        """Run jobs until SIGTERM or SIGINT, or until the queue is empty if `ends_when_idle`."""
+        """Run jobs until SIGTERM or SIGINT arrives, or until the queue is empty if `ends_when_idle` is true."""
         before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             # psycopg does not support the default event loop of Windows.
@@ -190,9 +190,9 @@ class JobWorker:
                     return
             except (ConnectorException, psycopg.Error, StoreError, _WorkerEnded) as exc:
                 self._log_failure("Cannot use the queue", exc)
-            if time.monotonic() - started_at > _RECONNECT_SECONDS[-1]:
+            if time.monotonic() - started_at > _RECONNECT_DELAYS_SECONDS[-1]:
                 attempt = 0
-            seconds = _RECONNECT_SECONDS[min(attempt, len(_RECONNECT_SECONDS) - 1)]
+            seconds = _RECONNECT_DELAYS_SECONDS[min(attempt, len(_RECONNECT_DELAYS_SECONDS) - 1)]
             await asyncio.to_thread(self._stopping.wait, seconds)
             attempt += 1
 
@@ -204,7 +204,7 @@ class JobWorker:
             kwargs={"prepare_threshold": None},
             min_size=1,
             max_size=_CONNECTIONS,
-            timeout=_RECONNECT_SECONDS[-1],
+            timeout=_RECONNECT_DELAYS_SECONDS[-1],
             configure=_configure_search_path(schema),
         )
         async with (app := self._create_app(connector)).open_async():
@@ -246,14 +246,14 @@ class JobWorker:
         self._work.log(self._without_password(f"{what}: {_describe_error(exc, self._database.place)}"))
 
     async def _heartbeat_loop(self, worker: Worker) -> None:
-        """With every heartbeat: requeue jobs of dead workers, and own jobs that are recorded as running but are not."""
+        """With each heartbeat, requeue jobs of dead workers, and own jobs that are recorded as running but are not."""
         orphaned_jobs: set[int] = set()
         while True:
             await asyncio.sleep(self._settings.heartbeat_seconds)
             with suppress(StoreError):  # the main loop handles the outage
                 await asyncio.to_thread(self._requeue_stalled, worker.worker_id)
                 if worker.worker_id is not None:
-                    # Only if seen twice in a row: a job may have been fetched, or have ended, just now.
+                    # Requeue a job only if it was found twice in a row, because it may have just started or ended.
                     now = set(await asyncio.to_thread(self._jobs.orphaned_jobs, worker.worker_id, list(self._running)))
                     if again := now & orphaned_jobs:
                         await asyncio.to_thread(self._jobs.requeue, list(again))
@@ -261,7 +261,7 @@ class JobWorker:
 
     def _requeue_stalled(self, taker: int | None) -> None:
         if self._stopping.is_set():
-            return  # the heartbeat has stopped, so its own job would look like that of a dead worker
+            return  # the heartbeat has stopped, so the own job would look like a job of a dead worker
         for job in self._jobs.requeue_stalled(self._settings, taker):
             what = "set aside" if job.state == SET_ASIDE else "queued again"
             self._work.log(f"{job.describe()} is {what}: {job.reason}")
@@ -275,7 +275,7 @@ class JobWorker:
         threading.Thread(target=self._begin_shutdown, name="deltos-worker-end", daemon=True).start()
 
     def _begin_shutdown(self) -> None:
-        """Ask the job to stop; if it does not, requeue it and end the process."""
+        """Ask the job to stop. If it does not stop in time, requeue it and end the process."""
         for seconds, act in (
             (_EXIT_AFTER_SECONDS, lambda: os._exit(0)),
             (_REQUEUE_AFTER_SECONDS, self._requeue_and_exit),
@@ -347,7 +347,7 @@ class JobWorker:
                 raise _JobStopped from None
             reason = self._without_password(_describe_error(exc, self._database.place))
             self._work.log(f"{label} failed: {reason}")
-            if not is_routine:  # routine jobs run again anyway, so they are neither retried nor set aside
+            if not is_routine:  # a routine job runs again anyway, so it is neither retried nor set aside
                 raise _JobFailed(self._jobs.record_failure(job_id, reason)) from None
         else:
             if not is_routine:
@@ -358,10 +358,10 @@ class JobWorker:
     def _requeue_stopped(self, job_id: int) -> None:
         """Queue a stopped job again.
 
-        procrastinate's own retry fails if the same request is queued: the job would look like one without a worker, and
-        count as failed.
+        procrastinate's own retry fails if the same request is queued: the job would look as if its worker had died, and
+        would count as failed.
         """
-        with suppress(StoreError):  # then it is retried like any failed job
+        with suppress(StoreError):  # if this fails, the job is retried like any failed job
             self._jobs.requeue([job_id])
 
     def _without_password(self, text: str) -> str:
@@ -386,7 +386,7 @@ def _describe_error(exc: BaseException, place: str) -> str:
     if isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.Error):
         exc = exc.__cause__
     if isinstance(exc, psycopg.Error):
-        exc = translated(exc, place)
+        exc = translate_error(exc, place)
     if isinstance(exc, OSError) and exc.errno in _DISK_FULL_ERRORS:
         where = f": {exc.filename}" if exc.filename else ""
         return f"The worker's disk is full ({exc.strerror}){where}"
@@ -395,7 +395,7 @@ def _describe_error(exc: BaseException, place: str) -> str:
 
 
 def _is_outage(exc: BaseException) -> bool:
-    """Whether the database is gone or has no free connection, so that everything else fails as well."""
+    """Whether the database is unreachable or has no free connection, so that everything else fails too."""
     return isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.OperationalError)
 
 

@@ -1,5 +1,4 @@
-"""Job queue in PostgreSQL: procrastinate's tables and functions, and our table of failures. Workers are in
-`job_worker`."""
+"""Job queue in PostgreSQL: procrastinate's tables and functions, and our failure table. `job_worker` runs the jobs."""
 
 from __future__ import annotations
 
@@ -28,17 +27,19 @@ if TYPE_CHECKING:
 
 QUEUE = "deltos"
 TASK_PREFIX = "deltos:"
-PRIORITY = {True: 10, False: 0}  # by whether a caller waits for the job
+PRIORITY = {True: 10, False: 0}  # priority by whether a caller waits for the job
 _REASON_CHARACTERS = 500
 _WORKER_ALIVE_SECONDS = 60.0
-_ATTEMPTS = 5
+_DEFAULT_ATTEMPTS = 5
 
 _LAST_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
 
 
 def queue_steps() -> tuple[Migration, ...]:
-    """Return the migrations of the installed procrastinate, without importing it: one step for those of release 3.10,
-    and one for each later one."""
+    """Return the migrations of the installed procrastinate, without importing it.
+
+    There is one step for all migrations up to release 3.10, and one step for each later migration.
+    """
     spec = find_spec("procrastinate")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'procrastinate'", name="procrastinate")
@@ -66,7 +67,7 @@ JOBS_002 = Migration(
     );
     """,
 )
-# Added after the policies of older tables. Jobs name folders of all projects, so callers cannot read them.
+# Added after the policies of older tables. Callers may not read jobs, because jobs name folders of all projects.
 JOBS_003 = Migration(
     "jobs-003-rights",
     "".join(protected(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers"))
@@ -93,19 +94,19 @@ _QUEUE_ORDER = "ORDER BY status = 'failed', status = 'todo', priority DESC, id"
 
 
 def request_key(request: JobRequest) -> str:
-    """Return the lock key that prevents a request from being queued, or run, twice at a time."""
+    """Return the lock key that prevents a request from being queued or run twice at the same time."""
     digest = hashlib.sha256(request.subject.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return f"{QUEUE}/{request.kind}/{digest}"
 
 
 def worker_url(url: str) -> str:
-    """Return the address with an application name that is unique to this worker's connections."""
-    place_of(url)  # raises an error without the password if the address is invalid
+    """Return the connection string with an application name that is unique to this worker."""
+    place_of(url)  # if the URL is invalid, raises an error that does not contain the password
     return make_conninfo(url, application_name=f"deltos worker {secrets.token_hex(12)}")
 
 
 class PostgresJobs:
-    """Implements `store.jobs.Jobs`, and records failures for workers."""
+    """Implementation of `store.jobs.Jobs` that also records failures for workers."""
 
     def __init__(self, opened: Callable[[], PostgresDatabase]) -> None:
         self._opened = opened
@@ -117,7 +118,7 @@ class PostgresJobs:
     @whole_store()
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
         check_text(request.subject)
-        for _ in range(_ATTEMPTS):
+        for _ in range(_DEFAULT_ATTEMPTS):
             if queued := self._queued(request, PRIORITY[is_waited_for]):
                 return queued
             if job_id := self._insert(request, PRIORITY[is_waited_for]):
@@ -127,11 +128,11 @@ class PostgresJobs:
     @whole_store()
     def find(self, request: JobRequest) -> JobRow | None:
         rows = self._database.query(f"{_ROWS} AND queueing_lock = %s {_QUEUE_ORDER}", (request_key(request),))
-        return _row(rows[-1]) if rows else None
+        return _job_from_row(rows[-1]) if rows else None
 
     @whole_store()
     def all(self) -> list[JobRow]:
-        return [_row(row) for row in self._database.query(f"{_ROWS} {_QUEUE_ORDER}")]
+        return [_job_from_row(row) for row in self._database.query(f"{_ROWS} {_QUEUE_ORDER}")]
 
     @whole_store()
     def retry(self, job_id: int) -> JobRow:
@@ -140,7 +141,7 @@ class PostgresJobs:
             found = self._lock_job(connection, job_id, ["failed"])
             connection.execute("DELETE FROM job_failure WHERE job = %s", (job_id,))
             waits = "SELECT 1 FROM procrastinate_jobs WHERE queueing_lock = %s AND status = 'todo'"
-            if connection.execute(waits, (found[1],)).fetchone():  # the same request was queued meanwhile
+            if connection.execute(waits, (found[1],)).fetchone():  # the same request has been queued meanwhile
                 connection.execute("DELETE FROM procrastinate_jobs WHERE id = %s", (job_id,))
             else:
                 retry = "SELECT procrastinate_retry_job_v2(%s, now(), %s, NULL, NULL)"
@@ -173,7 +174,7 @@ class PostgresJobs:
     # --- for workers
 
     def record_worker(self, job_id: int) -> None:
-        """Record which worker process runs a job, by the application name of its connections."""
+        """Record which worker process runs a job. The worker is identified by its application name."""
         with self._database.write() as connection:
             connection.execute(
                 """INSERT INTO job_taker SELECT id, current_setting('application_name') FROM procrastinate_jobs
@@ -182,7 +183,7 @@ class PostgresJobs:
             )
 
     def record_failure(self, job_id: int, reason: str) -> int:
-        """Record why a job failed; return its number of failures."""
+        """Record why a job failed, and return the number of its failures."""
         with self._database.write() as connection:
             sql = "INSERT INTO job_failure (job, reason) SELECT id, %s FROM procrastinate_jobs WHERE id = %s"
             connection.execute(sql, (reason[:_REASON_CHARACTERS], job_id))
@@ -190,31 +191,31 @@ class PostgresJobs:
         return int(row[0]) if row else 0
 
     def requeue(self, job_ids: Sequence[int]) -> None:
-        """Queue jobs again that a worker started and cannot finish."""
+        """Queue jobs again that a worker has started but cannot finish."""
         with self._database.write() as connection:
             _requeue(connection, list(job_ids), 0.0)
 
     def is_running_on(self, job_id: int, worker_id: int) -> bool:
-        """Whether the queue says that a job is running on that worker."""
+        """Whether a job is running on the given worker according to the queue."""
         sql = "SELECT 1 FROM procrastinate_jobs WHERE id = %s AND status = 'doing' AND worker_id = %s"
         return bool(self._database.query(sql, (job_id, worker_id)))
 
     def orphaned_jobs(self, worker_id: int, running: Sequence[int]) -> list[int]:
-        """Return jobs that are running on a worker according to the queue, but not in `running`."""
+        """Return the jobs that are running on a worker according to the queue, but are not in `running`."""
         sql = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %s AND id <> ALL(%s)"
         return [row[0] for row in self._database.query(sql, (worker_id, list(running)))]
 
     def requeue_stalled(self, settings: WorkerSettings, taker: int | None) -> list[JobRow]:
-        """Queue jobs of silent workers again, and set jobs aside that failed too often; return both.
+        """Queue jobs of silent workers again, set jobs aside that failed too often, and return both lists.
 
-        The calling worker (`taker`) is alive, however late its last heartbeat was written.
+        The calling worker (`taker`) is alive, even if its last heartbeat was written late.
         """
         with self._database.write() as connection:
             rows = connection.execute(_SELECT_STALLED.encode(), (settings.silence_seconds, taker or 0)).fetchall()
             ids = [row[0] for row in rows]
             if not ids:
                 return []
-            # The worker may be alive but disconnected: without its connections it cannot write or hold a lock.
+            # The worker may be alive but disconnected. Without connections it can neither write nor hold a lock.
             connection.execute(_DISCONNECT_WORKERS.encode(), (ids,))
             noted = "INSERT INTO job_failure (job, reason) SELECT unnest(%s::bigint[]), %s"
             connection.execute(noted, (ids, _WORKER_GONE))
@@ -223,10 +224,10 @@ class PostgresJobs:
             aside = "SELECT procrastinate_finish_job_v1(id, 'failed', false) FROM unnest(%s::bigint[]) AS id"
             connection.execute(aside, (exhausted,))
             _requeue(connection, [job_id for job_id in ids if job_id not in exhausted], settings.backoff_seconds)
-            return [_row(row) for row in connection.execute(f"{_ROWS} AND id = ANY(%s)".encode(), (ids,))]
+            return [_job_from_row(row) for row in connection.execute(f"{_ROWS} AND id = ANY(%s)".encode(), (ids,))]
 
     def _queued(self, request: JobRequest, priority: int) -> JobRow | None:
-        """Return the job of an equal request that waits, with raised priority, or that was set aside."""
+        """Return the job of an equal request that is waiting or set aside. Raise the priority of a waiting job."""
         with self._database.write() as connection:
             connection.execute(
                 """UPDATE procrastinate_jobs SET priority = greatest(priority, %s),
@@ -236,11 +237,11 @@ class PostgresJobs:
             )
             sql = f"{_ROWS} AND queueing_lock = %s AND status <> 'doing' {_QUEUE_ORDER}"
             row = connection.execute(sql.encode(), (request_key(request),)).fetchone()
-        return _row(row) if row else None
+        return _job_from_row(row) if row else None
 
     def _insert(self, request: JobRequest, priority: int) -> int:
-        """Insert a new job and return its id; 0 if another process inserted the same request."""
-        # Not through procrastinate: it detects the conflict in error details, which PostgreSQL hides from this role.
+        """Insert a new job and return its id, or 0 if another process has inserted the same request."""
+        # procrastinate is not used here, because it needs error details that PostgreSQL hides from this role.
         with self._database.write() as connection:
             row = connection.execute(
                 """INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
@@ -267,17 +268,17 @@ class PostgresJobs:
             raise NotFound(
                 f"There is no job {job_id} in that state", hint="`deltos jobs list` shows the jobs that were set aside."
             )
-        return _row(row[:6]), row[6]
+        return _job_from_row(row[:6]), row[6]
 
 
 def delete_request(connection: Connection, request: JobRequest) -> None:
-    """Delete a queued or set-aside job of a request that no worker is running."""
+    """Delete the queued or set-aside job of a request. A running job is not deleted."""
     sql = "DELETE FROM procrastinate_jobs WHERE queueing_lock = %s AND status IN ('todo', 'failed')"
     connection.execute(sql, (request_key(request),))
 
 
 def _requeue(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
-    # If the same request was queued meanwhile, that job remains, with the arguments of both.
+    # If the same request has been queued meanwhile, that job remains and receives the arguments of both jobs.
     connection.execute(
         """UPDATE procrastinate_jobs AS other SET priority = greatest(other.priority, given.priority),
            args = jsonb_set(other.args, '{arguments}',
@@ -301,12 +302,12 @@ def _requeue(connection: Connection, job_ids: list[int], wait_seconds: float) ->
 
 
 def _notify(connection: Connection) -> None:
-    """Wake workers up; the queue's own triggers announce only new jobs."""
+    """Notify waiting workers. The queue's own triggers announce only new jobs."""
     payload = '{"type": "job_inserted", "job_id": 0}'
     connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', %s)", (payload,))
     connection.execute("SELECT pg_notify(%s, %s)", (f"procrastinate_queue_v1#{QUEUE}", payload))
 
 
-def _row(row: Sequence[Any]) -> JobRow:
+def _job_from_row(row: Sequence[Any]) -> JobRow:
     job_id, task, subject, status, failures, reason = row
     return JobRow(job_id, str(task).removeprefix(TASK_PREFIX), subject or "", _STATES[status], failures, reason)

@@ -42,7 +42,7 @@ LIBRARY_STEPS = (
 
 
 class PostgresLibrary:
-    """Implements `store.library.LibraryStore`. Closing it leaves the database open."""
+    """Implementation of `store.library.LibraryStore`. Closing it does not close the database."""
 
     def __init__(self, database: PostgresDatabase, *, now: Callable[[], float] = time.time) -> None:
         self.database = database

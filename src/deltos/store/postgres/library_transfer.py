@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.postgres.docs import ADDRESSES, digest_of, hold_source
+from deltos.store.postgres.docs import ADDRESSES, digest_of, lock_source
 from deltos.store.postgres.docs_index import CHUNK_WORDS, PAGE_WORDS, chunk_words
 from deltos.store.postgres.posting_index import ITEM_BITS
 from deltos.store.postgres.statements import PostgresWriteConnection
@@ -25,7 +25,7 @@ _UNIT = "kind, key, pointer, title, grouping_name, method, path, tags, deprecate
 
 
 class PostgresLibraryTransfer(LibraryTransfer):
-    """Reads and writes a whole library."""
+    """Reader and writer of a complete library."""
 
     def __init__(self, library: PostgresLibrary) -> None:
         super().__init__(library)
@@ -45,7 +45,7 @@ class PostgresLibraryTransfer(LibraryTransfer):
         with self._library.database.write() as connection:
             statements = PostgresWriteConnection(connection)
             insert_source(statements, carried.source)
-            number = hold_source(connection, carried.source.id) or 0
+            number = lock_source(connection, carried.source.id) or 0
             if (crawl := carried.crawl) is not None:
                 insert_crawl(statements, crawl)
             ADDRESSES.insert(statements, carried.source.id, carried.addresses)

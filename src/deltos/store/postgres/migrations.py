@@ -1,4 +1,4 @@
-"""The schema as an ordered list of migrations; a new one must follow those of the tables it uses."""
+"""The schema as an ordered list of migrations. A migration must come after the migrations of the tables it uses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCHEMA_STEPS = (
     CALLS_001,
     WORKSPACES_001,
     *JOB_STEPS,
-    # From here on, every migration that creates a table also sets its policy with `rights.protected`.
+    # Every later migration that creates a table also sets its policy with `rights.protected`.
     RIGHTS_001,
     JOBS_003,
     BLOBS_002,

@@ -1,7 +1,7 @@
-"""Inverted indexes of projects: postings packed by word and block of rows, scored like bm25() of FTS5.
+"""Inverted indexes of projects: postings packed by word and block of rows, scored like FTS5's bm25().
 
-A table row contains all matches of one word in one block (4,096 successive ids): their positions in the block, their
-lengths, and the frequency of the word in each column. Document frequencies are known without unpacking.
+A table row contains all matches of one word in one block of 4,096 successive ids: their positions in the block, their
+lengths, and the frequency of the word in each column. Document frequencies can be read without unpacking.
 benchmarks/RESULTS.md compares this with one row per occurrence and with `tsvector`.
 """
 
@@ -50,29 +50,29 @@ WORDS_001 = Migration(
 )
 BLOCK_BITS = 12
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
-_WIDTHS = (0, 1, 2, 4)  # bytes of a number, by the two-bit code of its column in the header
+_WIDTHS = (0, 1, 2, 4)  # bytes per number, by the two-bit code of its column in the header
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEAD_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_COUNTED_ROWS = 1_000  # postings of words with more rows are read only when needed; 1,000 rows take about 6 kB
-_BLOCK_BYTES = 150  # estimated overhead of a cached block in addition to its postings
+_MAX_COUNTED_ROWS = 1_000  # postings of more frequent words are read only if needed; 1,000 rows have about 6 kB
+_BLOCK_BYTES = 150  # estimated size of a cached block without its postings
 # Constants of bm25() in FTS5.
 _K1, _B, _MIN_IDF = 1.2, 0.75, 1e-6
-# Like the tokenizer `ascii` of FTS5: ASCII letters (lower-cased), digits and all non-ASCII bytes are part of words.
+# As in FTS5's tokenizer `ascii`, words consist of ASCII letters (in lower case), digits and all non-ASCII bytes.
 _ASCII_TOKENS = bytes(
     byte if byte >= 0x80 else ord(chr(byte).lower()) if chr(byte).isalnum() else ord(" ") for byte in range(256)
 )
 
 
 class WordKind(NamedTuple):
-    """One of the inverted indexes of a project, with the weight of each column."""
+    """One kind of inverted index of a project, with the weight of each column."""
 
     number: int
     weights: tuple[float, ...]
 
     @property
     def cache_key(self) -> str:
-        """Kind of its postings in the row cache."""
+        """Kind of the index's postings in the row cache."""
         return f"words {self.number}"
 
 
@@ -87,13 +87,13 @@ def tokens_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Matching rows in arbitrary order; a higher score is better."""
+    """Matching rows in arbitrary order. A higher score is better."""
 
     ids: Numbers
     scores: Numbers
 
     def best(self, count: int) -> list[tuple[int, float]]:
-        """Return the best rows with their scores, best first; equal scores are ordered by id."""
+        """Return the best rows with their scores, best first. Equal scores are ordered by id."""
         ids, scores = self.ids, self.scores
         if len(ids) > 2 * count:
             cached = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -102,7 +102,7 @@ class Ranked:
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
     def best_of(self, count: int, read_rows: Callable[[list[int]], Mapping[int, Any]]) -> list[tuple[int, float, Any]]:
-        """Return the best rows that `read_rows` returns, with id, score and value, best first."""
+        """Return (id, score, value) of the best rows for which `read_rows` returns a value, best first."""
         offset, window = 0, max(count, 1)
         found: list[tuple[int, float, Any]] = []
         while len(found) < count and offset < len(self.ids):
@@ -114,7 +114,7 @@ class Ranked:
 
 
 class _Hits(NamedTuple):
-    """Matches of a word: ascending ids, row lengths, and frequencies in each column."""
+    """Matches of a word: ascending row ids, row lengths, and frequencies in each column."""
 
     ids: Numbers
     lengths: Numbers
@@ -122,15 +122,17 @@ class _Hits(NamedTuple):
 
 
 class _Total(NamedTuple):
-    """Number of rows in an inverted index, and number of words in all of them."""
+    """Number of rows in an inverted index, and number of words in all rows."""
 
     row_count: int
     tokens: int
 
 
 class _StoredWord(NamedTuple):
-    """Stored postings of a word: number of rows, and (block, rows, postings) of each block; None if they were not
-    read."""
+    """Stored postings of a word: number of rows, and (block, rows, postings) of each block.
+
+    `blocks` is None if the postings were not read.
+    """
 
     row_count: int
     blocks: tuple[tuple[int, int, bytes], ...] | None
@@ -141,7 +143,7 @@ def _stored_bytes(stored: _StoredWord) -> int:
 
 
 def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
-    """Build the stored postings of one word from its blocks."""
+    """Create the stored postings of one word from its blocks."""
     all_blocks = list(blocks)
     read = tuple((number, count, postings) for number, count, postings in all_blocks if postings is not None)
     return _StoredWord(sum(count for _, count, _ in all_blocks), read if len(read) == len(all_blocks) else None)
@@ -155,7 +157,7 @@ class PackedWordIndex:
         self._kind = kind
 
     def row_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return the number of rows that contain each term; absent and multi-word terms are left out."""
+        """Return the number of rows that contain each term. Absent terms and terms of several words are omitted."""
         words = {term: tokens_of(term) for term in terms}
         counts = self._counts({word for found in words.values() for word in found})
         return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
@@ -165,17 +167,17 @@ class PackedWordIndex:
         return self._total().row_count
 
     def _counts(self, words: Iterable[str]) -> dict[str, int]:
-        """Return the number of rows that contain each word; absent words are left out."""
+        """Return the number of rows that contain each word. Absent words are omitted."""
         stored = self._stored(set(words), max_rows=_MAX_COUNTED_ROWS)
         return {word: each.row_count for word, each in stored.items() if each.row_count}
 
     def match(
         self, single_terms: Sequence[str], paired_terms: Sequence[str] = (), *, in_first_column: Sequence[str] = ()
     ) -> Ranked:
-        """Return rows with one of `single_terms`, two of `paired_terms`, or one of `in_first_column` in the first
-        column.
+        """Return rows that contain one of `single_terms`, or two of `paired_terms`.
 
-        All terms count for the score. A term of several words matches rows that contain all of them.
+        Rows with one of `in_first_column` in the first column match too. All terms contribute to the score. A term of
+        several words matches rows that contain all these words.
         """
         query_terms = [*in_first_column, *single_terms, *paired_terms]
         terms = [tokens_of(term) for term in query_terms]
@@ -197,7 +199,7 @@ class PackedWordIndex:
         return Ranked(ids[wanted], scores[wanted])
 
     def rows_with_all(self, groups: Sequence[Sequence[str]]) -> list[int]:
-        """Return ascending ids of rows whose first column contains a term of each group."""
+        """Return the ids of rows whose first column contains a term of each group, in ascending order."""
         terms = [[tokens_of(term) for term in group] for group in groups]
         hits, _ = self._read({word for group in terms for term in group for word in term})
         found = [
@@ -210,7 +212,7 @@ class PackedWordIndex:
         return [int(row_id) for row_id in matching]
 
     def _scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
-        """Compute bm25() in the same order of operations as FTS5, so that scores are equal in both engines."""
+        """Compute bm25() with the same order of operations as FTS5, so that both engines return equal scores."""
         average = total.tokens / total.row_count
         scores = np.zeros(len(ids))
         for hit in found:
@@ -242,7 +244,9 @@ class PackedWordIndex:
         columns = len(self._kind.weights)
         hits = {}
         for word, stored in self._stored(words).items():
-            parts = [_unpacked(block, count, postings, columns) for block, count, postings in stored.blocks or ()]
+            parts = [
+                _unpack_postings(block, count, postings, columns) for block, count, postings in stored.blocks or ()
+            ]
             if len(parts) == 1:
                 hits[word] = parts[0]
             elif parts:
@@ -295,7 +299,7 @@ class PackedWordIndex:
 
 @dataclass(slots=True)
 class WordChanges:
-    """Buffered changes of one inverted index in a transaction: the column texts by row id."""
+    """Buffered changes to one inverted index in a transaction: column texts by row id."""
 
     kind: WordKind
     added: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -336,7 +340,7 @@ class WordChanges:
         copy_rows(connection, "word (project, kind, term, block, row_count, postings)", types, rows)
 
     def _known_blocks(self, connection: Connection, key: int) -> list[int]:
-        """Return the changed blocks that may already have rows; none for a new project."""
+        """Return the changed blocks that may already have rows. A new project has no such blocks."""
         row = connection.execute(
             "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s", (key, self.kind.number)
         ).fetchone()
@@ -357,7 +361,7 @@ class WordChanges:
 
     def _unchanged_postings(self, numbers: Mapping[str, int], old: Sequence[tuple[str, int, int, bytes]]) -> _Postings:
         columns = len(self.kind.weights)
-        hits = [_unpacked(block, count, data, columns) for _, block, count, data in old]
+        hits = [_unpack_postings(block, count, data, columns) for _, block, count, data in old]
         terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
         postings = _Postings.joined([_Postings(terms[:0], *_empty_hits(columns))], columns)
         if hits:
@@ -399,7 +403,7 @@ def remove_words(connection: Connection, key: int, kinds: Sequence[WordKind]) ->
 
 @dataclass(slots=True)
 class _Occurrences:
-    """Word occurrences of several rows as parallel lists: word, row, column, count."""
+    """Word occurrences in several rows, as parallel lists: word, row, column and count."""
 
     ids: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
@@ -411,7 +415,7 @@ class _Occurrences:
 
     @classmethod
     def of(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
-        """Build the occurrences of rows, in the order of their ids."""
+        """Create the occurrences of rows, ordered by row id."""
         found = cls()
         terms = found.terms
         for number, row_id in enumerate(sorted(rows)):
@@ -429,7 +433,7 @@ class _Occurrences:
         return found
 
     def postings(self, numbers: Mapping[str, int], columns: int) -> _Postings:
-        """Return one posting for each word of each row, with words renumbered by `numbers`."""
+        """Return one posting per word and row, with words renumbered by `numbers`."""
         if not self.term:
             return _Postings(np.zeros(0, np.int64), *_empty_hits(columns))
         renumbered = np.array([numbers[term] for term in self.terms], np.int64)
@@ -448,7 +452,7 @@ class _Occurrences:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Postings as parallel arrays: word number, row id, row length, frequencies by column."""
+    """Postings as parallel arrays: word number, row id, row length and frequencies by column."""
 
     terms: Numbers
     ids: Numbers
@@ -495,7 +499,7 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class _WidthColumn:
-    """Numbers encoded with each byte width, and the width code that each group of rows needs."""
+    """Numbers encoded with each byte width, and the width code of each group of rows."""
 
     data: dict[int, bytes]
     codes: dict[int, int]
@@ -508,12 +512,12 @@ class _WidthColumn:
         return cls(data, dict(zip(starts.tolist(), codes.tolist(), strict=True)))
 
     def packed(self, start: int, end: int) -> bytes:
-        """Return the encoded numbers of the group that begins at `start`; empty if all are zero."""
+        """Return the encoded numbers of the group that begins at `start`, or empty bytes if all are zero."""
         width = _WIDTHS[self.codes[start]]
         return self.data[width][width * start : width * end] if width else b""
 
 
-def _unpacked(block: int, count: int, data: bytes, columns: int) -> _Hits:
+def _unpack_postings(block: int, count: int, data: bytes, columns: int) -> _Hits:
     head = int.from_bytes(data[:_HEAD_BYTES], "little")
     ids = np.frombuffer(data, "<u2", count, _HEAD_BYTES).astype(np.int64) + (block << BLOCK_BITS)
     offset = _HEAD_BYTES + 2 * count

@@ -1,8 +1,8 @@
-"""Tables shared by all projects, partitioned by the project's key, so that a query of one project reads one partition.
+"""Tables that all projects share, partitioned by project key, so that a query on one project reads one partition.
 
-Eight partitions: the tens or hundreds of projects of a team spread over them, vacuuming or rewriting one leaves the
-others alone, and the catalogue cache of each connection stays small. The number is fixed, so that related rows of a
-project are in the partitions with the same number of all tables.
+There are eight partitions: they distribute the tens or hundreds of projects of a team, vacuuming or rewriting one
+partition does not affect the others, and the catalogue cache of each connection remains small. The number is fixed, so
+that the rows of a project are in partitions with the same number in all tables.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from deltos.store.migration import Migration
 PARTITIONS = 8
 
 # With statistics on `project`, the planner assumes that a project added since the last ANALYZE has no rows, and joins
-# all its files with all its symbols in nested loops. Without them it assumes 1/200 of the table, and uses the other
-# columns of an index.
+# all its files with all its symbols in nested loops. Without statistics it assumes 1/200 of the table and uses the
+# other columns of an index.
 PARTITIONS_001 = Migration(
     "partitions-001-statistics",
     """
@@ -39,7 +39,7 @@ PARTITIONS_001 = Migration(
 
 
 def partitioned(table: str, columns: str) -> str:
-    """Return the statements that create a table with the column `project`, and its partitions."""
+    """Return SQL that creates a table with the column `project`, and its partitions."""
     parts = "".join(
         f"CREATE TABLE {table}_{number} PARTITION OF {table} "
         f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number});\n"

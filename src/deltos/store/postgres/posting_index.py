@@ -1,6 +1,6 @@
 """Word indexes of the library: posting tables scored like SQLite's FTS5, so that both engines return the same results.
 
-Postings are partitioned by owner: a documentation source or an API. Document frequencies are counted over all owners.
+Postings are partitioned by owner (a documentation source or an API). Document frequencies are counted over all owners.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.tokenizer import StemmedTerms
 
-# An item id is the owner's number followed by this number of bits, so the id alone determines the partition.
+# An item id is the owner's number followed by this many bits, so the id alone determines the partition.
 ITEM_BITS = 32
 _LAST_OWNER = 2**31 - 1
 # Constants of FTS5's bm25(): minimum of the inverse document frequency, term saturation, length normalisation.
 _MIN_IDF = 1e-6
 _K1 = 1.2
 _B = 0.75
-# Scores are rounded to 1e-9 before sorting, because summing in a different order changes the last digits.
+# Scores are rounded to 1e-9 before sorting, because summation in a different order changes the last digits.
 _SCORE_STEPS = 1e9
-# B-tree entries are limited to 2,700 bytes; longer terms are stored as a prefix with a digest.
+# B-tree entries are limited to 2,700 bytes, so longer terms are stored as a prefix and a digest.
 _MAX_TERM_BYTES = 400
 _PREFIX_CHARACTERS = 60
 _ASCII_TERM = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
@@ -39,7 +39,7 @@ _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 class ItemWords(NamedTuple):
-    """The words of one item: its length, and the frequency of each term by field."""
+    """Words of one item: its length, and the frequency of each term by field."""
 
     item: int
     length: int
@@ -47,12 +47,12 @@ class ItemWords(NamedTuple):
 
 
 def owner_of(item: int) -> int:
-    """Return the number of the source or API that an id belongs to."""
+    """Return the number of the source or API to which an item id belongs."""
     return item >> ITEM_BITS
 
 
 def owners_of(items: Iterable[int]) -> list[int]:
-    """Return the numbers of the sources or APIs that the ids belong to; invalid ids are ignored."""
+    """Return the numbers of the sources or APIs to which the item ids belong. Invalid ids are ignored."""
     return sorted(owner for owner in set(map(owner_of, items)) if 0 < owner <= _LAST_OWNER)
 
 
@@ -71,24 +71,24 @@ def partitioned(table: str, key: str, columns: str) -> str:
 
 
 def ascii_terms(texts: Sequence[str]) -> list[list[str]]:
-    """Return the terms of each text like FTS5's tokenizer `ascii`."""
+    """Return the terms of each text, split like FTS5's tokenizer `ascii`."""
     return [_ASCII_TERM.findall(text.translate(_TO_LOWER)) for text in texts]
 
 
 @cache
-def _stemmed() -> StemmedTerms:
-    from deltos.store.tokenizer import StemmedTerms  # deferred: not needed for texts that are already index words
+def _open_tokenizer() -> StemmedTerms:
+    from deltos.store.tokenizer import StemmedTerms  # deferred: texts that are already index words do not need it
 
     return StemmedTerms()
 
 
 def stemmed_terms(texts: Sequence[str]) -> list[list[str]]:
-    """Return the terms of plain texts: folded, without accents, stemmed."""
-    return _stemmed().split(texts)
+    """Return the terms of each text, case-folded and stemmed, without accents."""
+    return _open_tokenizer().split(texts)
 
 
 def stored_term(term: str) -> str:
-    """Return a term as it is stored in the tables."""
+    """Return the form in which a term is stored in the tables."""
     if len(term) * 4 <= _MAX_TERM_BYTES or len(term.encode()) <= _MAX_TERM_BYTES:
         return term
     return f"{term[:_PREFIX_CHARACTERS]}#{sha256(term.encode()).hexdigest()}"
@@ -96,7 +96,7 @@ def stored_term(term: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PostingIndex:
-    """The tables of one word index: postings, and by owner the document frequencies and total lengths."""
+    """Tables of one word index: postings, and document frequencies and total lengths by owner."""
 
     name: str
     fields: tuple[str, ...]
@@ -122,7 +122,7 @@ class PostingIndex:
         """
 
     def words_of(self, item: int, texts: Sequence[str], fields: Sequence[int] = ()) -> ItemWords:
-        """Return the words of an item; `fields` maps each text to a field, by default its own position."""
+        """Return the words of an item. `fields` maps each text to a field, by default to the field at its position."""
         counts: dict[str, list[int]] = {}
         length = 0
         for at, terms in enumerate(self.terms(texts)):
@@ -192,7 +192,7 @@ class PostingIndex:
         return self._totals(database)[0]
 
     def frequencies(self, database: PostgresDatabase, terms: Iterable[str]) -> dict[str, int]:
-        """Return the number of items that contain each term; absent terms are left out."""
+        """Return the number of items that contain each term. Absent terms are omitted."""
         names = {stored_term(term): term for term in terms}
         rows = database.query(
             f"SELECT term, sum(items)::bigint FROM {self.name}_term WHERE term = ANY(%s) GROUP BY term", (list(names),)
@@ -210,9 +210,9 @@ class PostingIndex:
         where: str = "true",
         values: Sequence[object] = (),
     ) -> list[tuple[int, float]]:
-        """Return the best-matching items of some owners with their scores, best first.
+        """Return the best-matching items of the given owners with their scores, best first.
 
-        `where` is an additional condition over `g.owner` and `g.item`.
+        `where` is an additional condition on `g.owner` and `g.item`.
         """
         terms = [stored_term(term) for found in self.terms(words) for term in found]
         items, tokens = self._totals(database)
@@ -240,7 +240,7 @@ class PostingIndex:
         return [(item, score) for item, score in rows]
 
     def _totals(self, database: PostgresDatabase) -> tuple[int, int]:
-        """Return the number of items and the number of words in all of them."""
+        """Return the number of items, and the number of words in all items."""
         [(items, tokens)] = database.query(
             f"SELECT coalesce(sum(items), 0)::bigint, coalesce(sum(tokens), 0)::bigint FROM {self.name}_total"
         )

@@ -1,4 +1,4 @@
-"""One project in PostgreSQL: tables of files, skipped files and facts about the index, and the whole project store."""
+"""One project in PostgreSQL: tables of files, skipped files and facts about the index, and the project store."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failur
                UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
                UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
-# Suffix of an indexer's name in failures of resolving files, which comes after reading them.
+# Suffix of an indexer's name for failures to resolve references, which happens after reading files.
 UNRESOLVED = "/edges"
 _SKIPPED_BYTES = 300  # estimated size of a cached SkippedFile
 _T = TypeVar("_T")
 
 
 class PostgresProject:
-    """Implements `store.project.ProjectStore`."""
+    """Implementation of `store.project.ProjectStore`."""
 
     keeps_contents = True
-    set_aside = ""  # a damaged database is repaired by its administrator, never replaced
+    set_aside = ""  # only the administrator repairs a damaged database; it is never replaced
 
     def __init__(self, database: PostgresDatabase, name: str, root: str = "") -> None:
         self.name = name
@@ -106,21 +106,21 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
-        with suppress(StoreError):  # the transaction is committed; workers delete remaining blobs later
+        with suppress(StoreError):  # the transaction is already committed; workers delete remaining blobs later
             drop_unused(self._database, writer.dropped)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.tables.register_if_gone()  # once per query: `deltos forget-project` deletes projects
+        self.tables.register_if_gone()  # once per query, because `deltos forget-project` deletes projects
         return work()
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
         return self._database.try_lock(index_lock_key(self.name, part))
 
     def release(self) -> None:
-        """Do nothing: a thread holds no resources between transactions."""
+        """Do nothing, because a thread holds no resources between transactions."""
 
     def close(self) -> None:
-        """Drop cached rows; the connection pool is shared by all stores of the process and stays open."""
+        """Drop cached rows. The connection pool stays open, because all stores of the process share it."""
         self.tables.clear_cache()
 
     def facts(self) -> IndexFacts:
@@ -220,7 +220,7 @@ class PostgresProject:
 
 
 class PostgresProjectWriter:
-    """Implements `store.project.ProjectWriter`. Rows are buffered and written in bulk, at the latest before a read."""
+    """Implementation of `store.project.ProjectWriter`. Rows are buffered, and written in bulk before each read."""
 
     def __init__(self, tables: ProjectTables, connection: Connection) -> None:
         self.connection = connection
@@ -233,8 +233,8 @@ class PostgresProjectWriter:
         self._begin()
 
     def _begin(self) -> None:
-        # The update locks the project's row, so that writers take turns; lock_timeout raises StoreBusy.
-        # Readers cache rows by the version.
+        # The update locks the project's row, so that only one writer runs at a time; lock_timeout raises StoreBusy.
+        # Readers cache rows by version.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:
@@ -247,7 +247,7 @@ class PostgresProjectWriter:
 
     @property
     def dropped(self) -> set[bytes]:
-        """Digests of contents that deleted files referred to."""
+        """Digests of the contents to which deleted files referred."""
         return self._files.dropped
 
     @property
@@ -344,7 +344,7 @@ class PostgresProjectWriter:
 
 
 class _FileChanges:
-    """Buffered changes of files, skipped files and failures."""
+    """Buffered changes to files, skipped files and failures."""
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._tables = tables
@@ -435,7 +435,7 @@ class _FileChanges:
 
 
 def index_lock_key(name: str, part: str = "") -> str:
-    """Return the name of the lock for indexing a project, or a part of it."""
+    """Return the name of the lock for indexing a project or a part of it."""
     return f"index/{name}/{part}"
 
 

@@ -32,23 +32,23 @@ REGISTRY_001 = Migration(
     """,
 )
 PROJECT_VERSION = Migration("replicas-001", "ALTER TABLE project ADD COLUMN version bigint NOT NULL DEFAULT 0;")
-_REGISTERED = "SELECT id, root FROM project WHERE name = %s"
+_SELECT_PROJECT = "SELECT id, root FROM project WHERE name = %s"
 _VERSION = "SELECT version FROM project WHERE id = %s"
 _VERSIONS = "SELECT id, version FROM project"
-STORED_FILE = "stored file"  # cache kind of `StoredFile` rows
+STORED_FILE = "stored file"  # kind of `StoredFile` rows in the row cache
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
 
 
 def project_name(root: Path) -> str:
-    """Return a unique name for the project at a folder that a person recognises."""
+    """Return a unique project name that contains the name of the folder."""
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
     return f"{name.encode('utf-8', 'replace').decode()}-{digest}"
 
 
 def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int, seen_at_ns: int) -> StoredFile:
-    """Build a StoredFile from its columns."""
+    """Create a StoredFile from its columns."""
     return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
 
 
@@ -65,14 +65,14 @@ class ProjectTables:
         self.register_if_gone()
 
     def register_if_gone(self) -> None:
-        """Look up the key of the project, and register it if it is new or was deleted meanwhile."""
-        rows = self.database.query(_REGISTERED, (self.name,))
+        """Look up the key of the project. Register the project if it is new or was deleted meanwhile."""
+        rows = self.database.query(_SELECT_PROJECT, (self.name,))
         if not rows:
             with self.database.write() as connection:
                 connection.execute(
                     "INSERT INTO project (name, root) VALUES (%s, %s) ON CONFLICT DO NOTHING", (self.name, self._root)
                 )
-            rows = self.database.query(_REGISTERED, (self.name,))
+            rows = self.database.query(_SELECT_PROJECT, (self.name,))
         if not rows:
             raise StoreError(
                 f"{self.name} was indexed by an earlier version, which did not record its folder",
@@ -85,7 +85,7 @@ class ProjectTables:
         if key != self.key:
             self._cache.forget()
             self.key = key
-        if self._root and not root:  # indexed by an earlier version
+        if self._root and not root:  # the project was indexed by an earlier version
             with self.database.write() as connection:
                 connection.execute("UPDATE project SET root = %s WHERE id = %s", (self._root, self.key))
 
@@ -102,14 +102,14 @@ class ProjectTables:
             yield connection
 
     def version(self) -> Version:
-        """Return a value that identifies the visible state of the project; None while this thread writes."""
+        """Return a value that identifies the visible state of the project, or None while this thread is writing."""
         if self._is_writing():
             return None
         version = self._version()
         return None if version is None else (self.key, version)
 
     def state(self) -> CachedState | None:
-        """Return the row cache of this thread's snapshot; None outside a snapshot."""
+        """Return the row cache of this thread's snapshot, or None outside a snapshot."""
         if self._is_writing() or self.database.snapshot_versions() is None:
             return None
         version = self._version()
@@ -122,7 +122,7 @@ class ProjectTables:
         read: Callable[[list[_Key]], Mapping[_Key, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> dict[_Key, _Row]:
-        """Return the rows of some keys from the cache; `read` is called with the missing ones."""
+        """Return the rows with the given keys from the cache. `read` is called with the missing keys."""
         state = self.state()
         if state is not None:
             return state.rows(kind, keys, read, text_bytes)
@@ -135,7 +135,7 @@ class ProjectTables:
         read: Callable[[list[str]], Mapping[str, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> _Row:
-        """Return a value that exists once per state, for this thread's snapshot or the newest state."""
+        """Return a value that exists once per project state, for this thread's snapshot or the newest state."""
         if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read, text_bytes)[""]
         version = self._version()
@@ -151,7 +151,7 @@ class ProjectTables:
         self._cache.forget()
 
     def _version(self) -> int | None:
-        """Return the visible version; None if row-level security hides the project or parts of it.
+        """Return the visible version, or None if row-level security hides the project or parts of it.
 
         A snapshot reads the versions of all projects at once.
         """
@@ -170,7 +170,7 @@ class ProjectTables:
 
     @contextmanager
     def writing(self, flush: Callable[[], None]) -> Iterator[None]:
-        """During the block, call `flush` to write buffered rows before anything is read."""
+        """Call `flush` before each read during the block, so that buffered rows are written first."""
         self._local.flush = flush
         try:
             yield
@@ -184,7 +184,7 @@ class ProjectTables:
 
 
 class IdAllocator:
-    """Allocates ids of a project's rows in memory; only one process at a time writes to a project."""
+    """Allocator of a project's row ids in memory. Only one process at a time writes to a project."""
 
     def __init__(self, connection: Connection, key: int) -> None:
         self._connection = connection
@@ -192,7 +192,7 @@ class IdAllocator:
         self._next: dict[str, int] = {}
 
     def take(self, table: str, count: int = 1) -> int:
-        """Reserve `count` successive ids of a table, and return the first."""
+        """Reserve `count` successive ids of a table, and return the first one."""
         first = self._next.get(table)
         if first is None:
             sql = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE project = %s"
@@ -202,5 +202,5 @@ class IdAllocator:
         return first
 
     def forget(self) -> None:
-        """Read the highest ids again, because another process may write from now on."""
+        """Read the highest ids again at the next use, because another process may write from now on."""
         self._next.clear()

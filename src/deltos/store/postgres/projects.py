@@ -1,4 +1,4 @@
-"""The projects that a database contains."""
+"""Stores of all projects in a database."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _TABLES = """word word_total meta file skipped folder failure chunk definition file_words chunk_vectors
              place node symbol edge mention import fact stale
              past_commit past_file past_touch past_name past_vectors""".split()
-_FACTS = frozenset({"root", "project_id"})  # facts of a project whose indexing has started
+_FACTS = frozenset({"root", "project_id"})  # facts that exist as soon as indexing has started
 
 
 class PostgresProjects:
-    """Implements `store.project.ProjectStores`."""
+    """Implementation of `store.project.ProjectStores`."""
 
     keep_contents = True
 
@@ -38,7 +38,7 @@ class PostgresProjects:
 
     @cached_property
     def _database(self) -> PostgresDatabase:
-        """The database, connected to on first use, so that a server can start without it."""
+        """The database, which is opened on first use, so that a server can start without it."""
         return self._opened().with_own_transactions()
 
     def store_of(self, root: Path) -> PostgresProject:
@@ -82,9 +82,9 @@ class PostgresProjects:
         return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
     def _sizes(self) -> dict[int, int]:
-        """Estimate the size of each project in bytes, by its share of chunks in its partitions.
+        """Return the estimated size of each project in bytes, based on its share of the chunks in its partitions.
 
-        Adding up row sizes would read all rows.
+        Summing row sizes would require reading all rows.
         """
         parts = dict(
             self._database.query(
@@ -119,10 +119,10 @@ class PostgresProjects:
         drop_unused(self._database, digests, tries=4)
 
     def sweep(self) -> int:
-        # A server of an older version indexes files without contents; deleting `indexers` forces a full re-index.
+        # A server with an older version indexes files without contents. Deleting `indexers` forces a complete re-index.
         with self._database.write() as connection:
             connection.execute(
-                # Lock the project's row first, like every writer, to avoid deadlocks.
+                # Lock the project's row first, as every writer does, to avoid deadlocks.
                 """WITH behind AS (
                        UPDATE project SET version = version + 1 WHERE id IN (
                            SELECT project FROM file WHERE NOT EXISTS (SELECT 1 FROM blob WHERE digest = file.hash))
@@ -136,4 +136,4 @@ class PostgresProjects:
         return []
 
     def remove_set_aside(self, place: str) -> None:
-        """Do nothing: PostgreSQL stores are never set aside."""
+        """Do nothing, because PostgreSQL stores are never set aside."""

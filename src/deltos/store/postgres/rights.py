@@ -1,12 +1,12 @@
-"""Row-level security: the rights of each call, enforced by the database for the role that servers connect as.
+"""Row-level security: the database enforces the rights of each call for the role with which servers connect.
 
-This is the second check after `confinement`: if the application forgets one, the database shows no rows. It applies to
-every role except the owner of the tables and superusers. The rights of a call are set on its connection; a connection
-without rights sees nothing. Anybody who can run SQL as that role can set other rights: the role's password is the
-protection against that.
+This is a second check after `confinement`: if the application omits a check, the database returns no rows. It applies
+to every role except the owner of the tables and superusers. The rights of a call are set on its connection. A
+connection without rights sees no rows. Anyone who can run SQL as that role can set other rights, so its password must
+be kept secret.
 
-Every table has a policy. A new table gets one in the migration that creates it, by `protected`. A test over the
-catalogue fails if one is missing, and the role has no access to such a table.
+Every table has a policy, which the migration that creates the table sets with `protected`. The role has no access to a
+table without a policy, and a test on the catalogue fails.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_CACHED_RIGHTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of a call as connection settings: everything, or folders and memories."""
+    """Rights of a call as connection settings: all rights, or the accessible folders and memories."""
 
     everything: str = ""
     roots: str = "[]"
@@ -49,11 +49,11 @@ _cached_rights: dict[int, tuple[Confinement, Rights]] = {}
 
 
 def current_rights() -> Rights:
-    """Return the rights of the running call."""
+    """Return the rights of the current call."""
     confinement = current()
     if confinement is None:
         return EVERYTHING
-    known = _cached_rights.get(id(confinement))  # the cache keeps the object alive, so its id is not reused
+    known = _cached_rights.get(id(confinement))  # the cached object stays alive, so its id is not reused
     if known is None:
         if len(_cached_rights) >= _MAX_CACHED_RIGHTS:
             _cached_rights.clear()
@@ -70,7 +70,7 @@ def _rights_of(confinement: Confinement) -> Rights:
 
 
 def root_text(root: Path) -> str:
-    """Return a folder as valid text for PostgreSQL, even if its name is not valid Unicode."""
+    """Return the path of a folder as valid PostgreSQL text, even if it is not valid Unicode."""
     return _valid_unicode(str(root))
 
 
@@ -79,7 +79,7 @@ def _valid_unicode(text: str) -> str:
 
 
 def apply_rights(connection: Connection, rights: Rights, keys: str | None) -> str:
-    """Set the rights of a connection. `keys` are the visible project keys, if known; return them."""
+    """Set the rights of a connection, and return the visible project keys. `keys` are these keys if they are known."""
     connection.execute(
         """SELECT set_config('deltos.everything', %s, false), set_config('deltos.roots', %s, false),
                   set_config('deltos.memories', %s, false), set_config('deltos.projects', %s, false)""",
@@ -101,24 +101,24 @@ _MEMORY_PROJECTS = "(SELECT remembered_projects())::bigint[]"
 _SOURCES = "(SELECT shown_sources())::integer[]"
 _APIS = "(SELECT shown_apis())::integer[]"
 
-# A sub-select is evaluated once per statement instead of once per row; searches read thousands of rows.
+# A subquery is evaluated once per statement instead of once per row, and searches read thousands of rows.
 BY_PROJECT = f"(SELECT {_ALL}) OR project = ANY({_KEYS})"
-"""Policy for rows of code, graph and history; `project` is the key of a project."""
+"""Policy for rows of code, graph and history, where `project` is the key of a project."""
 
 BY_ROOT = f"{_ALL} OR is_below(root)"
-"""Policy for rows with the column `root`, a folder."""
+"""Policy for rows whose column `root` is a folder."""
 
 BY_MEMORY = f"{_ALL_MEMORIES} OR project = ANY({_MEMORY_PROJECTS})"
-"""Policy for rows of memory; `project` is the key of a project folder there."""
+"""Policy for memory rows, where `project` is the key of a project folder in memory."""
 
 BY_SOURCE = f"{_ALL_MEMORIES} OR source = ANY({_SOURCES})"
-"""Policy for rows of documentation; `source` is the number of their source."""
+"""Policy for documentation rows, where `source` is the number of a source."""
 
 SERVER = _ALL
 """Policy for tables that only the server itself accesses, such as tokens and sessions."""
 
 ALL_PROJECTS = _ALL_MEMORIES
-"""Policy for rows that belong to no project; only for callers that are not confined to projects."""
+"""Policy for rows that belong to no project. Only callers that are not confined to projects have access."""
 
 SHARED = "true"
 """Policy for tables without project data, which every caller may access."""
@@ -132,7 +132,7 @@ RULES: Mapping[str, str] = {
         BY_PROJECT,
     ),
     "workspace_member": BY_ROOT,
-    "stopped_reading": SHARED,  # digests of contents, and why they could not be parsed
+    "stopped_reading": SHARED,  # digests of contents that could not be parsed, with the reasons
     "docs_source": f"{_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
     **dict.fromkeys(
         ("docs_crawl", "docs_address"),
@@ -227,7 +227,7 @@ CREATE FUNCTION grant_application_roles() RETURNS void LANGUAGE plpgsql AS $$
         END LOOP;
     END $$;
 """
-_DIGESTED = {
+_DIGEST_INDEXES = {
     "file_by_path": ("file", "path"),
     "skipped_by_path": ("skipped", "path"),
     "folder_by_path": ("folder", "path"),
@@ -236,14 +236,13 @@ _DIGESTED = {
     "past_file_by_path": ("past_file", "path"),
     "past_name_by_before": ("past_name", "before"),
 }
-_FOLDED = {"definition_by_name": "definition", "symbol_by_name": "symbol"}
+_LOWER_CASE_INDEXES = {"definition_by_name": "definition", "symbol_by_name": "symbol"}
 
 
 def protected(table: str, rule: str, *, write_rule: str = "") -> str:
-    """Return SQL that enables a policy on a new table and grants it to application roles; for the migration that
-    creates it.
+    """Return SQL that enables a policy on a new table and grants access to application roles.
 
-    `write_rule` is the policy for writes, if it differs.
+    The migration that creates the table contains this SQL. `write_rule` is the policy for writes, if it differs.
     """
     return f"{_policy(table, rule, write_rule)} SELECT grant_application_roles();"
 
@@ -263,12 +262,12 @@ RIGHTS_001 = Migration(
     """
     + "".join(
         f"DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {digest(column)});\n"
-        for index, (table, column) in _DIGESTED.items()
+        for index, (table, column) in _DIGEST_INDEXES.items()
     )
     + "".join(
         f"ALTER TABLE {table} ADD COLUMN {folded_column('name')};"
         f" DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {folded('name')});\n"
-        for index, table in _FOLDED.items()
+        for index, table in _LOWER_CASE_INDEXES.items()
     )
     + _FUNCTIONS
     + "".join(_policy(table, rule) for table, rule in RULES.items()),
@@ -279,9 +278,9 @@ RIGHTS_001 = Migration(
 
 
 def admit_role(connection: Connection, name: str, password: str = "") -> bool:
-    """Grant a role access to the tables within the policies; return whether the role was created.
+    """Grant a role access to the tables under the policies, and return whether the role was created.
 
-    Sets its password if one is given. Needs the owner's connection.
+    If a password is given, it is set. The connection must belong to the owner of the tables.
     """
     row = connection.execute(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, current_user, 'MEMBER') FROM pg_roles WHERE rolname = %s",
@@ -293,8 +292,8 @@ def admit_role(connection: Connection, name: str, password: str = "") -> bool:
             hint="Name another role; a role that does not exist is created.",
         )
     if row is None:
-        connection.execute(f"CREATE ROLE {quoted(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
-    if password:  # hashed here, so that the server's log cannot contain it
+        connection.execute(f"CREATE ROLE {quote_identifier(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
+    if password:  # hashed here, so that the server's log cannot contain the password
         secret = connection.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
         connection.execute(SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(name), secret.decode()))
     _grant_connect(connection, name)
@@ -304,7 +303,7 @@ def admit_role(connection: Connection, name: str, password: str = "") -> bool:
 
 
 def _grant_connect(connection: Connection, name: str) -> None:
-    """Allow a role to connect to the database, unless it already may."""
+    """Allow a role to connect to the database, unless it is already allowed."""
     row = connection.execute(
         """SELECT has_database_privilege(%s, oid, 'CONNECT'), datname,
                   has_database_privilege(oid, 'CONNECT WITH GRANT OPTION')
@@ -314,7 +313,7 @@ def _grant_connect(connection: Connection, name: str) -> None:
     may_connect, database, may_grant = row or (True, "", False)
     if may_connect:
         return
-    grant = f"GRANT CONNECT ON DATABASE {quoted(database)} TO {quoted(name)}"
+    grant = f"GRANT CONNECT ON DATABASE {quote_identifier(database)} TO {quote_identifier(name)}"
     if not may_grant:
         raise StoreError(
             f"The role {name} may not connect to the database", hint=f"Have the database's owner run: {grant}"
@@ -322,7 +321,7 @@ def _grant_connect(connection: Connection, name: str) -> None:
     connection.execute(grant.encode())
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Return a name as a quoted SQL identifier."""
     if not name or "\0" in name:
         raise BadArgument("The role name is empty or contains NUL", hint="Name a role, such as deltos_server.")
@@ -338,7 +337,7 @@ def owns_tables(connection: Connection, tables: list[str]) -> bool:
 
 
 def check_owner(connection: Connection, tables: list[str]) -> None:
-    """Raise an error unless the connection's role owns the tables; PostgreSQL would only warn and skip them."""
+    """Raise an error unless the connection's role owns the tables. PostgreSQL would only warn and skip the tables."""
     if not owns_tables(connection, tables):
         raise StoreError(
             "Only the owner of the tables can rewrite them",

@@ -1,8 +1,8 @@
 """In-memory cache of project rows, valid for one version of the project.
 
-The database returns the version within a snapshot, and only to a caller whom row-level security shows the project's
-rows. A caller without a version gets nothing from the cache. Rows are cached only within such a snapshot, so that all
-of them belong to the version.
+The database returns the version within a snapshot, and only to a caller who may see the project's rows under row-level
+security. A caller without a version receives no rows from the cache. Rows are cached only within such a snapshot, so
+that all of them belong to the version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-MAX_BYTES = 96 * 2**20  # estimated size of all cached rows of a process; the least recently used are evicted first
+MAX_BYTES = 96 * 2**20  # estimated size of all cached rows in a process; the least recently used are evicted first
 _ROW_BYTES = 200  # estimated size of a row without its texts
 _UNREAD = object()  # distinguishes an unknown key from a key without a row
 
@@ -37,7 +37,7 @@ class CacheBudget:
         return self._bytes
 
     def add(self, state: CachedState, count: int) -> None:
-        """Add `count` bytes to a state, make it the most recently used, and evict the oldest states over the budget."""
+        """Add `count` bytes to a state, mark it as most recently used, and evict old states that exceed the budget."""
         with self._guard:
             self._bytes += count
             self._states[state] = self._states.pop(state, 0) + count
@@ -54,7 +54,7 @@ class CacheBudget:
 
 
 class CachedState:
-    """Cached rows of one version of a project, by kind and key; the absence of a row is cached too."""
+    """Cached rows of one project version, by kind and key. The absence of a row is cached too."""
 
     def __init__(self, version: int, budget: CacheBudget) -> None:
         self.version = version
@@ -68,7 +68,7 @@ class CachedState:
         read: Callable[[list[_Key]], Mapping[_Key, _Row]],
         text_bytes: Callable[[_Row], int],
     ) -> dict[_Key, _Row]:
-        """Return the rows of some keys; `read` is called with the unknown ones."""
+        """Return the rows with the given keys. `read` is called with the keys that are not cached."""
         known = cast("dict[_Key, _Row | None]", self._rows.setdefault(kind, {}))
         found: dict[_Key, _Row] = {}
         missing = []
@@ -86,16 +86,16 @@ class CachedState:
         return found
 
     def has(self, kind: str, key: Hashable) -> bool:
-        """Whether the row of a key, or its absence, is cached."""
+        """Whether the row with a key, or its absence, is cached."""
         return key in self._rows.get(kind, ())
 
     def known(self, kind: str, keys: Iterable[Any]) -> dict[Any, Any]:
-        """Return the cached rows of some keys."""
+        """Return the cached rows with the given keys."""
         rows = self._rows.get(kind, {})
         return {key: rows[key] for key in keys if key in rows}
 
     def put(self, kind: str, rows: Mapping[_Key, _Row], text_bytes: Callable[[_Row], int]) -> None:
-        """Cache rows that were read by another query; rows that are already cached are not counted again."""
+        """Cache rows that another query read. Rows that are already cached are not counted again."""
         known = self._rows.setdefault(kind, {})
         new = {key: row for key, row in rows.items() if known.get(key, _UNREAD) != row}
         known.update(new)
@@ -107,7 +107,7 @@ class CachedState:
 
 
 class ProjectRowCache:
-    """The cached state of the newest version of a project."""
+    """Cached state of the newest version of a project."""
 
     def __init__(self, budget: CacheBudget) -> None:
         self._budget = budget
@@ -115,7 +115,7 @@ class ProjectRowCache:
         self._state: CachedState | None = None
 
     def at(self, version: int) -> CachedState | None:
-        """Return the cached state of a version; None for an outdated version, whose readers have no cache."""
+        """Return the cached state of a version, or None if the version is outdated."""
         with self._guard:
             state = self._state
             if state is None or state.version < version:
@@ -125,7 +125,7 @@ class ProjectRowCache:
             return state if state.version == version else None
 
     def forget(self) -> None:
-        """Drop the cache: the project is closed, or was registered again."""
+        """Drop the cache, because the project was closed or registered again."""
         with self._guard:
             state, self._state = self._state, None
             if state is not None:

@@ -1,4 +1,4 @@
-"""Bulk inserts, and indexed conditions on texts of any length."""
+"""Bulk inserts, and SQL conditions that use an index on texts of any length."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _row_security_connections: WeakSet[Connection] = WeakSet()
 
 
 def mark_row_security(connection: Connection) -> None:
-    """Record that row-level security applies to a connection: PostgreSQL does not allow COPY there."""
+    """Record that row-level security applies to a connection, where PostgreSQL does not allow COPY."""
     _row_security_connections.add(connection)
 
 
 def copy_rows(connection: Connection, target: str, types: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Insert rows in bulk; `target` is a table with its columns, such as `chunk (project, id)`."""
+    """Insert rows in bulk. `target` is a table with its columns, such as `chunk (project, id)`."""
     every = iter(rows)
     first = next(every, None)
     if first is None:
@@ -46,49 +46,49 @@ def _insert_rows(connection: Connection, target: str, types: Sequence[str], rows
 
 
 def check_text(*texts: str) -> None:
-    """Raise UnicodeEncodeError now for a text that cannot be stored, because rows are written later in bulk."""
+    """Raise UnicodeEncodeError now if a text cannot be stored, because rows are written in bulk later."""
     for text in texts:
         if not text.isascii():
             text.encode()
 
 
 # An index entry is limited to 2,704 bytes, but paths and names may be longer, so a digest or a prefix is indexed.
-# Under row-level security, PostgreSQL uses an index only for LEAKPROOF functions, which `left` and `lower` are not.
+# Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions; `left` and `lower` are not.
 _MAX_PREFIX_CHARACTERS = 200
 
 
 def indexed_prefix(column: str) -> str:
-    """Return the SQL expression that the first migrations indexed: a prefix of the text."""
+    """Return the SQL expression for a prefix of a column, which the first migrations indexed."""
     return f"left({column}, {_MAX_PREFIX_CHARACTERS})"
 
 
 def indexed_lower_prefix(column: str) -> str:
-    """Return the same expression in lower case (ASCII letters)."""
+    """Return the SQL expression for a prefix of a column, with ASCII letters in lower case."""
     return f"lower({indexed_prefix(column)})"
 
 
 def digest(column: str) -> str:
-    """Return the SQL expression of the indexed digest of a text."""
+    """Return the SQL expression for the indexed digest of a column."""
     return f"md5({column})"
 
 
 def folded(column: str) -> str:
-    """Return the name of the column with the lower-case prefix of a name (ASCII letters)."""
+    """Return the name of the generated column that contains the lower-case prefix of a column."""
     return f"{column}_folded"
 
 
 def folded_column(column: str) -> str:
-    """Return the definition of that column."""
+    """Return the SQL definition of the generated column with the lower-case prefix of a column."""
     return f'{folded(column)} text COLLATE "C" GENERATED ALWAYS AS ({indexed_lower_prefix(column)}) STORED'
 
 
 def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return the indexed SQL condition that a column equals one of the texts, with its values."""
+    """Return an SQL condition, with its values, that is true if a column equals one of the texts. It uses an index."""
     return f"{digest(column)} = ANY(%s) AND {column} = ANY(%s)", ([_digest(text) for text in texts], list(texts))
 
 
 def is_one_of_in_any_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return the same condition, ignoring case."""
+    """Return an SQL condition like `is_one_of`, but ignoring the case of ASCII letters."""
     texts = list({ascii_lower(text) for text in texts})
     return f"{folded(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
         [text[:_MAX_PREFIX_CHARACTERS] for text in texts],
@@ -102,5 +102,5 @@ def ascii_lower(text: str) -> str:
 
 
 def _digest(text: str) -> str:
-    kept = text.replace("\0", "\ufffd")  # as it is stored
+    kept = text.replace("\0", "\ufffd")  # the text as it is stored
     return hashlib.md5(kept.encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""The databases opened by this process: one connection pool for each address.
+"""Databases that this process has opened, with one connection pool per address.
 
 Stores with different purposes have separate transactions, like separate SQLite files.
 """
@@ -15,11 +15,11 @@ from deltos.store.postgres.migrations import SCHEMA_STEPS
 
 _opened: dict[str, dict[str, PostgresDatabase]] = {}
 _lock = threading.Lock()
-_MIN_CONNECT_SECONDS = 2  # libpq's minimum
+_MIN_CONNECT_SECONDS = 2  # minimum that libpq accepts
 
 
 def shared_database(url: str, purpose: str = "") -> PostgresDatabase:
-    """Return the database at an address, opened and migrated on first use; it stays open until the process ends."""
+    """Return the database at an address, opened and migrated on first use. It stays open until the process ends."""
     with _lock:
         if url not in _opened:
             _opened[url] = {"": PostgresDatabase(url, migrations=SCHEMA_STEPS)}
@@ -30,14 +30,14 @@ def shared_database(url: str, purpose: str = "") -> PostgresDatabase:
 
 
 def pool_of(url: str) -> PoolUse | None:
-    """Return statistics of this process's connections to an address; None if it is not open."""
-    opened = _opened.get(url)  # without the lock, which is held while another database is connected to
+    """Return statistics of this process's connections to an address, or None if no connection pool is open."""
+    opened = _opened.get(url)  # read without the lock, which is held while another database is being opened
     return PoolUse(*opened[""].pool_counts()) if opened else None
 
 
 def short_timeout_database(url: str, wait_seconds: float) -> PostgresDatabase:
-    """Return a separate database for callers that cannot wait long, neither for locks nor for the server."""
-    patience = max(_MIN_CONNECT_SECONDS, round(wait_seconds))
+    """Return a separate database object for callers that cannot wait long for locks or for the server."""
+    connect_timeout = max(_MIN_CONNECT_SECONDS, round(wait_seconds))
     return PostgresDatabase(
-        make_conninfo(url, connect_timeout=patience), migrations=SCHEMA_STEPS, wait_seconds=wait_seconds
+        make_conninfo(url, connect_timeout=connect_timeout), migrations=SCHEMA_STEPS, wait_seconds=wait_seconds
     )

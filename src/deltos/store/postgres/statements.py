@@ -1,4 +1,4 @@
-"""PostgreSQL as a database for statements that both engines execute."""
+"""PostgreSQL implementation of the statements that both engines execute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PostgresStatements:
-    """Implements `store.statements.Statements`; the connection pool stays open for other stores."""
+    """Implementation of `store.statements.Statements`. The connection pool stays open for other stores."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
@@ -31,7 +31,7 @@ class PostgresStatements:
 
 
 class PostgresWriteConnection:
-    """Implements `store.statements.WriteConnection`."""
+    """Implementation of `store.statements.WriteConnection`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Access tokens in PostgreSQL: the table."""
+"""Table of access tokens in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOKENS_001 = Migration(
 
 
 class PostgresTokens(TokenRecords):
-    """The access tokens of all servers of a database."""
+    """Access tokens that all servers of a database share."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(PostgresStatements(database), TOKEN_TABLE)

@@ -1,7 +1,7 @@
-"""Vector tables in PostgreSQL: one for each kind of record, with the model that made each vector.
+"""Vector tables in PostgreSQL: one per kind of record, with the model of each vector.
 
-Code that deletes a record also deletes its vector. All vectors of a model are loaded into memory and compared there, so
-these tables are not partitioned.
+Code that deletes a record also deletes its vector. All vectors of a model are compared in memory, so these tables are
+not partitioned.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PostgresVectorOwner:
-    """A table whose records have vectors, and SQL for key, text and index words of its records `t`.
+    """Table whose records have vectors, with SQL for the key, text and index words of its records `t`.
 
-    `partition` is its partition column, and `owners` returns the values of that column for some keys. With
-    `is_awaited`, the vector table has a row without a model for each record that still has to be embedded.
+    `partition` is the partition column, and `owners` returns the values of that column for some keys. If `is_awaited`
+    is true, the vector table has a row without a model for each record that must still be embedded.
     """
 
     table: str
@@ -94,10 +94,10 @@ LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNI
 
 
 class PostgresVectors:
-    """Implements `store.vectors.VectorRecords` for one owner.
+    """Implementation of `store.vectors.VectorRecords` for one table of records.
 
-    A process loads the vectors of all records for all callers. The records of the best matches are then read by key,
-    within the rights of the caller.
+    A process loads the vectors of all records for all callers. The records of the best matches are then read by key
+    with the rights of the caller.
     """
 
     def __init__(self, database: PostgresDatabase, owner: PostgresVectorOwner) -> None:
@@ -113,7 +113,7 @@ class PostgresVectors:
         return [texts[key] for key in keys if key in texts]
 
     def _awaited(self, models: list[str], after: int, limit: int) -> list[int]:
-        table = self._owner.vectors  # MATERIALIZED makes PostgreSQL read the ranges from the index on model
+        table = self._owner.vectors  # MATERIALIZED makes PostgreSQL read the ranges from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
@@ -148,7 +148,7 @@ class PostgresVectors:
         given = dict(vectors)
         table = self._owner.vectors
         with self._database.write() as connection:
-            # One writer at a time, so that a reader that saw a number has seen all smaller ones.
+            # Only one writer runs at a time, so that a reader that has seen a number has seen all smaller numbers.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
             keys = self._kept(connection, list(given))
             connection.execute(
@@ -160,7 +160,7 @@ class PostgresVectors:
             )
 
     def _kept(self, connection: Connection, keys: list[int]) -> list[int]:
-        """Return the keys of records that exist and are not being deleted."""
+        """Return the keys of those records that exist and are not being deleted."""
         if self._owner.is_awaited:
             sql = f"SELECT key FROM {self._owner.vectors} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
             rows = connection.execute(sql, (keys,)).fetchall()

@@ -1,4 +1,4 @@
-"""Workspaces in PostgreSQL: the table."""
+"""Table of workspaces in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORKSPACES_001 = Migration(
 
 
 class PostgresWorkspaces(WorkspaceRecords):
-    """The workspaces of all servers of a database."""
+    """Workspaces that all servers of a database share."""
 
     table = "workspace_member"
 
@@ -44,7 +44,7 @@ class PostgresWorkspaces(WorkspaceRecords):
         return PostgresStatements(self._opened())
 
     def _lock(self, connection: WriteConnection) -> None:
-        # Without the lock, two concurrent inserts could store one workspace under two spellings of its name.
+        # Without this lock, two concurrent inserts could store a workspace under two spellings of its name.
         connection.execute("LOCK TABLE workspace_member IN SHARE ROW EXCLUSIVE MODE")
 
     def _rename_in_tokens(self, connection: WriteConnection, name: str, new_name: str) -> int:

@@ -1,4 +1,4 @@
-"""API descriptions in SQLite: their tables in the library file, and all queries. Bodies are opaque bytes."""
+"""API descriptions in SQLite: tables in the library file, and all queries. Bodies are opaque bytes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _FOUND_COLUMNS = (
 )
 _FOUND_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
 _WORD_COLUMNS = ("names", "title", "tags", "description", "details")
-_CALLABLE = "('operation', 'webhook')"
+_CALLABLE_KINDS = "('operation', 'webhook')"
 _UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
 
 
@@ -88,7 +88,7 @@ _API_COLUMNS = ", ".join(_API_FIELDS)
 
 
 class SqliteApis:
-    """Implements `store.apis.ApiDescriptions` in one library file."""
+    """Implementation of `store.apis.ApiDescriptions` in a library file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -98,7 +98,7 @@ class SqliteApis:
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
         with self._database.write() as connection:
-            _delete(connection, api.name)
+            _delete_api(connection, api.name)
             marks = ", ".join("?" * len(_API_FIELDS))
             cursor = connection.execute(
                 f"INSERT INTO api ({_API_COLUMNS}) VALUES ({marks})",
@@ -108,7 +108,7 @@ class SqliteApis:
 
     def remove(self, name: str) -> bool:
         with self._database.write() as connection:
-            removed = _delete(connection, name)
+            removed = _delete_api(connection, name)
             connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
             return removed
 
@@ -143,7 +143,7 @@ class SqliteApis:
         return [UnitRow(*row) for row in self._database.read().execute(query, (api_id, *kinds))]
 
     def unit_ids(self, api_id: int) -> list[int]:
-        # Reads only the index on pointer, because the table's rows contain the bodies.
+        # Read only the index on pointer, because the rows of the table contain the large bodies.
         return [row[0] for row in self._database.read().execute("SELECT id FROM api_unit WHERE api_id = ?", (api_id,))]
 
     def overview_ids(self) -> dict[str, int]:
@@ -161,7 +161,7 @@ class SqliteApis:
         return bytes(row[0]) if row else b""
 
     def bodies(self, api_id: int) -> list[tuple[str, bytes]]:
-        query = f"SELECT key, body FROM api_unit WHERE api_id = ? AND kind IN {_CALLABLE} ORDER BY id"
+        query = f"SELECT key, body FROM api_unit WHERE api_id = ? AND kind IN {_CALLABLE_KINDS} ORDER BY id"
         return list(self._database.read().execute(query, (api_id,)))
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
@@ -207,7 +207,7 @@ class SqliteApis:
         return dict(self._database.read().execute(query, tuple(stems)).fetchall())
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        if api_id is None:  # uses the size table of the index, because counting units would read their bodies
+        if api_id is None:  # use the size table of the index, because counting units would read their bodies
             query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
         else:
             query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
@@ -215,16 +215,16 @@ class SqliteApis:
 
 
 def read_unread(path: Path) -> list[UnreadRow]:
-    """Return the unreadable documents listed in a library file; nothing if the file cannot be read."""
+    """Return the unreadable documents listed in a library file, or an empty list if the file cannot be read."""
     try:
         with closing(connect_read_only(path)) as connection:
             return list(map(UnreadRow._make, connection.execute(_UNREAD)))
-    except sqlite3.Error:  # the file is damaged, or older than this table
+    except sqlite3.Error:  # the file is damaged, or too old to contain this table
         return []
 
 
 def _unit_filter(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) -> tuple[str, list[object]]:
-    """Return an SQL condition on API and kind of a unit, with its values."""
+    """Return an SQL condition on the API and kind of a unit, with its values."""
     where, values = "", list[object]()
     if api_id is not None:
         where += " AND unit.api_id = ?"
@@ -242,7 +242,7 @@ def _unit_hit(row: tuple[Any, ...]) -> FoundUnit:
     return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), row[16])
 
 
-def _delete(connection: sqlite3.Connection, name: str) -> bool:
+def _delete_api(connection: sqlite3.Connection, name: str) -> bool:
     row = connection.execute("SELECT id FROM api WHERE name = ?", (name,)).fetchone()
     if row is None:
         return False

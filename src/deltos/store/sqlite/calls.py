@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE_NAME = "calls.db"
-# Short, because later calls wait in the queue of the logging thread.
+# Short, because later calls wait in the logging thread's queue.
 _BUSY_TIMEOUT_SECONDS = 0.5
 _COLUMNS = "at, tool, client, arguments, seconds, tokens, original_tokens, is_error"
 _SCHEMA = """
@@ -31,7 +31,7 @@ CREATE TABLE call (
 
 
 class SqliteCalls:
-    """Implements `store.calls.CallRecords`."""
+    """Implementation of `store.calls.CallRecords` in the file `calls.db`."""
 
     def __init__(self, home: Path) -> None:
         self._database = SqliteDatabase(

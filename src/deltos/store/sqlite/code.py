@@ -75,7 +75,7 @@ CODE_002 = Migration(
     """,
 )
 
-# A word is common if it occurs in more than one chunk out of this number.
+# A word is common if more than one in this number of chunks contains it.
 COMMON_WORD_SHARE = 100
 
 
@@ -93,7 +93,7 @@ def _file_count(connection: sqlite3.Connection) -> int:
 
 
 class SqliteCode:
-    """Implements `store.code.Code`."""
+    """Implementation of `store.code.Code` in a project file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -145,7 +145,7 @@ class SqliteCode:
         *,
         limit: int,
     ) -> list[tuple[int, float]]:
-        if vocabulary := self._vocabulary.if_cached():  # words that occur in no file cannot match or score
+        if vocabulary := self._vocabulary.if_cached():  # words of no file cannot match or add to a score
             terms = [term for term in terms if term in vocabulary.stems]
             single_terms = [term for term in single_terms if term in vocabulary.files]
             paired_terms = [term for term in paired_terms if term in vocabulary.files]
@@ -282,7 +282,7 @@ class SqliteCode:
 
 
 class SqliteCodeWriter:
-    """Implements `store.code.CodeWriter`."""
+    """Implementation of `store.code.CodeWriter` in a transaction of a project file."""
 
     def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator) -> None:
         self._connection = connection
@@ -350,15 +350,15 @@ class SqliteCodeWriter:
 
 
 def _selection(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
-    """Return an additional condition for rows that match `scored` where fewer rows are scored, and both expressions."""
+    """Return a condition that limits scoring to rows that match `selecting`, and all match expressions."""
     if scored == selecting:
         return "", [scored]
-    # `+` prevents a lookup per row: the postings are read once, and rows are filtered before they are scored.
+    # `+` prevents a lookup per row: postings are read once, and rows are filtered before they are scored.
     return f"AND +{table}.rowid IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", [scored, selecting]
 
 
 def _scope_filter(scope: FileScope) -> tuple[str, list[str]]:
-    """Return the SQL condition for files in scope (over `file.path`), with its values."""
+    """Return an SQL condition on `file.path` for files in scope, with its values."""
     parts, values = [], []
     if scope.folder:
         parts.append("substr(file.path, 1, ?) = ?")

@@ -1,5 +1,4 @@
-"""One SQLite file: open it safely, migrate it, read snapshots, write transactions. Independent of any domain's
-tables."""
+"""One SQLite file: safe opening, migration, read snapshots and write transactions."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ BUSY_TIMEOUT_SECONDS = 15.0
 READ_ONLY_TIMEOUT_SECONDS = 2.0
 _MAX_INTERRUPT_SECONDS = 1.0
 _INTERRUPT_INTERVAL_SECONDS = 0.02
-_UNWRITABLE = frozenset(
+_UNWRITABLE_ERROR_CODES = frozenset(
     {
         sqlite3.SQLITE_READONLY,
         sqlite3.SQLITE_FULL,
@@ -48,9 +47,9 @@ _connection_numbers = itertools.count(1)
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that any thread can close safely: closing one during a statement would crash the process.
+    """Connection that any thread can close safely. Closing it during a statement would crash the process.
 
-    `cached` holds values read from the file, each with the version of the state that it was read from.
+    `cached` contains values read from the file, each with the version of the state from which it was read.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -62,8 +61,7 @@ class _Connection(sqlite3.Connection):
         self.cached: dict[str, tuple[Version, object]] = {}
 
     def mark_file_open(self, path: Path) -> None:
-        """Prevent other code of this process from opening the file directly: closing that descriptor would drop
-        SQLite's locks."""
+        """Prevent other code in this process from opening the file, because closing it would drop SQLite's locks."""
         self._release_file = weakref.finalize(self, HELD_FILES.hold(path))
         self._release_file.atexit = False
 
@@ -72,11 +70,11 @@ class _Connection(sqlite3.Connection):
         self._release_file()
 
     def version(self) -> Version:
-        """Return a value that identifies the visible state; None while a transaction of this connection writes."""
+        """Return a value that identifies the visible state, or None while this connection is writing."""
         if self.is_writing:
             return None
         if self._snapshot_version is None or not self.in_transaction:
-            # data_version changes with commits of other connections, total_changes with those of this one.
+            # data_version changes with commits of other connections, total_changes with writes of this connection.
             seen = self._number, self.execute("PRAGMA data_version").fetchone()[0], self.total_changes
             if not self.in_transaction:
                 return seen
@@ -85,7 +83,7 @@ class _Connection(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
-        """Run the block in a transaction; anything uncommitted at the end is rolled back."""
+        """Run the block in a transaction. Uncommitted changes are rolled back at the end."""
         self._snapshot_version = None
         self.execute(begin)
         try:
@@ -102,13 +100,12 @@ class _Connection(sqlite3.Connection):
             return _execute_many(self, sql, parameters)
 
     def close_when_idle(self) -> None:
-        """Interrupt the running statement of another thread and close; a connection whose transaction does not end
-        stays open."""
+        """Interrupt the statement of another thread, and close the connection unless its transaction stays open."""
         until = time.monotonic() + _MAX_INTERRUPT_SECONDS
         while not self._try_close():
             if time.monotonic() > until:
                 return
-            self.interrupt()  # never interrupt an idle connection: it could no longer checkpoint its log
+            self.interrupt()  # only while busy: an interrupted idle connection could not checkpoint its log
             time.sleep(_INTERRUPT_INTERVAL_SECONDS)
 
     def _try_close(self) -> bool:
@@ -124,9 +121,9 @@ class _Connection(sqlite3.Connection):
 
 
 class SqliteDatabase:
-    """A migrated SQLite file in WAL mode, with one connection per thread.
+    """Migrated SQLite file in WAL mode, with one connection per thread.
 
-    `set_aside` is the path of the damaged file that this one replaced.
+    `set_aside` is the path of the damaged file that this file replaced.
     """
 
     def __init__(
@@ -178,7 +175,7 @@ class SqliteDatabase:
                 yield connection
 
     def version(self) -> Version:
-        """Return a value that identifies the state that this thread sees; it is equal until somebody writes."""
+        """Return a value that identifies the state that this thread sees. It changes with every write."""
         with self.errors:
             return self.read().version()
 
@@ -192,13 +189,13 @@ class SqliteDatabase:
                 return cast("_T", value)
             with self.snapshot():
                 found = read(connection)
-            # A concurrent write may already be included; then it is read once more than needed.
+            # The value may already include a concurrent write. If so, it is read once more than necessary.
             connection.cached[name] = version, found
             return found
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a transaction that takes the write lock at once."""
+        """Run the block in a transaction that acquires the write lock at its start."""
         with self.errors:
             connection = self.read()
             with connection.transaction("BEGIN IMMEDIATE"):
@@ -210,32 +207,32 @@ class SqliteDatabase:
                     connection.is_writing = False
 
     def commit_step(self, connection: sqlite3.Connection) -> None:
-        """Inside `write`: commit all writes so far and continue in a new transaction."""
+        """Commit all writes so far and continue in a new transaction. Valid only within `write`."""
         connection.commit()
         connection.execute("BEGIN IMMEDIATE")
 
     def replace(self, damaged: int) -> None:
-        """Set the file with inode `damaged` aside and start an empty one, unless another thread has already done so."""
+        """Move the file with inode `damaged` aside and create an empty one, unless another thread has done so."""
         with self._opening():
             if _identity(self.path) == damaged:
                 self.set_aside = move_aside(self.path)
             self._reopen()
 
     def reopen_if_gone(self) -> None:
-        """Reopen if another process removed or replaced the file, because open connections still see the old one."""
+        """Reopen the file if another process removed or replaced it, because open connections see the old file."""
         if _identity(self.path) != self._file:
             with self._opening():
                 self._reopen()
 
     def _reopen(self) -> None:
-        # Other threads may still use their connections, which are closed when the threads drop them.
+        # Other threads may still use their connections, which are closed when those threads release them.
         with self._connections_lock:
             self._connections.clear()
         self._local = threading.local()
         self._prepare_or_replace()
 
     def scrub(self) -> bool:
-        """Erase deleted data from free pages and the log; False while another process is reading."""
+        """Erase deleted data from free pages and the log. Return False if another process is reading."""
         try:
             with self.errors:
                 connection = self.read()
@@ -246,7 +243,7 @@ class SqliteDatabase:
         return not busy
 
     def copy_to(self, target: Path) -> None:
-        """Copy the present state of the file to `target`, atomically and readable by its owner only."""
+        """Copy the current state of the file to `target` atomically. Only the owner can read the copy."""
         unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
         try:
             with self.errors:
@@ -256,7 +253,7 @@ class SqliteDatabase:
             unfinished.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Close this thread's connection; call it before the thread ends."""
+        """Close this thread's connection. Call this before the thread ends."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             return
@@ -266,7 +263,7 @@ class SqliteDatabase:
         connection.close()
 
     def close(self) -> None:
-        """Close the connections of all threads and interrupt running statements."""
+        """Interrupt running statements and close the connections of all threads."""
         self.release()
         with self._connections_lock:
             for connection in self._connections:
@@ -276,7 +273,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
-        """Hold the lock that lets one process at a time create, migrate or replace the file."""
+        """Hold the lock under which one process at a time creates, migrates or replaces the file."""
         with hold_lock(self.path.with_name(f"{self.path.name}-lock")):
             yield
 
@@ -299,7 +296,7 @@ class SqliteDatabase:
         self._file = _identity(self.path)
 
     def _prepare(self) -> None:
-        """Create the file and migrate its schema; an up-to-date file is not written to."""
+        """Create the file and migrate its schema. An up-to-date file is not written."""
         _create_private(self.path)
         with (
             self.errors,
@@ -330,7 +327,7 @@ def describe_engine() -> tuple[str, bool]:
 
 
 def check_file(path: Path) -> list[str]:
-    """Return the problems that SQLite's integrity check finds. Changes nothing."""
+    """Return the problems that SQLite's integrity check finds, without changing the file."""
     with SqliteErrorTranslator(path), closing(connect_read_only(path)) as connection:
         rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
     return [row[0] for row in rows if row[0] != "ok"]
@@ -342,13 +339,13 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def back_up_file(path: Path, target: Path) -> None:
-    """Copy the present state of a file that this process has open."""
+    """Copy the current state of a file that this process has open."""
     with SqliteErrorTranslator(path), closing(connect_read_only(path)) as connection:
         _back_up(connection, target)
 
 
 def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> _Connection:
-    """Open one of our files; every connection is made here."""
+    """Connect to one of our files. All connections are created by this function."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro" if is_read_only else path,
         uri=is_read_only,
@@ -363,11 +360,11 @@ def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> 
 
 @contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in a savepoint, which is rolled back on an error without ending the transaction."""
+    """Run the block in a savepoint. On an error, it is rolled back without ending the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
-    except BaseException:  # includes KeyboardInterrupt; it is re-raised after the rollback
+    except BaseException:  # includes KeyboardInterrupt; the exception is raised again after the rollback
         connection.execute("ROLLBACK TO part")
         raise
     finally:
@@ -375,7 +372,7 @@ def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def split_statements(sql: str) -> list[str]:
-    """Return the statements of a script; `executescript` would commit the open transaction."""
+    """Return the statements of a script. (`executescript` would commit the open transaction.)"""
     statements: list[str] = []
     pending = ""
     for piece in sql.split(";"):
@@ -387,7 +384,7 @@ def split_statements(sql: str) -> list[str]:
 
 
 def move_aside(path: Path) -> Path:
-    """Rename a damaged database with its side files; nothing is deleted. Return the new path."""
+    """Rename a damaged database and its side files without deleting them, and return the new path."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     number = 0
     while (aside := path.with_name(f"{path.name}.corrupt-{stamp}{f'-{number}' if number else ''}")).exists():
@@ -401,7 +398,7 @@ def move_aside(path: Path) -> Path:
 
 
 class SqliteErrorTranslator:
-    """Reusable context that translates SQLite errors into `StoreError`."""
+    """Reusable context manager that translates SQLite errors into `StoreError`."""
 
     def __init__(self, path: Path, damage_hint: str = DAMAGE_HINT) -> None:
         self._path = path
@@ -422,7 +419,7 @@ def _translate(exc: sqlite3.Error, path: Path, damage_hint: str) -> StoreError:
         return StoreBusy(f"{path.name} is in use by another process", hint="Try again in a moment.")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreCorrupt(f"{path.name} is damaged ({text})", hint=damage_hint)
-    if code in _UNWRITABLE:
+    if code in _UNWRITABLE_ERROR_CODES:
         return StoreUnwritable(
             f"Cannot write {path.name} ({text})",
             hint="Free disk space, or set DELTOS_HOME to a writable folder.",
@@ -457,7 +454,7 @@ def _back_up(connection: sqlite3.Connection, target: Path) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file if needed, readable by its owner only, and restrict SQLite's side files too."""
+    """Create the file if needed, and restrict it and SQLite's side files to the owner."""
     try:
         make_private_file(path)
         for suffix in ("-wal", "-shm"):
@@ -469,7 +466,7 @@ def _create_private(path: Path) -> None:
 
 
 def _identity(path: Path) -> int:
-    """Return the inode of the file, which survives renaming; 0 if it does not exist."""
+    """Return the inode of the file, which does not change when it is renamed, or 0 if it does not exist."""
     try:
         return path.stat().st_ino
     except OSError:

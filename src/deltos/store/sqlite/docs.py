@@ -1,4 +1,4 @@
-"""Documentation sources in SQLite: their tables. `docs_index` has pages and chunks."""
+"""Tables of documentation sources in SQLite. `docs_index` contains the tables of pages and chunks."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ DOCS_001 = Migration(
     """,
 )
 
-# Several versions may share one name. SQLite cannot drop a constraint, so the table is rebuilt; migrations run without
-# foreign keys, so that dropping the old table does not cascade.
+# Several versions of a source may have the same name. SQLite cannot drop a constraint, so the table is rebuilt.
+# Migrations run without foreign keys, so that dropping the old table does not delete rows of other tables.
 DOCS_003 = Migration(
     "docs-003-versions",
     """
@@ -100,7 +100,7 @@ DOCS_005 = Migration(
     """,
 )
 
-# HTTP validators, to ask whether a response that gave no page has changed.
+# HTTP validators, used to check whether a response without a page has changed.
 DOCS_007 = Migration(
     "docs-007-validators",
     """
@@ -109,7 +109,7 @@ DOCS_007 = Migration(
     """,
 )
 
-# Projects that see a source. Sources that were visible everywhere before remain so.
+# Projects that see a source. Existing sources remain visible to all projects.
 DOCS_008 = Migration(
     "docs-008-projects",
     """
@@ -123,7 +123,7 @@ ADDRESSES = AddressTable("docs_place", "url", lambda url: url)
 
 
 class SqliteSources(Sources):
-    """The sources of a library file."""
+    """Documentation sources in a library file."""
 
     addresses = ADDRESSES
     order = "name, rowid"
@@ -132,8 +132,8 @@ class SqliteSources(Sources):
         super().__init__(SqliteStatements(database))
         self.database = database
 
-    def _hold(self, connection: WriteConnection, source_id: str) -> None:
-        """Do nothing: a write transaction locks the file."""
+    def _lock_source(self, connection: WriteConnection, source_id: str) -> None:
+        """Do nothing, because a write transaction locks the whole file."""
 
     def try_lock(self, source_id: str) -> AbstractContextManager[bool]:
         return try_lock(self.database.path.parent / "locks" / f"docs-{source_id}.lock")

@@ -1,4 +1,4 @@
-"""Write path of documentation in SQLite: pages, chunks, links and their word indexes. `docs` has sources and crawls."""
+"""Documentation in SQLite, write path: pages, chunks, links and word indexes. `docs` has sources and crawls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _VISIBLE = "p.added <= s.generation AND (p.dropped IS NULL OR p.dropped > s.gene
 
 
 class SqlitePages:
-    """Implements `store.documents.Pages`."""
+    """Implementation of `store.documents.Pages` in a library file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
@@ -86,7 +86,7 @@ class SqlitePages:
             if not crawl_is_open(connection, source_id, generation):
                 return False
             for place in dict.fromkeys(page.requested_url for page in batch.pages):
-                _drop(connection, source_id, place, generation)
+                _drop_page(connection, source_id, place, generation)
             for page in batch.pages:
                 _insert_page(connection, source_id, generation, page)
             ADDRESSES.insert(connection, source_id, batch.discovered)
@@ -192,11 +192,11 @@ class SqlitePages:
 
 
 def visible_sources(source_ids: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the SQL condition (with values) for visible pages of some sources; the tables are named p and s."""
+    """Return an SQL condition, with its values, for the visible pages `p` of some sources `s`."""
     return f"{_VISIBLE} AND s.id IN ({', '.join('?' * len(source_ids))})", tuple(source_ids)
 
 
-def _drop(connection: sqlite3.Connection, source_id: str, place: str, generation: int) -> None:
+def _drop_page(connection: sqlite3.Connection, source_id: str, place: str, generation: int) -> None:
     """Mark the old version of a page as dropped, and delete versions that an interrupted run of this crawl wrote."""
     _delete_pages(connection, "source_id = ? AND place = ? AND added = ?", (source_id, place, generation))
     connection.execute(

@@ -1,4 +1,4 @@
-"""Read path of documentation in SQLite: candidates with all ranking inputs, and chunks to show."""
+"""Documentation in SQLite, read path: candidates with all ranking inputs, and chunks for results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-# CROSS JOIN fixes the order of the tables: the word index, which has no index by source, is searched once.
+# CROSS JOIN fixes the join order, so that the word index, which has no index by source, is searched only once.
 _CANDIDATE = (
     "SELECT c.id, p.id, s.name, p.url, p.title, c.section, c.position, c.is_definition, c.traits,"
     " c.anchors, w.links_in,"
@@ -29,7 +29,7 @@ _PAGE_WEIGHTS = "bm25(3.0, 2.0, 1.0)"
 
 
 class SqlitePassages:
-    """Implements `store.documents.Passages` on visible pages."""
+    """Implementation of `store.documents.Passages` in a library file. Only visible pages are searched."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.database = database
@@ -87,7 +87,7 @@ class SqlitePassages:
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
-            # CROSS JOIN fixes the order: json_each has no index, so it must be the outer loop.
+            # CROSS JOIN fixes the join order: json_each has no index, so it must be the outer loop.
             "SELECT c.id FROM json_each(?) given CROSS JOIN docs_chunk c ON c.id = given.value"
             " CROSS JOIN docs_page p ON p.id = c.page_id CROSS JOIN docs_source s ON s.id = p.source_id"
             f" WHERE {condition}",

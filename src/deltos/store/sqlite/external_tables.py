@@ -1,5 +1,4 @@
-"""Safe reading of another program's SQLite file: from a copy, without its views, triggers and functions, with
-limits."""
+"""Reads another program's SQLite file safely: from a copy, with limits, and without views, triggers or functions."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _PAGE_ROWS = 500
 
 
 class ExternalTables:
-    """The plain tables of a file."""
+    """Plain tables of an external SQLite file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -35,7 +34,7 @@ class ExternalTables:
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
 
     def rows(self, table: str) -> Iterator[dict[str, object]]:
-        """Yield the rows of a table as dictionaries by column name; none if the table does not exist."""
+        """Yield the rows of a table as dictionaries by column name. Yield no rows if the table does not exist."""
         name = table.replace('"', "")
         plain = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE%'"
         try:
@@ -62,12 +61,12 @@ class ExternalTables:
 
 @contextmanager
 def open_external_tables(path: Path) -> Iterator[ExternalTables]:
-    """Yield the tables of a copy of the file; its owner may keep writing, and nothing is written next to it."""
+    """Yield the tables of a temporary copy of the file, to which another program may be writing."""
     with tempfile.TemporaryDirectory(prefix="deltos-import-") as folder:
         copy = Path(folder) / "copy.db"
         with FileTree(path.parent) as tree:
             _copy(tree, path.name, copy)
-            if tree.is_file(f"{path.name}-wal"):  # the latest writes
+            if tree.is_file(f"{path.name}-wal"):  # contains the latest writes
                 _copy(tree, f"{path.name}-wal", Path(folder) / "copy.db-wal")
         try:
             with closing(sqlite3.connect(copy)) as connection:

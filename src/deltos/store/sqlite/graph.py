@@ -1,6 +1,6 @@
 """Code graph in SQLite: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
 
-Paths and symbols have ids that survive re-indexing, so that an edge into a file survives an edit of it.
+The ids of paths and symbols survive re-indexing, so that edges to a file survive edits of that file.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ GRAPH_001 = Migration(
     """,
 )
 
-# An edge is four numbers: its file is that of its source, and all edges share few rules. The mentions of a name in a
-# file are one row: a JSON list of [source, rule, line, …]. The former tables are dropped; everything is indexed again.
+# An edge is stored as four numbers: its file is the file of its source, and all edges share a small number of rules.
+# The mentions of a name in a file are one row, a JSON list of [source, rule, line, …]. The former tables are dropped,
+# and the project is indexed again.
 GRAPH_002 = Migration(
     "graph-002-compact",
     """
@@ -136,7 +137,7 @@ GRAPH_002 = Migration(
 
 
 class SqliteGraphWriter:
-    """Implements `store.graph.GraphWriter`."""
+    """Implementation of `store.graph.GraphWriter` in a transaction of a project file."""
 
     def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator, path: Path) -> None:
         self._connection = connection
@@ -242,8 +243,7 @@ class SqliteGraphWriter:
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _announce(self, place_id: int, names: Iterable[str]) -> None:
-        """Mark the names that a file defined before or defines now as stale, so that files that looked them up are
-        resolved again."""
+        """Mark the old and new names of a file as stale, so that files that looked them up are resolved again."""
         before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
         self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
 
@@ -330,7 +330,7 @@ class SqliteGraphWriter:
         self._connection.executemany(
             "INSERT INTO mention_list VALUES (?, ?, ?)",
             [
-                (self._name(name), place_id, _packed([[*use, *lines] for use, lines in uses.items()]))
+                (self._name(name), place_id, _pack_uses([[*use, *lines] for use, lines in uses.items()]))
                 for name, uses in mentions.items()
             ],
         )
@@ -340,7 +340,7 @@ class SqliteGraphWriter:
         self._connection.execute("DELETE FROM stale")
 
 
-def _packed(uses: list[list[int]]) -> str:
+def _pack_uses(uses: list[list[int]]) -> str:
     return json.dumps(uses, separators=(",", ":"))
 
 
@@ -350,7 +350,7 @@ def languages_of(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name; checksum collisions may add a few."""
+    """Return the files whose resolution depended on each name. Checksum collisions may add a few files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -364,7 +364,7 @@ def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[st
 
 
 class SqliteFacts:
-    """Implements `store.graph.FactReader`."""
+    """Implementation of `store.graph.FactReader` in a project file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -391,7 +391,7 @@ class SqliteFacts:
 
 @dataclass(frozen=True, slots=True)
 class SqliteFactSource:
-    """Implements `store.graph.FactSource` with the path of a file."""
+    """Implementation of `store.graph.FactSource` that contains the path of a project file."""
 
     path: Path
 

@@ -1,4 +1,4 @@
-"""Queries on the code graph in SQLite: symbols by name or position, references, imports, counts."""
+"""Queries on the code graph in SQLite: symbols by name or position, references, imports and counts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", int, str)
 _MAX_VARIABLES = 500
-"""Values bound in one statement; SQLite limits their number, so longer lists are queried in batches."""
+"""Maximum number of values bound in one statement. SQLite limits it, so longer lists are queried in batches."""
 
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
               place.path, symbol.node_id"""
 _SYMBOL = f"""SELECT {_COLUMNS}
               FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id"""
-# CROSS JOIN fixes the order: first the edges by source or target, then their rules.
+# CROSS JOIN fixes the join order: first the edges by source or target, then their rules.
 _EDGES = "edge_row CROSS JOIN rule ON rule.id = rule_id CROSS JOIN node ON node.id = source_id"
 _REFERENCE = f"""SELECT place.path, line, node.key, kind, origin, certain, source_id, target_id
                  FROM {_EDGES} CROSS JOIN place ON place.id = node.place_id"""
 
 
 class SqliteGraph:
-    """Implements `store.graph.Graph`."""
+    """Implementation of `store.graph.Graph` in a project file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -60,16 +60,16 @@ class SqliteGraph:
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
         rows = self._rows(f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,))
-        return [row for row in map(_symbol, rows) if any_case or row.name == name]
+        return [row for row in map(_symbol_from_row, rows) if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
-        return list(map(_symbol, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
+        return list(map(_symbol_from_row, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         found: dict[int, Symbol] = {}
         for batch in _batches(node_ids):
-            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_marks(batch)})", batch):
-                symbol = _symbol(row)
+            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
+                symbol = _symbol_from_row(row)
                 found[symbol.node_id] = symbol
         return found
 
@@ -78,7 +78,7 @@ class SqliteGraph:
         node_ids: list[int] = []
         for batch in _batches(sorted({path for path, _ in wanted})):
             sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
-                      WHERE place.path IN ({_marks(batch)})"""
+                      WHERE place.path IN ({_placeholders(batch)})"""
             node_ids += [node_id for path, key, node_id in self._rows(sql, batch) if (path, key) in wanted]
         return list(self.symbols(node_ids).values())
 
@@ -99,7 +99,7 @@ class SqliteGraph:
         for batch in _batches(node_ids):
             rows = self._rows(
                 f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
-                    WHERE node.id IN ({_marks(batch)})""",
+                    WHERE node.id IN ({_placeholders(batch)})""",
                 batch,
             )
             found.update({row[0]: (row[1], row[2]) for row in rows})
@@ -110,7 +110,9 @@ class SqliteGraph:
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
-            found.extend(map(_reference, self._rows(f"{_REFERENCE} WHERE target_id IN ({_marks(batch)})", batch)))
+            found.extend(
+                map(_reference_from_row, self._rows(f"{_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch))
+            )
         return sorted(found, key=lambda row: (row.path, row.line))
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
@@ -123,7 +125,7 @@ class SqliteGraph:
         found: set[int] = set()
         for batch in _batches(node_ids):
             sql = f"""SELECT {wanted} FROM {_EDGES}
-                      WHERE {given} IN ({_marks(batch)}) AND node.key != '' AND certain
+                      WHERE {given} IN ({_placeholders(batch)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
             found.update(row[0] for row in self._rows(sql, batch))
         return found
@@ -132,7 +134,7 @@ class SqliteGraph:
         found: set[int] = set()
         for batch in _batches(node_ids):
             sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
-                      WHERE target_id IN ({_marks(batch)}) AND kind = 'inherit' AND certain"""
+                      WHERE target_id IN ({_placeholders(batch)}) AND kind = 'inherit' AND certain"""
             found.update(row[0] for row in self._rows(sql, batch))
         return found
 
@@ -141,13 +143,13 @@ class SqliteGraph:
                   (SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
                    CROSS JOIN edge_row ON source_id = node.id JOIN rule ON rule.id = rule_id
                    WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge')"""
-        return list(map(_symbol, self._rows(sql, (path, line))))
+        return list(map(_symbol_from_row, self._rows(sql, (path, line))))
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
-            sql = f"{_REFERENCE} WHERE source_id IN ({_marks(batch)}) AND place.path = ?"
-            found.extend(map(_reference, self._rows(sql, (*batch, path))))
+            sql = f"{_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
+            found.extend(map(_reference_from_row, self._rows(sql, (*batch, path))))
         return sorted(found, key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
@@ -155,7 +157,7 @@ class SqliteGraph:
         for batch in _batches(node_ids):
             rows = self._rows(
                 f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
-                    WHERE target_id IN ({_marks(batch)}) AND certain GROUP BY 1""",
+                    WHERE target_id IN ({_placeholders(batch)}) AND certain GROUP BY 1""",
                 batch,
             )
             found.update(rows.fetchall())
@@ -175,7 +177,7 @@ class SqliteGraph:
         sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0
                  FROM mention JOIN place ON place.id = mention.place_id JOIN node ON node.id = mention.source_id
                  WHERE mention.name = ? ORDER BY place.path, mention.line"""
-        return list(map(_reference, self._rows(sql, (name,))))
+        return list(map(_reference_from_row, self._rows(sql, (name,))))
 
     # --- whole graph
 
@@ -191,7 +193,7 @@ class SqliteGraph:
         sql = f"""SELECT source.path, target.path FROM place AS source
                   JOIN import ON import.place_id = source.id
                   JOIN place AS target ON target.id = import.target_place_id
-                  WHERE source.path IN ({_marks(paths)}) AND target.id <> source.id"""
+                  WHERE source.path IN ({_placeholders(paths)}) AND target.id <> source.id"""
         for path, target in self._rows(sql, paths):
             found.setdefault(path, set()).add(target)
         return found
@@ -201,7 +203,7 @@ class SqliteGraph:
                  FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id
                  LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge_row GROUP BY 1) ON target_id = node.id
                  ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT ?"""
-        return list(map(_symbol, self._rows(sql, (limit,))))
+        return list(map(_symbol_from_row, self._rows(sql, (limit,))))
 
     def links(self, *, limit: int) -> Links:
         pairs: dict[tuple[int, int], tuple[str, bool]] = {}
@@ -247,16 +249,16 @@ class SqliteGraph:
         return found
 
 
-def _symbol(row: tuple[str, str, str, int, int, str, str, str, int]) -> Symbol:
+def _symbol_from_row(row: tuple[str, str, str, int, int, str, str, str, int]) -> Symbol:
     return Symbol(*row)
 
 
-def _reference(row: tuple[str, int, str, str, str, int, int, int]) -> ReferenceRow:
+def _reference_from_row(row: tuple[str, int, str, str, str, int, int, int]) -> ReferenceRow:
     path, line, source_key, kind, origin, certain, source_id, target_id = row
     return ReferenceRow(path, line, source_key, kind, origin, bool(certain), source_id, target_id)
 
 
-def _marks(values: Sequence[int | str]) -> str:
+def _placeholders(values: Sequence[int | str]) -> str:
     return ",".join("?" * len(values))
 
 

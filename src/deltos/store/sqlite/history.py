@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deltos.store.sqlite.database import SqliteDatabase, SqliteErrorTranslator
     from deltos.store.version import Version
 
-# A higher id is a later commit. Words of commits are only in their index; words of files are in `past_file`, too.
+# A higher id is a later commit. Words of commits are only in the word index; words of files are also in `past_file`.
 HISTORY_001 = Migration(
     "history-001-commits",
     """
@@ -68,7 +68,7 @@ HISTORY_001 = Migration(
         USING fts5 (words, content = 'past_file', content_rowid = 'id', tokenize = 'ascii');
     """,
 )
-# One row per write: vectors are always read all together, and vectors of removed commits are ignored by readers.
+# One row per write, because all vectors are always read together. Readers ignore vectors of removed commits.
 HISTORY_002 = Migration(
     "history-002-vectors",
     """
@@ -83,15 +83,15 @@ HISTORY_002 = Migration(
 _COMMIT = ", ".join(
     f"past_commit.{name}" for name in ("id", "hash", "time", "author", "subject", "body", "file_count", "is_merge")
 )
-# Commits are read from the newest on, so older commits need ids below that of the first one.
+# Commits are read newest first, so older commits need lower ids than the first commit.
 _FIRST_ID = 1 << 40
 _COUNTS_PER_STATEMENT = 500
-_EXTRA_FOR_REMOVED = 50  # additional matches to fetch, because words of removed commits stay in the index
+_EXTRA_FOR_REMOVED = 50  # additional matches to fetch, because words of removed commits remain in the index
 _SUBJECT, _BODY, _PATHS = 3.0, 1.0, 0.6  # bm25 weights of the columns
 
 
 class SqliteHistory:
-    """Implements `store.history.History`."""
+    """Implementation of `store.history.History` in a project file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -186,7 +186,7 @@ class SqliteHistory:
                     JOIN past_commit ON past_commit.id = match.rowid ORDER BY match.score LIMIT ?""",
                 (any_of(terms), *values, limit + _EXTRA_FOR_REMOVED, limit),
             ).fetchall()
-        return [CommitMatch(_row(row), row[-1]) for row in rows]
+        return [CommitMatch(_commit_from_row(row), row[-1]) for row in rows]
 
     def commits_with_subject_terms(
         self,
@@ -254,11 +254,11 @@ class SqliteHistory:
     def _rows(self, rest: str, values: Sequence[object]) -> list[CommitRow]:
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COMMIT} FROM past_commit {rest}", tuple(values)).fetchall()
-        return [_row(row) for row in rows]
+        return [_commit_from_row(row) for row in rows]
 
 
 class SqliteHistoryWriter:
-    """Implements `store.history.HistoryWriter`."""
+    """Implementation of `store.history.HistoryWriter` in a transaction of a project file."""
 
     def __init__(self, connection: sqlite3.Connection, errors: SqliteErrorTranslator) -> None:
         self._connection = connection
@@ -279,14 +279,14 @@ class SqliteHistoryWriter:
         self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
-        # Includes ids of removed commits, whose words are still in the index.
+        # This includes ids of removed commits, whose words are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_ID
 
     def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
             known = self._known([commit.hash for commit in commits])
-            # In ascending order, because FTS5 flushes its buffer whenever a rowid is lower than the last.
+            # Insert in ascending order, because FTS5 flushes its buffer when a rowid is lower than the previous one.
             numbered = reversed([*zip(ids, commits, strict=True)])
             fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
             self._connection.executemany(
@@ -342,7 +342,7 @@ class SqliteHistoryWriter:
             given,
         )
         self._connection.execute(f"DELETE FROM past_touch WHERE commit_id IN ({ids})", given)
-        # Its words stay in the index; matches without a row are ignored.
+        # The words remain in the index; matches without a row are ignored.
         self._connection.execute(f"DELETE FROM past_commit WHERE id IN ({ids})", given)
 
     def rename(self, before: str, path: str) -> None:
@@ -403,7 +403,7 @@ class SqliteHistoryWriter:
         self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
 
     def _unindex(self, ids: Iterable[int]) -> None:
-        """Remove the words of files from the index; FTS5 needs the old words for that."""
+        """Remove the words of files from the index. FTS5 needs the old words for that."""
         self._connection.executemany(
             """INSERT INTO past_file_words (past_file_words, rowid, words)
                SELECT 'delete', id, words FROM past_file WHERE id = ? AND changes""",
@@ -427,7 +427,7 @@ def _is_about_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
-def _row(row: Sequence[Any]) -> CommitRow:
+def _commit_from_row(row: Sequence[Any]) -> CommitRow:
     return CommitRow(*row[:8])
 
 
@@ -436,7 +436,7 @@ def _authors(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an additional SQL condition on time and author of a commit, with its values."""
+    """Return an additional SQL condition on the time and author of commits, with its values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))

@@ -23,7 +23,7 @@ FILE_NAME = "library.db"
 
 
 class SqliteLibrary:
-    """Implements `store.library.LibraryStore`; the file is created and migrated when it is opened."""
+    """Implementation of `store.library.LibraryStore` in one file, which is created and migrated when it is opened."""
 
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
         self.database = SqliteDatabase(path, LIBRARY)

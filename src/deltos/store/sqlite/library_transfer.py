@@ -20,7 +20,7 @@ _UNIT = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id
 
 
 class SqliteLibraryTransfer(LibraryTransfer):
-    """Reads and writes a whole library, inside one snapshot or transaction."""
+    """Reader and writer of a complete library, within one snapshot or transaction."""
 
     def __init__(self, library: SqliteLibrary) -> None:
         super().__init__(library)

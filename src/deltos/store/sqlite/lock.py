@@ -1,4 +1,4 @@
-"""File locks between processes, released by the system when the holder dies."""
+"""File locks between processes. The operating system releases them when the process ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Yield whether this process now holds the lock. It ends with the block or the process."""
+    """Yield whether this process acquired the lock. It is released at the end of the block or process."""
     descriptor = _open(path)
     try:
         yield _acquire(descriptor, wait=False)
@@ -28,7 +28,7 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Wait for the lock. It ends with the block or the process."""
+    """Wait for the lock. It is released at the end of the block or process."""
     descriptor = _open(path)
     try:
         _acquire(descriptor, wait=True)
@@ -48,17 +48,17 @@ def _open(path: Path) -> int:
 
 
 class ByteLocks(Protocol):
-    """The functions of `msvcrt` (Windows) used here."""
+    """Functions of `msvcrt` (Windows) that are used here."""
 
     LK_LOCK: int
     LK_NBLCK: int
 
     def locking(self, descriptor: int, mode: int, byte_count: int, /) -> None:
-        """Lock bytes of a file; with LK_LOCK it tries ten times, once a second, and then raises OSError."""
+        """Lock bytes of a file. With LK_LOCK, try once per second, ten times in total, and then raise OSError."""
 
 
 def acquire_by_bytes(system: ByteLocks, descriptor: int, *, wait: bool) -> bool:
-    """Lock the first byte of a file; with `wait`, retry after each timeout of Windows."""
+    """Lock the first byte of a file. If `wait` is true, retry after each timeout of Windows."""
     while True:
         os.lseek(descriptor, 0, os.SEEK_SET)  # the lock starts at the current position of the file
         try:

@@ -1,5 +1,4 @@
-"""Schemas of the project and the library file as ordered lists of migrations. New migrations are appended at
-the end."""
+"""Schemas of the project file and the library file, as lists of migrations. New migrations are appended."""
 
 from __future__ import annotations
 

@@ -83,15 +83,15 @@ _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON fi
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
-_LONG_KEYS = ("listing",)  # recorded facts whose length grows with the project
-# Suffix of an indexer's name in failures of resolving files, which comes after reading them.
+_LONG_KEYS = ("listing",)  # recorded facts whose length increases with the size of the project
+# Suffix of an indexer's name for failures to resolve references, which happens after reading files.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFileSummary:
-    """Facts read from a project file without opening it for work."""
+    """Facts from a project file that were read without opening the project."""
 
     facts: dict[str, str]
     size_bytes: int
@@ -100,7 +100,7 @@ class ProjectFileSummary:
 
 
 class SqliteProject:
-    """Implements `store.project.ProjectStore` with one file per project."""
+    """Implementation of `store.project.ProjectStore` with one file per project."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class SqliteProject:
             yield SqliteProjectWriter(self.database, connection)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.database.reopen_if_gone()  # once per query: `deltos forget-project` and `doctor --fix` move files
+        self.database.reopen_if_gone()  # because `deltos forget-project` and `doctor --fix` move files
         file = self.database.file
         try:
             return work()
@@ -221,7 +221,7 @@ class SqliteProject:
 
 
 class SqliteProjectWriter:
-    """Implements `store.project.ProjectWriter`."""
+    """Implementation of `store.project.ProjectWriter` in a transaction of a project file."""
 
     def __init__(self, database: SqliteDatabase, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -260,7 +260,7 @@ class SqliteProjectWriter:
                 record.is_generated,
             ),
         )
-        return cursor.lastrowid or 0  # never 0 after an insert; RETURNING is many times slower
+        return cursor.lastrowid or 0  # never 0 after an insert; RETURNING would be many times slower
 
     def remove_file(self, file_id: int) -> None:
         self.connection.execute("DELETE FROM failure WHERE file_id = ?", (file_id,))
@@ -310,7 +310,7 @@ class SqliteProjectWriter:
 
 
 def read_summary(path: Path) -> ProjectFileSummary | None:
-    """Return facts of a project file; None if it cannot be read."""
+    """Return the facts of a project file, or None if it cannot be read."""
     try:
         with closing(connect_read_only(path)) as connection:
             facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())

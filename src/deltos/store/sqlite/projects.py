@@ -24,7 +24,7 @@ _SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-readings", "-readings.part")
 
 
 class SqliteProjects:
-    """Implements `store.project.ProjectStores`: one file per real path, with a name that a person recognises."""
+    """Implementation of `store.project.ProjectStores` with one file per real path, named after the folder."""
 
     def __init__(self, home: Path, migrations: Sequence[Migration] = PROJECT) -> None:
         self._folder = home / "projects"
@@ -57,9 +57,9 @@ class SqliteProjects:
         with try_lock(path.with_suffix(".lock")) as is_held:
             if not is_held:
                 raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
-            _delete(path)
+            _delete_file(path)
         if root.is_dir():
-            return  # keep the lock files: a process waiting for a deleted one would not exclude later processes
+            return  # keep the lock files: a process waiting for a deleted file would not exclude later ones
         for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _side_file(path, "-lock")):
             with suppress(OSError):
                 lock.unlink(missing_ok=True)
@@ -74,10 +74,10 @@ class SqliteProjects:
     def remove_set_aside(self, place: str) -> None:
         path = self._folder / Path(place).name
         if ".corrupt-" in path.name:
-            _delete(path)
+            _delete_file(path)
 
 
-def _delete(path: Path) -> None:
+def _delete_file(path: Path) -> None:
     try:
         for file in (path, *(_side_file(path, suffix) for suffix in _SIDE_FILE_SUFFIXES)):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""SQLite as a database for statements that both engines execute."""
+"""SQLite implementation of the statements that both engines execute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SqliteStatements:
-    """Implements `store.statements.Statements`."""
+    """Implementation of `store.statements.Statements` on an SQLite file."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.database = database

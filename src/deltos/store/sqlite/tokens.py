@@ -28,7 +28,7 @@ CREATE TABLE token (
 
 
 class SqliteTokens(TokenRecords):
-    """The access tokens of a data folder."""
+    """Access tokens of a data folder, stored in `access.db`."""
 
     def __init__(self, home: Path) -> None:
         database = SqliteDatabase(home / FILE_NAME, (Migration("access_001", _SCHEMA),))

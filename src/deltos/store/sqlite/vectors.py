@@ -1,6 +1,6 @@
-"""Vector tables in SQLite: one for each kind of record, with the model that made each vector.
+"""Vector tables in SQLite: one per kind of record, with the model of each vector.
 
-Deleting a record deletes its vector (by a trigger).
+A trigger deletes the vector of a deleted record.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SqliteVectorOwner:
-    """A table whose records have vectors, and SQL for key, text and index words of its records.
+    """Table whose records have vectors, with SQL for the key, text and index words of its records.
 
-    With `is_awaited`, the vector table has a row without a model for each record that still has to be embedded.
+    If `is_awaited` is true, the vector table has a row without a model for each record that must still be embedded.
     """
 
     table: str
@@ -38,8 +38,8 @@ class SqliteVectorOwner:
 
     @property
     def unembedded(self) -> str:
-        """SQL for the first ?3 records with a key above ?1 that have a vector neither of model ?2 nor of ?4."""
-        if self.is_awaited:  # the plus before `key` makes SQLite read both ranges from the index on model
+        """SQL for the first ?3 records with a key above ?1 that have no vector of model ?2 or model ?4."""
+        if self.is_awaited:  # the `+` before `key` makes SQLite read both ranges from the index on model
             return f"""SELECT t.* FROM (
                     SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
                     AND +key > ?1 ORDER BY +key LIMIT ?3
@@ -62,7 +62,7 @@ DOCS_CHUNKS = SqliteVectorOwner(
     # The heading counts twice, because it names the topic of the section.
     "SELECT c.id, c.section || char(10) || c.text,"
     " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
-    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS keeps the chunk order and avoids a sort
+    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS JOIN keeps the order, so no sorting
 )
 API_UNITS = SqliteVectorOwner(
     "api_unit",
@@ -119,7 +119,7 @@ API_VECTORS = Migration(
 
 
 class SqliteVectors:
-    """Implements `store.vectors.VectorRecords` for one owner."""
+    """Implementation of `store.vectors.VectorRecords` for one table of records."""
 
     def __init__(self, database: SqliteDatabase, owner: SqliteVectorOwner) -> None:
         self._database = database

@@ -1,6 +1,6 @@
 """In-memory vocabulary of a small project: its words with their document frequencies.
 
-A query over many projects contains words that most projects lack; the vocabulary answers that without a query.
+In a search over many projects, most projects lack some words. The vocabulary shows that without a database query.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-# Loading takes 3 microseconds per word, so larger projects look up the words of each query instead.
+# Loading takes 3 microseconds per word, so larger projects look up only the words of each query.
 MAX_CHUNKS = 2_000
-# FTS5 stores totals and the segment list in these rows; every write to an index changes at least one of them.
+# FTS5 stores totals and the segment list in these rows. Every write to an index changes at least one of the rows.
 _STAMP = """SELECT (SELECT chunks FROM chunk_total), (SELECT total(chunks) FROM common_word),
             (SELECT group_concat(hex(block)) FROM chunk_words_data WHERE id IN (1, 10)),
             (SELECT group_concat(hex(block)) FROM file_words_data WHERE id IN (1, 10))"""
@@ -27,8 +27,10 @@ _FILE_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file_vocabulary USIN
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Document frequencies of words in chunks (common words as last counted), words of file names, and all words of
-    files."""
+    """Document frequencies of words in chunks, words of file names, and all words of files.
+
+    Frequencies of common words are the last counted values.
+    """
 
     chunks: Mapping[str, int]
     stems: frozenset[str]
@@ -37,7 +39,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class _WriteStamp:
-    """Values that change with every write to the word indexes; the same in all threads."""
+    """Values that change with every write to the word indexes and are the same in all threads."""
 
     chunk_count: int
     common: float
@@ -46,7 +48,7 @@ class _WriteStamp:
 
 
 class VocabularyCache:
-    """Vocabulary of an open project, loaded when the same state is queried a second time."""
+    """Cache of an open project's vocabulary, which is loaded when the same state is queried a second time."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -55,7 +57,7 @@ class VocabularyCache:
         self._cached: tuple[_WriteStamp, Vocabulary] | None = None
 
     def for_query(self) -> Vocabulary | None:
-        """Return the current vocabulary; None for the first query of a state, which does not wait for loading."""
+        """Return the current vocabulary, or None for the first query of a state, which does not wait for loading."""
         stamp = self._database.cached("word stamp", _stamp)
         if stamp.chunk_count > MAX_CHUNKS:
             return None
@@ -71,7 +73,7 @@ class VocabularyCache:
             return vocabulary
 
     def if_cached(self) -> Vocabulary | None:
-        """Return the current vocabulary if it is already loaded."""
+        """Return the current vocabulary if it is already loaded, otherwise None."""
         return self._cached_at(self._database.cached("word stamp", _stamp))
 
     def _cached_at(self, stamp: _WriteStamp) -> Vocabulary | None:
@@ -86,7 +88,7 @@ def _stamp(connection: sqlite3.Connection) -> _WriteStamp:
 def _read(connection: sqlite3.Connection) -> Vocabulary:
     connection.execute(_FILE_VOCABULARY)
     found = connection.execute("SELECT term, doc FROM chunk_vocabulary UNION ALL SELECT word, chunks FROM common_word")
-    chunks = {sys.intern(term): count for term, count in found}  # counts of common words come last and win
+    chunks = {sys.intern(term): count for term, count in found}  # counts of common words replace earlier counts
     stems: set[str] = set()
     files: set[str] = set()
     for term, column in connection.execute("SELECT term, col FROM temp.file_vocabulary"):

@@ -30,7 +30,7 @@ CREATE TABLE member (
 
 
 class SqliteWorkspaces(WorkspaceRecords):
-    """The workspaces of a data folder. The file is created with the first one."""
+    """Workspaces of a data folder. The file is created with the first workspace."""
 
     table = "member"
 
@@ -52,11 +52,11 @@ class SqliteWorkspaces(WorkspaceRecords):
             return self._opened
 
     def _lock(self, connection: WriteConnection) -> None:
-        """Do nothing: a write transaction locks the file."""
+        """Do nothing, because a write transaction locks the whole file."""
 
     def _rename_in_tokens(self, _connection: WriteConnection, name: str, new_name: str) -> int:
         if not (self._home / TOKENS_FILE_NAME).exists():
             return 0
-        # Tokens are committed first: a crash between the commits leaves tokens with fewer rights, until a retry.
+        # Tokens are committed first. A crash between the commits leaves tokens with fewer rights until a retry.
         with closing(SqliteTokens(self._home)) as tokens:
             return tokens.rename_workspace(name, new_name)

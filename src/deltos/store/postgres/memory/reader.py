@@ -1,4 +1,4 @@
-"""Queries on memory, and the transaction for writing to it."""
+"""Queries on memory in PostgreSQL, and its write transaction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.vectors import PostgresVectors
 
 _PAGE_ROWS = 500
-# Tables with texts or words of observations.
+# Tables that contain texts or words of observations.
 _TABLES = (
     "observation",
     "observation_posting",
@@ -37,21 +37,21 @@ _TABLES = (
     "observation_vector",
     "memory_snapshot_part",
 )
-# Writes to memory always wait for the disk, even if the server's default does not; stronger settings are kept.
+# Writes to memory always wait for the disk, even if the server's default is not to wait. Stronger settings are kept.
 _WAIT_FOR_DISK = """CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
     THEN set_config('synchronous_commit', 'on', true) END"""
 _LOCK_WRITES = f"SELECT pg_advisory_xact_lock(hashtext('deltos memory')), {_WAIT_FOR_DISK}"
 
 
 class PostgresObservations:
-    """Implements `store.observations.Observations`. Closing it leaves the database open."""
+    """Implementation of `store.observations.Observations`. Closing it does not close the database."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
 
     @property
     def set_aside(self) -> str:
-        return ""  # a damaged database is repaired by its administrator, never replaced
+        return ""  # only the administrator repairs a damaged database; it is never replaced
 
     @property
     def size_bytes(self) -> int:
@@ -202,7 +202,7 @@ class PostgresObservations:
         return [row[0] for row in rows]
 
     def _all_keys(self) -> list[int]:
-        """Return the keys of all projects, to name them in a query over all partitions."""
+        """Return the keys of all projects, for queries that name the projects explicitly."""
         return [row[0] for row in self._query("SELECT key FROM memory_project")]
 
     # ------------------------------------------------------------------ by time
@@ -221,7 +221,7 @@ class PostgresObservations:
     def _newest(
         self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> list[tuple[int, int]]:
-        """Return creation time and place of the newest live observations of some projects, newest first."""
+        """Return the creation time and place of the newest live observations of some projects, newest first."""
         sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
                   ORDER BY created_at DESC, place DESC LIMIT %s"""
         return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
@@ -292,8 +292,7 @@ class PostgresObservations:
         yield from self._paged("change > %s AND", number)
 
     def _paged(self, chosen: str, *values: object) -> Iterator[Observation]:
-        """Yield the observations selected from the directory, in the order of places; each page is a separate
-        snapshot."""
+        """Yield the observations that the directory query selects, by place. Each page is a separate snapshot."""
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
         while True:
@@ -322,5 +321,5 @@ class PostgresObservations:
 
 
 def _terms(words: Sequence[str]) -> list[str]:
-    """Return the stored terms of query words."""
+    """Return the terms under which the words of a query are stored."""
     return sorted({stored_term(term) for found in stemmed_terms(words) for term in found})

@@ -20,12 +20,12 @@ _JOINED = f"""FROM observation o JOIN memory_project p ON p.key = o.project
 
 
 def select(query: Query, where: str, values: Sequence[object]) -> list[Observation]:
-    """Return the observations that satisfy a condition over `o`, `p` and `s`, which must name the projects."""
-    return [_observation(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
+    """Return the observations that satisfy a condition on the tables `o`, `p` and `s`, which must name the projects."""
+    return [_observation_from_row(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
 
 
 def select_places(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
-    """Return the observations at some places, in the order of places; the directory provides their projects."""
+    """Return the observations at the given places, ordered by place. The directory provides their projects."""
     projects = projects_of(query, places)
     return select(
         query,
@@ -35,7 +35,7 @@ def select_places(query: Query, places: Sequence[int], where: str = "true") -> l
 
 
 def select_ids(query: Query, observation_id: str, where: str = "true") -> list[Observation]:
-    """Return all observations with one id, in any project."""
+    """Return all observations with this id, from all projects."""
     places = [row[0] for row in query("SELECT place FROM observation_place WHERE id = %s", (observation_id,))]
     return select_places(query, places, where)
 
@@ -59,6 +59,6 @@ def texts_of(joined: str) -> tuple[Clean, ...]:
     return tuple(json.loads(joined)) if joined else ()
 
 
-def _observation(row: Sequence[Any]) -> Observation:
+def _observation_from_row(row: Sequence[Any]) -> Observation:
     cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
     return Observation(*cells)

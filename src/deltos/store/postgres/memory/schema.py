@@ -1,7 +1,7 @@
-"""Schema of memory. Observations and their words are partitioned by project.
+"""Schema of memory in PostgreSQL. Observations and their words are partitioned by project.
 
-`observation_place` is a directory of all observations: it maps a place or id to its project, and has the number of the
-last change of each.
+`observation_place` is a directory of all observations. It maps places and ids to projects, and contains the number of
+each observation's last change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Daily copies of all observations inside the database, against accidental deletion.
+"""Daily copies of all observations within the database, as protection against accidental deletion.
 
-They are lost with the database; against that, use `pg_dump` or base backups with archived WAL.
+They do not protect against the loss of the database. Use `pg_dump` or base backups with archived WAL for that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PART_ROWS = 500
 
 
 class Snapshots:
-    """The daily copies in one database; the first call of a day makes one of everything."""
+    """Daily copies in one database. The first call of a day copies all observations."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class Snapshots:
 
     @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:
-        """Copy everything, unless today's copy exists or there is nothing to copy; keep the newest `kept` copies."""
+        """Copy all observations unless the copy of `day` exists or memory is empty. Keep the newest `kept` copies."""
         with self._database.try_lock("memory-snapshot") as is_ours:
             if not is_ours or self._database.query("SELECT 1 FROM memory_snapshot WHERE day = %s", (day,)):
                 return False

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _COLUMNS = ", ".join(TransferredObservation._fields[:20])
 _SESSION = ", ".join(TransferredSession._fields)
 _ROWS_AT_ONCE = 500
-_AWAITED = ("", b"")
+_AWAITED_VECTOR = ("", b"")
 
 
 class PostgresMemoryTransfer:
-    """Reads and writes a whole memory."""
+    """Reader and writer of a complete memory."""
 
     def __init__(self, observations: PostgresObservations) -> None:
         self._observations = observations
@@ -33,16 +33,16 @@ class PostgresMemoryTransfer:
         return not self._database.query("SELECT 1 FROM memory_project LIMIT 1")
 
     def projects(self) -> list[ProjectRow]:
-        """Return every project folder with its key."""
+        """Return all project folders with their keys."""
         return self._observations.projects()
 
     def sessions(self) -> list[TransferredSession]:
-        """Return every session with its key."""
+        """Return all sessions with their keys."""
         rows = self._database.query(f"SELECT {_SESSION} FROM memory_session ORDER BY key")
         return [TransferredSession(*row) for row in rows]
 
     def observations(self) -> Iterator[TransferredObservation]:
-        """Yield every observation in the order of its last change."""
+        """Yield all observations in the order of their last changes."""
         columns = ", ".join(f"o.{name}" for name in TransferredObservation._fields[:20])
         query = f"""SELECT {columns}, d.change, v.model, v.data FROM observation_place d
             JOIN observation o ON o.project = d.project AND o.place = d.place
@@ -72,7 +72,7 @@ class PostgresMemoryTransfer:
         observations: Iterable[TransferredObservation],
         notes: TransferredNotes,
     ) -> int:
-        """Write everything into an empty memory in one transaction; return the number of observations."""
+        """Write all records to an empty memory in one transaction, and return the number of observations."""
         count = 0
         rows = iter(observations)
         with self._database.write() as connection:
@@ -116,7 +116,7 @@ def _add(connection: Connection, rows: Sequence[TransferredObservation]) -> None
     _copy(
         connection,
         "observation_vector (key, model, data)",
-        [(row.place, *(row.vector or _AWAITED)) for row, _ in live],
+        [(row.place, *(row.vector or _AWAITED_VECTOR)) for row, _ in live],
     )
     _copy(
         connection,

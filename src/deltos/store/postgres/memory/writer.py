@@ -1,5 +1,4 @@
-"""Writes to memory inside one transaction. Writers take turns, because changes and places are numbered
-consecutively."""
+"""Writes to memory within one transaction. Only one writer runs at a time, because numbers must be consecutive."""
 
 from __future__ import annotations
 
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
 
-# Observations outside any session share one range of places per project; the stride keeps them from being neighbours.
+# Observations outside any session share one range of places per project. The stride prevents them from being
+# neighbours.
 _NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 _CONTENT = (
@@ -26,7 +26,7 @@ _RENAMED = "(starts_with(project_id, 'path:') OR starts_with(project_id, 'git:')
 
 
 class PostgresObservationsWriter:
-    """Implements `store.observations.ObservationsWriter`."""
+    """Implementation of `store.observations.ObservationsWriter`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -68,10 +68,10 @@ class PostgresObservationsWriter:
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _adopt(self, project_id: str, root: str) -> str:
-        """Return the identity to use for a root that was stored under another one.
+        """Return the identity for a root that may be stored under another identity.
 
-        A root is first known by its path, later by its first commit or remote. All its memory moves to the better
-        identity.
+        A root is first identified by its path, and later by its first commit or remote. All its observations are moved
+        to the better identity.
         """
         sql = f"""SELECT project_id FROM memory_project
                   WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_RENAMED} ORDER BY key LIMIT 1"""
@@ -84,7 +84,7 @@ class PostgresObservationsWriter:
         return project_id
 
     def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that exist under the new one."""
+        """Change the identity of projects, and merge folders that already exist under the new identity."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
             row = self._project_row(project_id, folder)
@@ -94,7 +94,7 @@ class PostgresObservationsWriter:
                 self._merge_into(row[0], other)
 
     def _merge_into(self, key: int, other: int) -> None:
-        """Move everything from project `other` to project `key`."""
+        """Move all records from project `other` to project `key`."""
         taken = "session_id IN (SELECT session_id FROM memory_session WHERE project = %s)"
         renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
         self._run(
@@ -194,7 +194,7 @@ class PostgresObservationsWriter:
             f"""WITH added AS (
                     INSERT INTO observation (place, id, project, {_CONTENT}, words) VALUES ({marks})
                 ) INSERT INTO observation_place VALUES (%s, %s, %s, nextval('observation_change'))""",
-            (place, new.id, project, *_values(new), words, place, project, new.id),
+            (place, new.id, project, *_column_values(new), words, place, project, new.id),
         )
         if new.deleted_at is None:
             self._index(project, place, words)
@@ -208,7 +208,7 @@ class PostgresObservationsWriter:
             self._unindex(project, place)
             self._run(
                 f"UPDATE observation SET {assigned} WHERE project = %s AND place = %s",
-                (*_values(new), words, project, place),
+                (*_column_values(new), words, project, place),
             )
             if new.deleted_at is None:
                 self._index(project, place, words)
@@ -303,7 +303,7 @@ class PostgresObservationsWriter:
         return bool(self._query(sql)[0][0])
 
     def rebuild_directory(self) -> None:
-        """Rebuild the directory from the observations; all of them count as changed."""
+        """Rebuild the directory from the observations. All observations then count as changed."""
         self._run("DELETE FROM observation_place")
         self._run(
             """INSERT INTO observation_place (place, project, id, change)
@@ -326,7 +326,7 @@ class PostgresObservationsWriter:
         )
 
     def _index(self, project: int, place: int, words: Sequence[str]) -> None:
-        """Add a live observation to the word index, and a row for its missing vector."""
+        """Add a live observation to the word index, and add a row for its missing vector."""
         self._run(
             """WITH shown AS (
                    INSERT INTO observation_posting (project, term, place) SELECT %s, unnest(%s::text[]), %s
@@ -335,7 +335,7 @@ class PostgresObservationsWriter:
         )
 
     def _unindex(self, project: int, place: int) -> None:
-        """Remove an observation from the word index, and its vector."""
+        """Remove an observation from the word index, and delete its vector."""
         self._run(
             """DELETE FROM observation_posting WHERE project = %s AND place = %s AND term = ANY
                (SELECT unnest(words) FROM observation WHERE project = %s AND place = %s)""",
@@ -346,7 +346,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ places
 
     def _project_of(self, place: int) -> list[int]:
-        """Return the project of an observation as a list; empty if there is none at that place."""
+        """Return a list with the project of the observation at `place`, or an empty list if there is none."""
         return projects_of(self._query, [place])
 
     def _note_changes(self, places: Sequence[int]) -> None:
@@ -381,7 +381,7 @@ def words_of(names: str, text: str) -> list[str]:
     return sorted({stored_term(term) for terms in stemmed_terms((names, text)) for term in terms})
 
 
-def _values(new: NewObservation) -> tuple[object, ...]:
+def _column_values(new: NewObservation) -> tuple[object, ...]:
     updated_at = None if new.updated_at == new.created_at else new.updated_at
     return (
         new.kind,
@@ -389,8 +389,8 @@ def _values(new: NewObservation) -> tuple[object, ...]:
         new.created_at,
         updated_at,
         new.deleted_at,
-        _joined(new.files),
-        _joined(new.symbols),
+        _join_texts(new.files),
+        _join_texts(new.symbols),
         new.embedding,
         new.embedding_model,
         new.pinned_at,
@@ -410,5 +410,5 @@ def _digest(observation_id: str) -> bytes:
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def _joined(texts: tuple[str, ...]) -> str:
+def _join_texts(texts: tuple[str, ...]) -> str:
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""

@@ -1,1 +1,1 @@
-"""Observations on disk: the schema of `memory.db` and every statement that touches it."""
+"""Memory in SQLite: the schema of `memory.db`, and all queries and writes."""

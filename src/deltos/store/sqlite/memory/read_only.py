@@ -1,6 +1,6 @@
-"""A temporary copy of `memory.db` for folders that are not writable.
+"""Temporary copy of `memory.db`, used if its folder is not writable.
 
-SQLite cannot read a write-ahead log without writing next to it, and an older file has to be migrated first.
+SQLite cannot read a write-ahead log without creating files next to it, and an older file must be migrated first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PIECE_BYTES = 1_000_000
 
 
 class ReadableCopy:
-    """A copy of the file and its log in a temporary folder; `why` is the error raised on attempts to write."""
+    """Copy of the file and its log in a temporary folder. `why` is the error that attempts to write raise."""
 
     def __init__(self, path: Path, why: StoreUnwritable) -> None:
         self.why = why

@@ -1,4 +1,4 @@
-"""Queries on `memory.db`, and the transaction for writing to it."""
+"""Queries on `memory.db`, and its write transaction."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _DAMAGE_HINT = "Run `deltos memory check` to recover the readable observations."
 
 
 class SqliteObservations:
-    """Implements `store.observations.Observations`."""
+    """Implementation of `store.observations.Observations` in the file `memory.db`."""
 
     def __init__(
         self, path: Path, *, busy_timeout_seconds: float = BUSY_TIMEOUT_SECONDS, reads_a_copy: bool = False
     ) -> None:
-        """Open the file. With `reads_a_copy`, a temporary copy is read if the folder is not writable."""
+        """Open the file. If `reads_a_copy` is true and the folder is not writable, read a temporary copy."""
         self._path = path
         self._busy_timeout_seconds = busy_timeout_seconds
         self._copy: ReadableCopy | None = None
@@ -219,7 +219,7 @@ class SqliteObservations:
     def count(self, project_keys: Sequence[int]) -> int:
         with self.database.snapshot() as connection:
             every = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
-            # Each count uses an index; a combined condition would read all rows.
+            # Each count uses an index, whereas a combined condition would read all rows.
             deleted = f"{every} AND deleted_at IS NOT NULL"
             sql = f"SELECT ({every}) - ({deleted})"
             return int(connection.execute(sql, (*project_keys, *project_keys)).fetchone()[0])
@@ -374,7 +374,7 @@ class SqliteObservations:
 
 
 def _project_filter(connection: sqlite3.Connection, project_keys: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
-    """Return an SQL condition (with values) for the places of some projects; empty if these are all projects."""
+    """Return an SQL condition, with its values, for places of the given projects. It is empty for all projects."""
     if (
         project_keys is None
         or len(set(project_keys)) == connection.execute("SELECT count(*) FROM project").fetchone()[0]

@@ -1,4 +1,4 @@
-"""Check `memory.db` and recover readable observations from a damaged file. Nothing is deleted."""
+"""Check `memory.db`, and recover readable observations from a damaged file without deleting any data."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def problems_of(path: Path) -> list[str]:
 
 
 def set_aside_files(path: Path) -> list[Path]:
-    """Return the damaged files that were moved out of the way, oldest first."""
+    """Return the damaged files that were moved aside, oldest first."""
     names = sorted(path.parent.glob(f"{path.name}.corrupt-*"))
     return [name for name in names if not name.name.endswith(("-wal", "-shm"))]
 
 
 def readable(path: Path) -> Iterator[Observation]:
-    """Yield every observation that can be read from a damaged file; unreadable pages are skipped."""
+    """Yield every observation that can be read from a damaged file, skipping unreadable pages."""
     try:
         with closing(connect_read_only(path)) as connection:
             later = _later_columns(connection)
@@ -55,7 +55,7 @@ def _session_keys(connection: sqlite3.Connection) -> list[int]:
 
 
 def _later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the later columns that the file has; each schema version contains all columns of the one before."""
+    """Return those of `LATER_COLUMNS` that the file has. Each schema version has all columns of the previous one."""
     tables = {"p": "project", "o": "observation"}
     names = {
         f"{short}.{row[1]}"
@@ -72,7 +72,7 @@ def _readable_session(connection: sqlite3.Connection, session: int, later: tuple
             where = "o.place BETWEEN ? AND ? ORDER BY o.place LIMIT 1"
             rows = select(connection, where, (place, last), later=later)
         except sqlite3.DatabaseError:
-            return  # the rest of this session is on the damaged page
+            return  # the remaining observations of this session are on the damaged page
         if not rows:
             return
         yield rows[0]

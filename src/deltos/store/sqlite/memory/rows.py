@@ -31,11 +31,13 @@ _JOINED = f"""FROM observation o JOIN project p ON p.key = o.project
 def select(
     connection: sqlite3.Connection, where: str, values: Sequence[object], *, later: Sequence[str] = LATER_COLUMNS
 ) -> list[Observation]:
-    """Return the observations that satisfy a condition over `o`, `p` and `s`; `later` are the existing later
-    columns."""
+    """Return the observations that satisfy a condition on the tables `o`, `p` and `s`.
+
+    `later` are those of `LATER_COLUMNS` that exist in the file.
+    """
     columns = ", ".join((_COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
-    return [_observation(row) for row in rows]
+    return [_observation_from_row(row) for row in rows]
 
 
 def select_session(connection: sqlite3.Connection, session: int, limit: int) -> list[Observation]:
@@ -47,9 +49,9 @@ def select_session(connection: sqlite3.Connection, session: int, limit: int) -> 
 def newest(
     connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
 ) -> list[tuple[int, int]]:
-    """Return creation time and place of the newest live observations of some projects, newest first.
+    """Return the creation time and place of the newest live observations of some projects, newest first.
 
-    Each project is queried separately, so that an index provides the order and nothing has to be sorted.
+    Each project is queried separately, so that an index provides the order and no rows are sorted.
     """
     sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
               ORDER BY created_at DESC, place DESC LIMIT ?"""
@@ -67,6 +69,6 @@ def marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def _observation(row: Sequence[Any]) -> Observation:
+def _observation_from_row(row: Sequence[Any]) -> Observation:
     cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
     return Observation(*cells)

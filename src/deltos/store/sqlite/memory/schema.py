@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltos.store.migration import Migration
 
-# GLOB pattern for one character of a script without spaces between words.
+# GLOB pattern that matches one character of a script that has no spaces between words.
 _UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 
 MIGRATIONS = (
@@ -69,7 +69,7 @@ MIGRATIONS = (
         """,
     ),
     Migration(
-        # A row without model and data is a vector that still has to be made, so that a search does not scan all
+        # A row without model and data is a vector that must still be computed, so that a search does not scan all
         # observations for missing vectors. Deleted observations have no row.
         "003-vectors",
         """

@@ -19,7 +19,7 @@ _ROWS_AT_ONCE = 500
 
 
 class SqliteMemoryTransfer:
-    """Reads and writes a whole memory."""
+    """Reader and writer of a complete memory."""
 
     def __init__(self, observations: SqliteObservations) -> None:
         self._database = observations.database
@@ -29,19 +29,19 @@ class SqliteMemoryTransfer:
         return self._database.read().execute("SELECT 1 FROM project LIMIT 1").fetchone() is None
 
     def projects(self) -> list[ProjectRow]:
-        """Return every project folder with its key."""
+        """Return all project folders with their keys."""
         rows = self._database.read().execute(
             "SELECT key, project_id, folder, root, created_at FROM project ORDER BY key"
         )
         return [ProjectRow(*row) for row in rows]
 
     def sessions(self) -> list[TransferredSession]:
-        """Return every session with its key."""
+        """Return all sessions with their keys."""
         rows = self._database.read().execute(f"SELECT {_SESSION} FROM session ORDER BY key")
         return [TransferredSession(*row) for row in rows]
 
     def observations(self) -> Iterator[TransferredObservation]:
-        """Yield every observation in the order of its last change."""
+        """Yield all observations in the order of their last changes."""
         connection = self._database.read()
         columns = ", ".join(f"o.{name}" for name in TransferredObservation._fields[:20])
         rows = connection.execute(
@@ -71,7 +71,7 @@ class SqliteMemoryTransfer:
         observations: Iterable[TransferredObservation],
         notes: TransferredNotes,
     ) -> int:
-        """Write everything into an empty memory in one transaction; return the number of observations."""
+        """Write all records to an empty memory in one transaction, and return the number of observations."""
         count = 0
         rows = iter(observations)
         with self._database.write() as connection:

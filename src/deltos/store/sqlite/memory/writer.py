@@ -1,4 +1,4 @@
-"""Writes to `memory.db` inside one transaction."""
+"""Writes to `memory.db` within one transaction."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-# Observations outside any session share one range of places per project; the stride keeps them from being neighbours.
+# Observations outside any session share one range of places per project. The stride prevents them from being
+# neighbours.
 _NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 
 
 class SqliteObservationsWriter:
-    """Implements `store.observations.ObservationsWriter`."""
+    """Implementation of `store.observations.ObservationsWriter` in a transaction of `memory.db`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -49,10 +50,10 @@ class SqliteObservationsWriter:
         return row
 
     def _adopt(self, project_id: str, root: str) -> str:
-        """Return the identity to use for a root that was stored under another one.
+        """Return the identity for a root that may be stored under another identity.
 
-        A root is first known by its path, later by its first commit or remote. All its memory moves to the better
-        identity.
+        A root is first identified by its path, and later by its first commit or remote. All its observations are moved
+        to the better identity.
         """
         sql = """SELECT project_id FROM project
                  WHERE root = ? AND project_id <> ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
@@ -65,7 +66,7 @@ class SqliteObservationsWriter:
         return project_id
 
     def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that exist under the new one."""
+        """Change the identity of projects, and merge folders that already exist under the new identity."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
             row = self._project_row(project_id, folder)
@@ -75,7 +76,7 @@ class SqliteObservationsWriter:
                 self._merge_into(row[0], other)
 
     def _merge_into(self, key: int, other: int) -> None:
-        """Move everything from project `other` to project `key`."""
+        """Move all records from project `other` to project `key`."""
         taken = "session_id IN (SELECT session_id FROM session WHERE project = ?)"
         renamed = f"CASE WHEN {taken} THEN session_id || ' ' || key ELSE session_id END"
         self._connection.execute(
@@ -159,7 +160,7 @@ class SqliteObservationsWriter:
                embedding, embedding_model, pinned_at, superseded_by, score,
                restored_at, unpinned_at, superseded_at, names, text)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (place, new.id, project, *_values(new)),
+            (place, new.id, project, *_column_values(new)),
         )
         self._write_anchors(place, new.anchors)
         return place
@@ -171,7 +172,7 @@ class SqliteObservationsWriter:
                embedding = ?, embedding_model = ?, pinned_at = ?, superseded_by = ?, score = ?,
                restored_at = ?, unpinned_at = ?, superseded_at = ?, names = ?, text = ?
                WHERE place = ?""",
-            (*_values(new), place),
+            (*_column_values(new), place),
         )
         self._connection.execute("DELETE FROM anchor WHERE place = ?", (place,))
         self._write_anchors(place, new.anchors)
@@ -238,7 +239,7 @@ class SqliteObservationsWriter:
         self._connection.execute("INSERT INTO word (word) VALUES ('rebuild')")
 
     def check_words(self) -> None:
-        """Compare the word index with the rows; SQLite raises an error if they differ."""
+        """Compare the word index with the rows. SQLite raises an error if they differ."""
         self._connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")
 
     def _next_place(self, session: int) -> int:
@@ -257,7 +258,7 @@ class SqliteObservationsWriter:
         self._connection.executemany("INSERT OR REPLACE INTO anchor VALUES (?, ?, ?, ?)", rows)
 
 
-def _values(new: NewObservation) -> tuple[object, ...]:
+def _column_values(new: NewObservation) -> tuple[object, ...]:
     updated_at = None if new.updated_at == new.created_at else new.updated_at
     return (
         new.kind,
@@ -265,8 +266,8 @@ def _values(new: NewObservation) -> tuple[object, ...]:
         new.created_at,
         updated_at,
         new.deleted_at,
-        _joined(new.files),
-        _joined(new.symbols),
+        _join_texts(new.files),
+        _join_texts(new.symbols),
         new.embedding,
         new.embedding_model,
         new.pinned_at,
@@ -286,5 +287,5 @@ def _digest(observation_id: str) -> bytes:
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def _joined(texts: tuple[str, ...]) -> str:
+def _join_texts(texts: tuple[str, ...]) -> str:
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":")) if texts else ""
