@@ -329,7 +329,8 @@ def test_refused_statements_have_a_hint_about_the_needed_rights(team: Team) -> N
     with open_database(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.cursor().copy("COPY project FROM STDIN").__enter__()
     assert (
-        raised.value.hint == "For this command, set DELTOS_DATABASE to an address with the owner of the tables as user."
+        raised.value.hint
+        == "For this command, set DELTOS_DATABASE to a connection string with the owner of the tables as user."
     )
     with open_database(team.role) as database, pytest.raises(StoreError) as raised, database.write() as connection:
         connection.execute("CREATE ROLE another")
