@@ -443,7 +443,7 @@ def test_the_server_prints_an_explanation_on_a_terminal(home: Path) -> None:
     )
     os.close(terminal)
     assert process.stderr is not None
-    assert "waiting for JSON-RPC messages of an MCP client" in process.stderr.readline()
+    assert "waiting for JSON-RPC messages from an MCP client" in process.stderr.readline()
     os.write(controller, b"\x04")  # Ctrl-D
     assert process.wait(60) == 0
     process.stderr.close()
