@@ -166,7 +166,7 @@ def code_lines(language: Language, data: bytes) -> list[str]:
 
     if not language.grammar or not grammar.is_installed(language):
         return []
-    tree = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
+    tree = tree_sitter.Parser(grammar._load_grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
     out = bytearray(data)
     pending = [tree.root_node]
     while pending:
@@ -192,7 +192,7 @@ def _check_tree(result: Result, name: str, language: Language, data: bytes, tree
     """Compare the tree with a plain parse of the file, and return whether the plain parse has errors."""
     import tree_sitter
 
-    plain = tree_sitter.Parser(grammar._grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
+    plain = tree_sitter.Parser(grammar._load_grammar(language.grammar)).parse(data)  # noqa: SLF001 - the same grammar
     if plain.root_node.has_error:
         return True
     is_rewritten = bool(language.macros or language.item_macros)

@@ -1,4 +1,4 @@
-"""Resolve the conditionals of C whose branches are not complete statements, which no grammar can parse."""
+"""Resolution of C preprocessor conditionals whose branches are not complete statements, which no grammar can parse."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ _STRING = re.compile(rb'(?:[^"\\\n]|\\[^\n])*+"?+')
 _COMMENT_ENDS = {b"//": b"\n", b"/*": b"*/"}
 _OPENING = (b"if", b"ifdef", b"ifndef")
 _MAX_STRING_BYTES = 2_000
-_MAX_BRANCH_BYTES = 4_000  # longer branches are complete; the limit keeps a wrong count from hiding much code
+_MAX_BRANCH_BYTES = (
+    4_000  # longer branches are assumed to be complete, so that a wrong brace count cannot hide much code
+)
 
 
 @dataclass(slots=True)
 class _Branch:
-    """One branch: its directive, its content, and the braces in it."""
+    """A branch of a conditional: its directive, its content, and the balance of its braces."""
 
     directive: tuple[int, int]
     start: int
@@ -34,7 +36,7 @@ class _Branch:
     lowest: int = 0
 
     def add(self, depth: int, lowest: int) -> None:
-        """Count braces in the order of the source."""
+        """Add the brace depth, and the lowest depth, of the next part of the branch."""
         self.lowest = min(self.lowest, self.depth + lowest)
         self.depth += depth
 
@@ -45,20 +47,20 @@ class _Conditional:
 
     @property
     def is_cut(self) -> bool:
-        """Whether a branch begins or ends within a statement. `extern "C" {` for C++ is known to the grammar."""
+        """Whether a branch begins or ends within a statement, except `extern "C" {`, which the grammar supports."""
         return any(each.depth or each.lowest for each in self.branches) and not any(
             b"__cplusplus" in each.condition or each.end - each.start > _MAX_BRANCH_BYTES for each in self.branches
         )
 
     @property
     def used(self) -> _Branch:
-        """The branch that stays: the first, unless its condition is 0."""
+        """The branch that is kept: the first one, unless its condition is 0."""
         first, *others = self.branches
         return others[0] if others and first.condition.strip() == b"0" else first
 
 
 def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
-    """Return the ranges to blank so that of each conditional with incomplete statements one branch is left."""
+    """Return the ranges to blank so that one branch remains of each conditional with incomplete statements."""
     if b"#" not in data or b"if" not in data:
         return []
     ranges: list[tuple[int, int]] = []
@@ -66,7 +68,7 @@ def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
     for token in _tokens(data):
         word = token["word"]
         if word is None:
-            step = {b"{": 1, b"}": -1}.get(token[0], 0)  # 0: another directive, or a character
+            step = {b"{": 1, b"}": -1}.get(token[0], 0)  # 0 for another directive or a character literal
             if step and pending:
                 pending[-1].branches[-1].add(step, min(step, 0))
         elif word in _OPENING:
@@ -80,12 +82,12 @@ def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
             if pending:
                 pending[-1].branches[-1].add(conditional.used.depth, conditional.used.lowest)
             if conditional.is_cut:
-                ranges += [*_unused(conditional), token.span()]
+                ranges += [*_unused_ranges(conditional), token.span()]
     return ranges
 
 
 def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield braces and directives outside of comments and strings; text without an end ends with its line or file."""
+    """Yield braces and directives outside comments and strings; an unclosed one ends with its line or the file."""
     at = 0
     while token := _TOKEN.search(data, at):
         at = token.end()
@@ -99,7 +101,7 @@ def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
             yield token
 
 
-def _unused(conditional: _Conditional) -> list[tuple[int, int]]:
-    """Return the ranges of the directives, and of the branches that are not used."""
+def _unused_ranges(conditional: _Conditional) -> list[tuple[int, int]]:
+    """Return the ranges of the directives and of the unused branches."""
     kept = conditional.used
     return [(each.directive[0], each.directive[1] if each is kept else each.end) for each in conditional.branches]

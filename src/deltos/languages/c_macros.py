@@ -1,4 +1,4 @@
-"""Mask the macros that a C or C++ grammar cannot parse. Works on their syntax; macros are not expanded."""
+"""Masking of macros that a C or C++ grammar cannot parse, by their syntax and without expanding them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
 _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
-# A definition whose last line continues in an empty one: the grammar would include a word of the next declaration.
+# A definition that continues on an empty line, for which the grammar would include a word of the next declaration.
 _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
 _STRUCT_WORDS = (b"struct ", b"union ", b"class ")
 _STOP = re.compile(rb"[;{}]")
@@ -50,21 +50,21 @@ _TYPE_WORDS = frozenset(
     b"int char short long float double bool void unsigned signed auto static inline const extern virtual explicit else "
     b"return typedef struct union enum class constexpr volatile register do".split()
 )
-_MAX_HEAD_BYTES = 300  # of the line before a macro that are examined
-_MAX_BLANK_BYTES = 200  # between the name of a class and its body, and after a macro
-_MAX_ARGUMENT_BYTES = 2_000  # between `<` and `>` after the name of a class
+_MAX_HEAD_BYTES = 300  # maximum bytes of the line before a macro that are examined
+_MAX_BLANK_BYTES = 200  # maximum blanks between a class name and its body, and after a macro
+_MAX_ARGUMENT_BYTES = 2_000  # maximum bytes between `<` and `>` after a class name
 
 
 def mask_macros(data: bytes) -> bytes:
-    """Return the source with these macros replaced by spaces; every other byte keeps its position."""
+    """Return the source with unparsable macros replaced by spaces, so that all other bytes keep their positions."""
     ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
-    data = _with_spaces(data, sorted(cut_conditionals(data)))
-    data = _with_spaces(data, sorted({*_macros(data), *_macros_after_declarators(data), *ends}))
-    return _with_spaces(data, _macros_between(data))
+    data = _blank_ranges(data, sorted(cut_conditionals(data)))
+    data = _blank_ranges(data, sorted({*_macros_before_declarations(data), *_macros_after_declarators(data), *ends}))
+    return _blank_ranges(data, _macros_between(data))
 
 
-def _with_spaces(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
-    """Return the data with spaces in the ranges; line breaks stay."""
+def _blank_ranges(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
+    """Return the data with the ranges replaced by spaces, except line breaks."""
     out: list[bytes] = []
     at = 0
     for start, end in ranges:
@@ -76,7 +76,7 @@ def _with_spaces(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
     return b"".join([*out, data[at:]]) if out else data
 
 
-def _macros(data: bytes) -> Iterator[tuple[int, int]]:
+def _macros_before_declarations(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of macros before declarations, in order."""
     last = -1  # end of the previous macro
     for line in _LINE.finditer(data):
@@ -88,7 +88,7 @@ def _macros(data: bytes) -> Iterator[tuple[int, int]]:
         # alone at the start of a line: NAMESPACE_BEGIN
         # alone in place of fields: struct handle { HANDLE_FIELDS
         # before a declaration, on its line or above it: ALWAYS_INLINE void f()
-        elif _is_alone(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
+        elif _is_alone_on_line(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
             yield line.span(2)
             last = line.end(2)
 
@@ -97,8 +97,8 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the positions of macros after a declarator, which the grammar would parse as its name."""
     for found in _AFTER_WORD.finditer(data):
         if data[found.start(1) - 1 : found.start(1)] == b"\n":
-            continue  # it begins a line: TEST_CASE(one) { is a definition
-        head = _head(data, found.start())
+            continue  # a macro at the start of a line, such as TEST_CASE(one) {, is a definition
+        head = _line_before(data, found.start())
         if _is_comment(head) or _STATEMENT.match(head) or _MACRO_CALL.fullmatch(head):
             continue
         after = data[found.end() : found.end() + _MAX_BLANK_BYTES].lstrip()
@@ -111,11 +111,11 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _macros_between(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the positions of macros between the words before the name of a function, which keep a type without them."""
+    """Yield the positions of macros among the words before a function name that still contain a type without them."""
     last = (0, 0)
     for found in _WORD_BETWEEN.finditer(data):
         name = _NAME_AFTER.match(data[found.end() : found.end() + _MAX_HEAD_BYTES])
-        head = _head(data, found.start()) if name else b""
+        head = _line_before(data, found.start()) if name else b""
         if (
             name is None
             or not _VARIABLE.fullmatch(head)
@@ -130,14 +130,14 @@ def _macros_between(data: bytes) -> Iterator[tuple[int, int]]:
             yield last
 
 
-def _head(data: bytes, end: int) -> bytes:
+def _line_before(data: bytes, end: int) -> bytes:
     """Return the line up to a position, at most `_MAX_HEAD_BYTES`."""
     first = max(0, end - _MAX_HEAD_BYTES)
     return data[max(first, data.rfind(b"\n", first, end) + 1) : end].strip()
 
 
 def _is_comment(head: bytes) -> bool:
-    """Whether a line up to a position ends inside a comment; lines of a block comment begin with `*`."""
+    """Whether the beginning of a line ends inside a comment; lines of a block comment begin with `*`."""
     return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
 
 
@@ -151,7 +151,7 @@ def _continues_variable(after: bytes) -> bool:
 
 
 def _declares_variable(head: bytes) -> bool:
-    """Whether a line up to a position is a type and a name."""
+    """Whether the beginning of a line consists of a type and a name."""
     words = head.replace(b"*", b" ").replace(b"&", b" ").replace(b">", b"> ").split()
     if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
         return False
@@ -162,12 +162,12 @@ def _is_declaration(data: bytes, start: int) -> bool:
     return bool(_DECLARATION.match(data, start) or _FUNCTION.match(data[start : start + _MAX_HEAD_BYTES]))
 
 
-def _is_alone(data: bytes, line: re.Match[bytes]) -> bool:
+def _is_alone_on_line(data: bytes, line: re.Match[bytes]) -> bool:
     return not line[1] and _ALONE.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
 
 
 def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
-    """Whether a macro is alone on its line where fields of a struct are declared."""
+    """Whether a macro is alone on a line where struct fields are declared."""
     if not line[1] or data[line.end() : line.end() + 1] not in (b"", b"\n"):
         return False
     first = max(0, line.start() - _MAX_HEAD_BYTES)
@@ -181,13 +181,13 @@ def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
 
 
 def _macros_before_name(data: bytes, start: int) -> int:
-    """Return the end of the macros before the name of a class, or `start` if there are none."""
+    """Return the end of the macros before a class name, or `start` if there are none."""
     ends = []
     at = start
     while call := _CALL_BEFORE_NAME.match(data, at):
         at = call.end()
         ends.append(at)
-    # The last word in capitals may be the name itself.
+    # The last word in capitals may be the class name itself.
     return next((end for end in reversed(ends) if _is_class_head(data, end)), start)
 
 
@@ -197,7 +197,7 @@ def _is_class_head(data: bytes, start: int) -> bool:
     if name is None:
         return False
     if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
-        return _head(data, start).startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
+        return _line_before(data, start).startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
     if _CLASS_BODY.match(data[name.end() : name.end() + _MAX_BLANK_BYTES]):
         return True
     if data[name.end() : name.end() + 1] != b"<":

@@ -1,6 +1,6 @@
-"""Blank out comments and string literals of source code without a parser: fast and almost exact.
+"""Fast and almost exact blanking of comments and string literals in source code, without a parser.
 
-Every other character keeps its position. A string of one word stays, because it may be a name (`"run"`,
+All other characters keep their positions. A string of one word is kept, because it may be a name (`"run"`,
 `'app.models'`).
 """
 
@@ -13,7 +13,7 @@ _RUBY = re.compile("#|\"|'")
 _PHP = re.compile("//|/\\*|#|\"|'")
 _GO = re.compile("//|/\\*|\"|`|'")
 _JVM = re.compile('//|/\\*|"""|"|\'')
-_OTHERS = re.compile("//|/\\*|\"|'")  # templates of JavaScript stay, because they may contain code
+_OTHER_LANGUAGES = re.compile("//|/\\*|\"|'")  # JavaScript template literals are kept, because they may contain code
 _OPENING = {
     "python": _PYTHON,
     "ruby": _RUBY,
@@ -23,7 +23,7 @@ _OPENING = {
 }
 _WITH_CHARACTER_LITERALS = frozenset(
     "go java kotlin csharp scala groovy rust c cpp".split()
-)  # 'x' is one; the lifetime 'a of Rust is not
+)  # 'x' is a character literal; the Rust lifetime 'a is not
 _CLOSED_BY = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''", "`": "`"}
 _QUOTED_END = {'"': re.compile(r'["\\\n]'), "'": re.compile(r"['\\\n]")}
 _ONE_WORD = re.compile(r"[\w.:$\\/>-]{1,200}")
@@ -33,22 +33,22 @@ _MAX_CHARACTER_LITERAL = 12
 
 def code_text(text: str, language: str) -> str:
     """Return the text with comments and strings of several words replaced by spaces."""
-    opening = _OPENING.get(language, _OTHERS)
+    opening = _OPENING.get(language, _OTHER_LANGUAGES)
     found: list[str] = []
     at = 0
     while mark := opening.search(text, at):
         start, opener = mark.start(), mark[0]
-        end = _end(text, start, opener, has_character_literals=language in _WITH_CHARACTER_LITERALS)
+        end = _literal_end(text, start, opener, has_character_literals=language in _WITH_CHARACTER_LITERALS)
         inside = text[start + len(opener) : max(start + len(opener), end - len(opener))]
         is_kept = end == start + 1 or (opener[0] in "\"'`" and _ONE_WORD.fullmatch(inside) is not None)
         if opener == "#" and language == "php" and text[start + 1 : start + 2] == "[":
             is_kept, end = True, start + 1
-        found += (text[at:start], text[start:end] if is_kept else _blanked(text[start:end]))
+        found += (text[at:start], text[start:end] if is_kept else _blank_token(text[start:end]))
         at = end
     return "".join([*found, text[at:]])
 
 
-def _end(text: str, start: int, opener: str, *, has_character_literals: bool) -> int:
+def _literal_end(text: str, start: int, opener: str, *, has_character_literals: bool) -> int:
     """Return the offset at which a comment or string literal ends."""
     if closing := _CLOSED_BY.get(opener):
         end = text.find(closing, start + len(opener))
@@ -65,5 +65,5 @@ def _end(text: str, start: int, opener: str, *, has_character_literals: bool) ->
     return len(text)
 
 
-def _blanked(token: str) -> str:
+def _blank_token(token: str) -> str:
     return _NOT_LINE_END.sub(lambda line: " " * len(line[0]), token)

@@ -12,16 +12,25 @@ from deltos.languages.table import PROSE_LANGUAGES, detect
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_LINES = 80  # a licence may come first
+_MAX_LINES = 80  # enough to skip a licence at the beginning
 _MAX_LINE_CHARACTERS = 400
 _MIN_PROSE_WORDS = 5  # a line with fewer words is a heading, not a sentence
-_MIN_LETTER_SHARE = 0.6  # of the characters; a line with fewer letters is a drawing
+_MIN_LETTER_SHARE = 0.6  # minimum share of letters; a line with fewer is a drawing
 _DOC_QUOTES = ('"""', "'''")
 _BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
 _LINE_MARKS = ("//", "#", "--", ";", "%", "*")
 _STRIPPED = "/*#!-;%=~_+<>|{}()[]\"' \t"
-_LEGAL = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "maintainer ")
-_SETTINGS = (
+_LEGAL_PHRASES = (
+    "copyright",
+    "license",
+    "licence",
+    "spdx",
+    "all rights reserved",
+    "redistribut",
+    "warrant",
+    "maintainer ",
+)
+_EDITOR_SETTINGS = (
     "-*-", "vim:", "eslint", "prettier", "@ts-", "noqa", "type: ignore", "pylint:", "frozen_string_literal", "go:build",
     "+build", "istanbul", "jshint", "@flow", "@generated", "shellcheck", "coding:", "#region", "@format", "rubocop:",
     "{-#", ":markup:", "this file is part of",
@@ -34,7 +43,7 @@ _PREAMBLE = (
 
 
 def summarise_file(path: str, head: str) -> str:
-    """Return the first sentence that describes a file, given its beginning; empty if there is none."""
+    """Return the first sentence in the beginning of a file that describes it, or an empty string."""
     lines = [line[:_MAX_LINE_CHARACTERS] for line in head.split("\n", _MAX_LINES)[:_MAX_LINES]]
     language = detect(path, head[:200].encode())
     if language is not None and language.name in PROSE_LANGUAGES:
@@ -44,18 +53,18 @@ def summarise_file(path: str, head: str) -> str:
         for paragraph in comment:
             text = " ".join(paragraph)
             if _is_legal(text):
-                break  # the rest of the comment is legal text too
-            return _sentence(text)
+                break  # the rest of the comment is also legal text
+            return _first_sentence(text)
     return ""
 
 
 def _is_legal(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in _LEGAL)
+    return any(word in lowered for word in _LEGAL_PHRASES)
 
 
 def _title(lines: Sequence[str]) -> str:
-    """Return the first sentence of a prose file that is not a heading, badge or link, otherwise its first heading."""
+    """Return the first sentence of a prose file that is not a heading, badge or link, or else its first heading."""
     line_text = [line.strip() for line in lines]
     prose = (
         text
@@ -63,7 +72,7 @@ def _title(lines: Sequence[str]) -> str:
         if len(text.split()) >= _MIN_PROSE_WORDS and text[0].isalnum() and "](" not in text[:40]
     )
     heading = (text.strip(_STRIPPED) for text in line_text if any(char.isalpha() for char in text))
-    return _sentence(next(prose, "")) or next(heading, "")
+    return _first_sentence(next(prose, "")) or next(heading, "")
 
 
 def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[str]]]:
@@ -73,7 +82,7 @@ def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[
     for number, line in enumerate(lines):
         text = line.strip().lstrip("\ufeff")
         if not end:
-            opened = _opened_block(text)
+            opened = _block_marks(text)
             if opened is not None or not text.startswith(tuple(marks)):
                 yield [paragraph for paragraph in comment if paragraph]
                 comment = [[]]
@@ -97,7 +106,7 @@ def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[
     yield [paragraph for paragraph in comment if paragraph]
 
 
-def _opened_block(text: str) -> tuple[str, str] | None:
+def _block_marks(text: str) -> tuple[str, str] | None:
     """Return the opening and closing marks of the block comment or docstring that begins on a line."""
     bare = text.removeprefix("@moduledoc ").lstrip("rRuUsS~") if not text.startswith("/") else text
     for quote in _DOC_QUOTES:
@@ -109,9 +118,9 @@ def _opened_block(text: str) -> tuple[str, str] | None:
 
 
 def _line_text(text: str, number: int) -> str:
-    """Return the words of a comment line; empty for directives and drawings."""
+    """Return the words of a comment line, or an empty string for directives and drawings."""
     lowered = text.lower()
-    if (number == 0 and text.startswith("#!")) or any(mark in lowered for mark in _SETTINGS):
+    if (number == 0 and text.startswith("#!")) or any(mark in lowered for mark in _EDITOR_SETTINGS):
         return ""
     if "(c)" in lowered:
         return "copyright"
@@ -121,6 +130,6 @@ def _line_text(text: str, number: int) -> str:
     return "" if is_drawing or line_text.startswith(("@", "\\")) else line_text
 
 
-def _sentence(text: str) -> str:
+def _first_sentence(text: str) -> str:
     end = text.find(". ")
     return text if end < 0 else text[: end + 1]

@@ -1,4 +1,4 @@
-"""Parse source with tree-sitter: grammars and queries are loaded once per process, and parsing has a time limit."""
+"""Parsing with tree-sitter within a time limit. Grammars and queries are loaded once per process."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     import tree_sitter
 
 
-READ_BYTES = 512  # small, so that a slow parse is noticed soon
-READ_BYTES_LATER = 64  # predicates of queries read short names only
-_FILLER = b"\x01" * READ_BYTES  # not a token of any grammar, and not white space, which a scanner would skip repeatedly
+READ_BYTES = 512  # small, so that a slow parse is noticed quickly
+READ_BYTES_LATER = 64  # query predicates read only short names
+_FILLER = b"\x01" * READ_BYTES  # not a token of any grammar, and not white space, which scanners would skip repeatedly
 _CELL_BYTES = 128  # repeated reads end at a multiple of this
-_MAX_CONTINUATION_BYTES = 3  # of one character in UTF-8
+_MAX_CONTINUATION_BYTES = 3  # continuation bytes of one UTF-8 character
 _CONTINUATION = bytes(range(0x80, 0xC0))
 LIMIT_SECONDS = 0.04
-LIMIT_SECONDS_PER_BYTE = 1e-5  # 30 times the time of an ordinary file
-_MAX_STRAY_TOKENS = 1000  # in one run, see `stray_token_runs`
+LIMIT_SECONDS_PER_BYTE = 1e-5  # 30 times what an ordinary file needs
+_MAX_STRAY_TOKENS = 1000  # tokens in one run, see `stray_token_runs`
 _MAX_DEPTH = 50_000  # queries count levels in 16 bits, see `too_deep_ranges`
-_EXTRA_TIME_SHARE = 0.5  # of the limit, for error recovery at the end of the part that was read
+_EXTRA_TIME_SHARE = 0.5  # share of the limit for error recovery after the part that was read
 _RETRY_FRACTION = 8  # after giving up, only the first 1/8 of the file is parsed
-_MAX_BLANKING_ROUNDS = 3  # blanking one run may reveal another
-_MIN_ROUND_TIME_SHARE = 0.25  # of the limit, for each round after the first
-_MAX_MACRO_LEVELS = 3  # macros with items inside macros with items
-_HARD_LIMIT_FACTOR = 4  # multiple of the limit that only endless error recovery reaches
+_MAX_BLANKING_ROUNDS = 3  # blanking one run may reveal another run
+_MIN_ROUND_TIME_SHARE = 0.25  # share of the limit for each round after the first
+_MAX_MACRO_LEVELS = 3  # nesting levels of macros that contain items
+_HARD_LIMIT_FACTOR = 4  # multiple of the limit that is reached only by endless error recovery
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
     """Return the syntax tree of `data`, or None if the language has no grammar or its wheel is not installed.
 
-    Error recovery can take time quadratic in the file size: after `limit_seconds` of CPU time, the rest of the file is
-    not parsed. Long runs of stray tokens and extremely nested parts are replaced by spaces. Raises SourceError for
+    Error recovery can take time quadratic in the file size, so after `limit_seconds` of CPU time the rest of the file
+    is not parsed. Long runs of stray tokens and extremely nested parts are replaced by spaces. Raises SourceError for
     input that the grammar cannot process; in a child process with a memory limit, a tree that is far too large ends the
     process.
     """
@@ -52,7 +52,7 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
         return None
     if limit_seconds is None:
         limit_seconds = LIMIT_SECONDS + LIMIT_SECONDS_PER_BYTE * len(data)
-    grammar = _grammar(language.grammar)
+    grammar = _load_grammar(language.grammar)
     read = mask_macros(data) if language.macros else data
     reject_unsafe_input(language.grammar, read)
     with bounded_memory(len(read)), bounded_time(_HARD_LIMIT_FACTOR * limit_seconds):
@@ -63,7 +63,7 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
 def _with_macro_items(
     grammar: tree_sitter.Language, read: bytes, tree: tree_sitter.Tree, limit_seconds: float
 ) -> tree_sitter.Tree:
-    """Return the tree with items inside macros parsed as items; each round unwraps one level of macros."""
+    """Return the tree in which items inside macros are parsed as items; each round unwraps one level of macros."""
     rejected: set[int] = set()
     for _ in range(_MAX_MACRO_LEVELS):
         deadline = time.thread_time() + limit_seconds
@@ -77,13 +77,13 @@ def _with_macro_items(
             unwrapped = unwrap_item_macros(read, tree.root_node, rejected, is_code)
             if unwrapped is None:
                 return tree
-            # `unwrapped` is based on the original text, so ranges blanked for the last tree are blanked again.
+            # `unwrapped` is derived from the original text, so ranges blanked for the last tree must be blanked again.
             read, tree = unwrapped, _parse_in_rounds(grammar, unwrapped, limit_seconds)
     return tree
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """Parse until no range has to be blanked; all rounds share the time limit."""
+    """Parse repeatedly until no range has to be blanked; all rounds share the time limit."""
     deadline = time.thread_time() + limit_seconds
     for number in range(_MAX_BLANKING_ROUNDS):
         remaining_seconds = deadline - time.thread_time() if number else limit_seconds
@@ -91,7 +91,7 @@ def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: 
         ranges = sorted([*stray_token_runs(tree), *too_deep_ranges(tree)])
         if not ranges:
             return tree
-        read = _blanked(read, ranges)
+        read = _blank_ranges(read, ranges)
     return _parse(grammar, read[: ranges[0][0]], _MIN_ROUND_TIME_SHARE * limit_seconds)
 
 
@@ -101,7 +101,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
 
     while True:
         source = _Source(data, limit_seconds)
-        # A new parser per call, because other threads run while it reads.
+        # Each call uses a new parser, because other threads run while it reads.
         tree = tree_sitter.Parser(grammar).parse(source.read)
         source.parsed = True
         if not source.gave_up or not data:
@@ -113,7 +113,7 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
 def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     """Return the byte ranges of runs of more than 1,000 tokens in one error without a named node between them.
 
-    From each of them a query searches for the next named sibling, so its time is quadratic in the length of the run.
+    A query searches for the next named sibling of each token, so its time is quadratic in the length of the run.
     """
     runs: list[tuple[int, int]] = []
     pending = [tree.root_node] if tree.root_node.has_error else []
@@ -128,7 +128,7 @@ def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     """Return the byte ranges of nodes nested deeper than 50,000 levels.
 
-    A query counts levels in 16 bits; beyond that it no longer drops matches that cannot succeed, and hardly ends.
+    A query counts levels in 16 bits. Beyond that, it keeps matches that cannot succeed and takes extremely long.
     """
     ranges = []
     pending = [(tree.root_node, 0)]
@@ -150,7 +150,7 @@ def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
             yield run[0].start_byte, run[-1].end_byte
 
 
-def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
+def _blank_ranges(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
     """Return the data with spaces in the ranges; line breaks stay."""
     out = bytearray(data)
     for start, end in ranges:
@@ -159,15 +159,15 @@ def _blanked(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
 
 
 class _Source:
-    """Passes a file to the parser in pieces until the time limit; then the file ends at the position read so far.
+    """Input of the parser, which passes the file in pieces and at the time limit pretends that the file has ended.
 
-    The parser's own progress callback crashes it (tree-sitter 0.26), so reading is the only place to stop it. The end
-    must not move: the parser seeks backwards and crashes if it finds another end. If it was at the end already (it
-    looks there for the end of each comment), or recovers there endlessly, it gets meaningless characters and the tree
-    is useless.
+    The parser crashes in its progress callback (tree-sitter 0.26), so it can only be stopped while it reads. The end
+    must not move, because the parser seeks backwards and crashes if it finds a different end. If it has already been
+    at the end (where it looks for the end of each comment), or recovers there endlessly, it reads meaningless
+    characters and the tree is useless.
 
-    The binding never frees a piece that it was given (0.26), and recovery reads the same positions 100,000 times:
-    repeated reads are short and return the same object for each position.
+    The binding never frees the pieces (0.26), and recovery reads the same positions 100,000 times, so repeated reads
+    are short and return the same object for each position.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
@@ -181,7 +181,7 @@ class _Source:
         self.gave_up = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
-        """Return the piece of the file at `offset`; called by the parser."""
+        """Return the piece of the file at `offset`; the parser calls this function."""
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
         now = time.thread_time()
@@ -205,7 +205,7 @@ class _Source:
         return piece
 
     def _character_end(self, offset: int) -> int:
-        """Return the end of the character that an offset is in: the parser does not join the parts of a split one."""
+        """Return the end of the character at an offset, because the parser does not rejoin a split character."""
         rest = self._data[offset : min(offset + _MAX_CONTINUATION_BYTES, self._end)]
         return offset + len(rest) - len(rest.lstrip(_CONTINUATION))
 
@@ -219,27 +219,27 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
         return None
     folder = files("deltos.languages") / "queries"
     source = "\n".join((folder / f"{name}.scm").read_text("utf-8") for name in language.queries)
-    return tree_sitter.Query(_grammar(language.grammar), source)
+    return tree_sitter.Query(_load_grammar(language.grammar), source)
 
 
 @cache
 def is_installed(language: Language) -> bool:
-    """Whether the wheel of the language's grammar is installed; some platforms have none."""
+    """Whether the wheel of the language's grammar is installed; it does not exist for some platforms."""
     return find_spec(language.grammar.rpartition(".")[0]) is not None
 
 
 def missing_grammars() -> list[str]:
-    """Return the languages that are indexed by lines because their grammar is not installed."""
+    """Return the languages that are indexed by lines because their grammars are not installed."""
     return [language.name for language in LANGUAGES if language.grammar and not is_installed(language)]
 
 
 def self_test() -> list[str]:
-    """Parse a sample with every installed grammar and load its query; return the problems found."""
+    """Parse a sample with every installed grammar and load its query; return the problems."""
     installed = [language for language in LANGUAGES if language.grammar and is_installed(language)]
-    return [f"{language.name}: {problem}" for language in installed if (problem := _problem(language))]
+    return [f"{language.name}: {problem}" for language in installed if (problem := _find_grammar_problem(language))]
 
 
-def _problem(language: Language) -> str:
+def _find_grammar_problem(language: Language) -> str:
     try:
         definitions_query(language)
         tree = parse(language, language.sample.encode())
@@ -249,11 +249,11 @@ def _problem(language: Language) -> str:
 
 
 @cache
-def _grammar(grammar: str) -> tree_sitter.Language:
+def _load_grammar(grammar: str) -> tree_sitter.Language:
     import tree_sitter  # deferred: listing languages must not load a parser
 
     module, _, function = grammar.rpartition(".")
     with warnings.catch_warnings():
-        # some wheels still pass their grammar as an integer
+        # some wheels return their grammar as an integer
         warnings.simplefilter("ignore", DeprecationWarning)
         return tree_sitter.Language(getattr(import_module(module), function)())

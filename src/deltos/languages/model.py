@@ -1,4 +1,4 @@
-"""Data classes of source code shared by all languages."""
+"""Data classes for source code that all languages share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A named part of source: a function, a class, a heading.
+    """A named part of a source file, such as a function, a class or a heading.
 
     Lines count from 1 and include both ends. `start_line` includes decorators and the doc comment above; `line`
     contains the name. `container` is the dotted path of enclosing definitions, empty at the top level.
@@ -24,5 +24,5 @@ class Definition:
 
     @property
     def qualified_name(self) -> str:
-        """The name with its containers: `Parser.feed`."""
+        """The name prefixed with its containers, such as `Parser.feed`."""
         return f"{self.container}.{self.name}" if self.container else self.name

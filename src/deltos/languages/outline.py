@@ -18,25 +18,29 @@ if TYPE_CHECKING:
 
     from deltos.languages.table import Language
 
-_CALLABLE = frozenset({"function", "method", "component"})
-_CLASS_LIKE = frozenset({"class", "interface", "enum", "type"})
-_LEADING = frozenset({"comment", "decorator"})
-_OPEN = frozenset({"", "namespace"})  # outer kinds in which a method is a plain function
-_LOCAL = frozenset({"variable", "type"})  # inside a function not part of the outline
-_MACROS = frozenset({"preproc_def", "preproc_function_def"})  # valid for the rest of the file, wherever they are
-_WHOLE = frozenset({"function", "method", "type"})  # without a body, the whole definition is the signature
-_FREE_TEXT = frozenset({"section", "property"})  # names that may contain dots and spaces
-_NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # path parts that are not names
+_CALLABLE_KINDS = frozenset({"function", "method", "component"})
+_CLASS_LIKE_KINDS = frozenset({"class", "interface", "enum", "type"})
+_LEADING_CAPTURES = frozenset({"comment", "decorator"})
+_PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # enclosing kinds in which a method is a plain function
+_LOCAL_KINDS = frozenset({"variable", "type"})  # kinds that are left out of the outline inside a function
+_MACROS = frozenset(
+    {"preproc_def", "preproc_function_def"}
+)  # node types that are valid for the rest of the file, wherever they occur
+_KINDS_WITH_FULL_SIGNATURE = frozenset(
+    {"function", "method", "type"}
+)  # kinds whose signature is the entire definition if there is no body
+_FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
+_NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # parts of a path that are not names
 _QUOTES = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
-_MAX_KEYWORD_BYTES = 300  # before a definition on its line
+_MAX_KEYWORD_BYTES = 300  # maximum bytes before a definition on its line
 _TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
 _CAPITALISED = re.compile(r"[A-Z]\w*")
-_MARKUP = re.compile(r"[<\[\]`*]")  # in a heading
-_MAX_NAME_CHARACTERS = 1_000  # of a heading; longer text is truncated
-# Each node is compared with all pending matches around it: without a limit, time is quadratic in the nesting depth.
+_MARKUP = re.compile(r"[<\[\]`*]")  # markup characters in a heading
+_MAX_NAME_CHARACTERS = 1_000  # maximum length of a heading; longer text is truncated
+# Each node is compared with all pending matches around it, so without a limit, time is quadratic in the nesting depth.
 # Ordinary source has fewer than 64 pending matches; beyond the limit the outermost one is dropped.
 _MAX_PENDING_MATCHES = 128
 # End of a scope that a clause opens for the rest of its file, as Perl's `package A;` does.
@@ -46,7 +50,7 @@ _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
 
 class _DefinitionMatch(NamedTuple):
-    """A match of the query; sorts by position, outer before inner."""
+    """A match of the query, ordered by position, with outer matches before inner ones."""
 
     start: int
     negative_end: int
@@ -61,7 +65,7 @@ class _DefinitionMatch(NamedTuple):
 
 
 class _OutlineScope(NamedTuple):
-    """An enclosing definition while the file is read from top to bottom."""
+    """A definition that encloses the current position while the file is read from top to bottom."""
 
     start: int
     end: int
@@ -88,7 +92,7 @@ def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Def
 
 
 class _OutlineReader:
-    """Turns the matches of one file into definitions."""
+    """Reader that converts the matches of one file to definitions."""
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
@@ -96,7 +100,7 @@ class _OutlineReader:
         self._style = signatures.comment_style(language)
         self._scopes: list[_OutlineScope] = []
         self._definitions: list[Definition] = []
-        # by the row they end on: comments (True) and decorators
+        # comments (True) and decorators (False), by the row they end on
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}
 
     def read(self, matches: list[tuple[int, _Captures]]) -> list[Definition]:
@@ -110,7 +114,7 @@ class _OutlineReader:
         return self._definitions
 
     def _collect(self, matches: list[tuple[int, _Captures]]) -> list[_DefinitionMatch]:
-        """Return the matches in document order, one per name; comments and decorators are recorded by row."""
+        """Return the matches in document order, one per name, and record comments and decorators by row."""
         best_by_name: dict[int, _DefinitionMatch] = {}
         for pattern, captures in matches:
             if "comment" in captures or "decorator" in captures:
@@ -128,7 +132,7 @@ class _OutlineReader:
     def _record_leading(self, captures: _Captures) -> None:
         """Record comments and decorators by the row they end on."""
         for capture, nodes in captures.items():
-            if capture in _LEADING:
+            if capture in _LEADING_CAPTURES:
                 row, column = nodes[0].end_point
                 # a node that ends at the start of a row includes the line break before it
                 self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
@@ -144,7 +148,7 @@ class _OutlineReader:
         return ended
 
     def _end_definitions_before(self, line: int, positions: list[int]) -> None:
-        """End definitions before a line, because some grammars extend a block over comments to the next token."""
+        """End definitions before a line, because some grammars extend a block across comments to the next token."""
         for position in positions:
             if position >= 0:
                 definition = self._definitions[position]
@@ -152,17 +156,17 @@ class _OutlineReader:
                     self._definitions[position] = replace(definition, end_line=line - 1)
 
     def _define(self, found_definition: _DefinitionMatch) -> Definition | None:
-        """Return the definition of a match and open its scope; None for a mere scope and for local names."""
+        """Return the definition of a match and open its scope; return None for an unnamed scope or a local name."""
         name, container = self._names(found_definition)
         is_in_scope = self._scopes and found_definition.node.type not in _MACROS
         outer = self._scopes[-1] if is_in_scope else _FILE
         kind = self._kind(found_definition, name, container, outer)
-        if outer.kind in _CALLABLE and kind in _LOCAL:
+        if outer.kind in _CALLABLE_KINDS and kind in _LOCAL_KINDS:
             return None
-        if kind == outer.kind and kind in _CLASS_LIKE and name == outer.path.rpartition(".")[2]:
+        if kind == outer.kind and kind in _CLASS_LIKE_KINDS and name == outer.path.rpartition(".")[2]:
             self._move_name_line(outer.position, found_definition)  # typedef struct node {…} node
             return None
-        container = _nest(container, _enclosing(outer, kind))
+        container = _join_container(container, _enclosing_path(outer, kind))
         is_definition = not found_definition.is_scope and name not in ("", "_")
         path = f"{container}.{name}" if container else name
         position = len(self._definitions) if is_definition else -1
@@ -170,7 +174,7 @@ class _OutlineReader:
         return self._definition(found_definition, name, kind, container) if is_definition else None
 
     def _move_name_line(self, position: int, found_definition: _DefinitionMatch) -> None:
-        """Set the line of a definition that is named at both ends to the first name."""
+        """Move the line of a definition to its first name, if it is named at both ends."""
         if position >= 0:
             line = found_definition.name.start_point[0] + 1
             self._definitions[position] = replace(self._definitions[position], line=line)
@@ -201,7 +205,7 @@ class _OutlineReader:
         return column <= _MAX_KEYWORD_BYTES and _KEYWORDS.fullmatch(self._data[start - column : start]) is not None
 
     def _names(self, found_definition: _DefinitionMatch) -> tuple[str, str]:
-        """Return the name of a match, and the container written with it: `Foo::bar`, `res.redirect`."""
+        """Return the name of a match and the container written before it, as in `Foo::bar` and `res.redirect`."""
         name = self._text(found_definition.name)
         if self._language.selectors and found_definition.kind == "method":
             return _selector(found_definition.node, self._text) or name, ""
@@ -209,7 +213,7 @@ class _OutlineReader:
             return name.replace("::", "."), ""
         if found_definition.is_scope:
             return _type_name(name), ""
-        if found_definition.kind in _FREE_TEXT:
+        if found_definition.kind in _FREE_TEXT_KINDS:
             return " ".join(_without_markup(name[:_MAX_NAME_CHARACTERS]).strip("\"':$").split()), ""
         written = self._text(found_definition.container) if found_definition.container is not None else ""
         if not written and name.isidentifier():
@@ -219,11 +223,11 @@ class _OutlineReader:
         return parts[-1], ".".join(parts[:-1])
 
     def _kind(self, found_definition: _DefinitionMatch, name: str, container: str, outer: _OutlineScope) -> str:
-        """Return the kind of a match in its scope: a function in a class is a method, one with markup a component."""
+        """Return the kind of a match in its scope; a function in a class becomes a method."""
         kind = found_definition.kind
-        if kind == "method" and not container and outer.kind in _OPEN:
+        if kind == "method" and not container and outer.kind in _PLAIN_FUNCTION_SCOPES:
             return "function"
-        if kind == "function" and outer.kind in _CLASS_LIKE:
+        if kind == "function" and outer.kind in _CLASS_LIKE_KINDS:
             return "method"
         if self._language.components and kind in ("function", "variable") and name[:1].isupper():
             text = self._data[found_definition.start : -found_definition.negative_end]
@@ -262,7 +266,7 @@ class _OutlineReader:
         return not self._data[entry[0].end_byte : start].strip()
 
     def _end_row(self, node: tree_sitter.Node) -> int:
-        """Return the last row of a node that is not only white space."""
+        """Return the last row of a node, ignoring white space at its end."""
         end = last = node.end_byte
         row = node.end_point[0]
         while last and self._data[last - 1] in _SPACE:
@@ -274,7 +278,7 @@ class _OutlineReader:
         end = -found_definition.negative_end
         if body is not None:
             end = body.start_byte
-        elif found_definition.kind not in _WHOLE:
+        elif found_definition.kind not in _KINDS_WITH_FULL_SIGNATURE:
             line_end = self._data.find(b"\n", found_definition.name_start, end)
             end = line_end if line_end >= 0 else end
         header = signatures.signature(self._data, found_definition.start - indent, end, self._style)
@@ -293,7 +297,7 @@ def _name(captures: _Captures) -> tree_sitter.Node | None:
 
 
 def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, captures: _Captures) -> _DefinitionMatch:
-    """Build the match from captures; it has no kind if it only claims the name (@ignored)."""
+    """Build a match from captures; it has no kind if the pattern only reserves the name (@ignored)."""
     container = captures.get("container")
     body = captures.get("body")
     node, kind, is_scope, is_clause = name, "", False, False
@@ -316,14 +320,14 @@ def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, cap
 
 
 def _selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> str:
-    """Return the selector of an Objective-C method with parameters, `setX:y:`; empty if it has none."""
+    """Return the selector of an Objective-C method, such as `setX:y:`, or an empty string if it has no parameters."""
     children = method.children
     named = [first for first, second in pairwise(children) if second.type == "method_parameter"]
     return "".join(f"{text(each) if each.type == 'identifier' else ''}:" for each in named)
 
 
 def _name_parts(name: str) -> list[str]:
-    """Split a written name at its containers: `Foo<T>::bar` is `Foo`, `bar`."""
+    """Split a written name into its containers and the name: `Foo<T>::bar` into `Foo` and `bar`."""
     first = name[:1]
     if first in _QUOTES:
         return [name.strip(first)]
@@ -349,7 +353,7 @@ def _type_name(text: str) -> str:
 
 
 def _without_generics(name: str) -> str:
-    """Return a written name without type arguments: from the first `<` of a line to the last `>` that ends a part."""
+    """Return a written name without type arguments, which extend from the first `<` of a line to the last `>`."""
     lines = name.split("\n")
     for position, line in enumerate(lines):
         first = line.find("<")
@@ -379,12 +383,12 @@ def _without_markup(text: str) -> str:
     return "".join(out)
 
 
-def _enclosing(outer: _OutlineScope, kind: str) -> str:
+def _enclosing_path(outer: _OutlineScope, kind: str) -> str:
     """Return the path that encloses a definition; a property declared in a constructor belongs to its class."""
-    return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE else outer.path
+    return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE_KINDS else outer.path
 
 
-def _nest(container: str, path: str) -> str:
+def _join_container(container: str, path: str) -> str:
     """Return the path of a written container inside its enclosing path."""
     if not container or not path or f"{container}.".startswith(f"{path}."):
         return container or path
@@ -392,7 +396,7 @@ def _nest(container: str, path: str) -> str:
 
 
 def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the node's body: the field of that name, or a last child of type body or block."""
+    """Return the body of a node: its `body` field, or its last child of type body or block."""
     body = node.child_by_field_name("body")
     if body is None and node.child_count:
         last = node.child(node.child_count - 1)
@@ -401,7 +405,7 @@ def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _join_clauses(definitions: list[Definition]) -> list[Definition]:
-    """Merge adjacent definitions of one name: the type signature and all equations of a function."""
+    """Merge adjacent definitions of the same name: a function's type signature and all its equations."""
     joined: list[Definition] = []
     for definition in definitions:
         at = _same_name(joined, definition)
@@ -413,7 +417,7 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of the last definition if it has the same name, or of another one in its signature."""
+    """Return the index of the last definition if it has the same name, or of a definition in its signature."""
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None

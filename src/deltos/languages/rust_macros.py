@@ -1,7 +1,7 @@
-"""Unwrap Rust macros whose braces contain items, such as `cfg_unix! { pub fn f() {} }`, so that the grammar parses the
-items.
+"""Unwrapping of Rust macros whose braces contain items, such as `cfg_unix! { pub fn f() {} }`, so that the grammar can
+parse the items.
 
-Works on the syntax of macro calls only; macros are not expanded.
+Only the syntax of macro calls is examined; macros are not expanded.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 _FIRST_TOKENS = frozenset(
     "pub fn struct enum union trait impl mod use const static type unsafe extern async crate".split()
 )
-_FIRST_WORDS = frozenset({b"macro_rules", b"union", b"crate", b"auto"})  # parsed as identifiers by the grammar
+_FIRST_WORDS = frozenset({b"macro_rules", b"union", b"crate", b"auto"})  # words that the grammar parses as identifiers
 _BETWEEN_CASES = frozenset({"if", "#", ":", ",", "=>", "identifier"})
-_END_OF_PART = b";"  # replaces the closing brace, because the last item may lack a semicolon
-_EMPTY_CALL = b"!{}"  # stays after the macro's name, so that its use is still a call
+_END_OF_PART = b";"  # written in place of the closing brace, because the last item may lack a semicolon
+_EMPTY_CALL = b"!{}"  # kept after the macro's name, so that its use is still a call
 
 
 @dataclass(frozen=True, slots=True)
 class ItemMacro:
-    """A macro at item level; `parts` are the byte ranges inside its braces, one for each of its cases."""
+    """A macro call at item level; `parts` are the byte ranges inside its braces, one for each case."""
 
     name_start: int
     name_end: int
@@ -38,7 +38,7 @@ class ItemMacro:
 
 def find_item_macros(root: tree_sitter.Node, data: bytes) -> list[ItemMacro]:
     """Return the macros at item level whose braces may contain items, in order."""
-    return [found for node in item_level_macros(root) if (found := _item_macro(node, data)) is not None]
+    return [found for node in item_level_macros(root) if (found := _parse_item_macro(node, data)) is not None]
 
 
 def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
@@ -55,9 +55,9 @@ def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
-    """Return the source with everything of the macros but their parts replaced by spaces.
+    """Return the source in which all of each macro except its parts is replaced by spaces.
 
-    Every other byte keeps its position. If there is space, the name stays as a call without content.
+    All other bytes keep their positions. If there is space, the name is kept as a call without content.
     """
     out = bytearray(data)
     for macro in macros:
@@ -83,7 +83,7 @@ def macro_content(data: bytes, macro: ItemMacro) -> bytes:
 def unwrap_item_macros(
     data: bytes, root: tree_sitter.Node, rejected: set[int], is_code: Callable[[bytes], bool]
 ) -> bytes | None:
-    """Return the source with all macros unwrapped that contain items, or None if there are none.
+    """Return the source in which all macros that contain items are unwrapped, or None if there are none.
 
     Positions of the other macros are added to `rejected`.
     """
@@ -102,7 +102,7 @@ def _blank(out: bytearray, start: int, end: int) -> None:
     out[start:end] = b"\n".join(b" " * len(line) for line in bytes(out[start:end]).split(b"\n"))
 
 
-def _item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
+def _parse_item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
     """Return the macro if its braces contain an item, or cases with items.
 
     Cases look like `if #[cfg(…)] {…} else {…}` or `stable: {…}, unstable: {…}`.
@@ -110,15 +110,15 @@ def _item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
     name, body = node.child_by_field_name("macro"), node.children[-1]
     if name is None or body.type != "token_tree" or body.children[0].type != "{":
         return None
-    tokens = _significant(body.children[1:-1])
+    tokens = _significant_tokens(body.children[1:-1])
     if not tokens:
         return None
-    bodies = [body] if _begins_item(tokens, data) else _cases(tokens, data)
+    bodies = [body] if _begins_item(tokens, data) else _item_cases(tokens, data)
     parts = tuple((tree.start_byte + 1, tree.end_byte - 1) for tree in bodies)
     return ItemMacro(name.start_byte, name.end_byte, body.end_byte, parts) if parts else None
 
 
-def _significant(tokens: Sequence[tree_sitter.Node]) -> list[tree_sitter.Node]:
+def _significant_tokens(tokens: Sequence[tree_sitter.Node]) -> list[tree_sitter.Node]:
     """Return the tokens without comments and without leading attributes."""
     kept = [token for token in tokens if token.type not in _COMMENTS]
     at = 0
@@ -141,13 +141,13 @@ def _begins_item(tokens: Sequence[tree_sitter.Node], data: bytes) -> bool:
     return is_macro and data[tokens[2].start_byte : tokens[2].start_byte + 1] == b"{"
 
 
-def _cases(tokens: Sequence[tree_sitter.Node], data: bytes) -> list[tree_sitter.Node]:
-    """Return the braces of the cases that contain items; empty if the macro has any other content."""
+def _item_cases(tokens: Sequence[tree_sitter.Node], data: bytes) -> list[tree_sitter.Node]:
+    """Return the braces of the cases that contain items, or an empty list if the macro has any other content."""
     cases, has_items = [], False
     for token in tokens:
         opening = data[token.start_byte : token.start_byte + 1]
         if token.type == "token_tree" and opening == b"{":
-            inside = _significant(token.children[1:-1])
+            inside = _significant_tokens(token.children[1:-1])
             if inside and not _begins_item(inside, data):
                 return []
             has_items = has_items or bool(inside)

@@ -1,4 +1,4 @@
-"""Sections of prose without a grammar, reStructuredText and AsciiDoc, found by their headings in one pass."""
+"""Sections of reStructuredText and AsciiDoc, which have no grammar, found by their headings in one pass."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ADORNMENTS = frozenset(string.punctuation)
 
 
 class _Heading(NamedTuple):
-    """A heading with its level."""
+    """A heading with its level and lines."""
 
-    first: int  # first line, including an adornment above the title
+    first: int  # first line, which is the adornment above the title if there is one
     line: int
     level: int
     name: str
@@ -42,7 +42,7 @@ def sections(language: str, lines: Sequence[str]) -> list[Definition]:
     ]
 
 
-def _restructured(lines: Sequence[str]) -> Iterator[_Heading]:
+def _restructured_headings(lines: Sequence[str]) -> Iterator[_Heading]:
     """Yield reStructuredText titles; levels are assigned to adornments in order of appearance."""
     styles: dict[str, int] = {}
     for at, line in enumerate(lines[1:], start=1):
@@ -61,8 +61,8 @@ def _is_adornment(line: str) -> bool:
     return len(text) >= _MIN_ADORNMENT_CHARACTERS and text[0] in _ADORNMENTS and text == text[0] * len(text)
 
 
-def _asciidoc(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield AsciiDoc titles outside listings; the number of `=` is the level."""
+def _asciidoc_headings(lines: Sequence[str]) -> Iterator[_Heading]:
+    """Yield AsciiDoc titles outside listings, whose level is the number of `=`."""
     fence = ""
     for at, line in enumerate(lines, start=1):
         text = line.rstrip()
@@ -79,7 +79,7 @@ def _heading_if_valid(first: int, line: int, level: int, name: str) -> Iterator[
 
 
 _READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
-    "restructuredtext": _restructured,
-    "asciidoc": _asciidoc,
+    "restructuredtext": _restructured_headings,
+    "asciidoc": _asciidoc_headings,
 }
 HEADED_LANGUAGES = frozenset(_READERS)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 SIGNATURE_CHARS = 200
 DOC_CHARS = 300
-_MAX_READ_BYTES = 1200  # enough for either, including indentation and markers
+_MAX_READ_BYTES = 1200  # enough for a signature or a documentation text, including indentation and markers
 
-# @ and one of these words starts a definition, not an annotation
+# `@` followed by one of these words begins a definition, not an annotation
 _AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function|keyframes"
 _ARGUMENTS = r"\((?:[^()]++|\([^()]*+\))*+\)"
 _ANNOTATION = re.compile(rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]++(?:{_ARGUMENTS})?+\s*+")
@@ -48,7 +48,7 @@ def comment_style(language: Language) -> CommentStyle:
 
 
 def signature(data: bytes, start: int, end: int, comment_style: CommentStyle) -> str:
-    """Return the header of a definition on one line."""
+    """Return the header of a definition as one line."""
     text = data[start : min(end, start + _MAX_READ_BYTES)].decode("utf-8", "replace")
     if "\n" in text:
         text = "\n".join([_without_comment(line, comment_style.line_comments) for line in text.split("\n")])
@@ -65,17 +65,17 @@ def comment(data: bytes, start: int, end: int, comment_style: CommentStyle) -> s
     text = data[start : min(end, start + _MAX_READ_BYTES)].decode("utf-8", "replace")
     if text.startswith(_DOC_STRINGS):
         text = _without_quotes(text)
-    return _paragraph(" ".join([line.strip(comment_style.markers) for line in text.split("\n")]))
+    return _first_paragraph(" ".join([line.strip(comment_style.markers) for line in text.split("\n")]))
 
 
 def docstring(data: bytes, start: int, comment_style: CommentStyle) -> str:
-    """Return the docstring at the start of a body; empty if there is none."""
+    """Return the docstring at the start of a body, or an empty string if there is none."""
     opening = comment_style.docstring.match(data, start) if comment_style.docstring else None
     if opening is None:
         return ""
     limit = opening.end() + _MAX_READ_BYTES
     end = data.find(opening[1], opening.end(), limit)
-    return _paragraph(data[opening.end() : limit if end < 0 else end].decode("utf-8", "replace"))
+    return _first_paragraph(data[opening.end() : limit if end < 0 else end].decode("utf-8", "replace"))
 
 
 def _without_comment(line: str, starts: tuple[str, ...]) -> str:
@@ -129,7 +129,7 @@ def _without_header_end(text: str) -> str:
 
 
 def _last_word(text: str) -> str:
-    """Return the word at the end of a header that opens its body; empty if there is none."""
+    """Return the word at the end of a header that opens its body, or an empty string if there is none."""
     for word in _HEADER_WORDS:
         if text.endswith(word):
             before = text[-len(word) - 1 : -len(word)]
@@ -138,12 +138,12 @@ def _last_word(text: str) -> str:
 
 
 def _without_quotes(text: str) -> str:
-    """Return a docstring without its quotes and without the attribute that it is assigned to."""
+    """Return a docstring without its quotes and without the attribute to which it is assigned."""
     if start := _DOC_STRING_START.match(text):
         text = text[start.end() :]
     bare = text.rstrip()
     return bare.rstrip('"') if bare.endswith('"') else text
 
 
-def _paragraph(text: str) -> str:
+def _first_paragraph(text: str) -> str:
     return " ".join(text.split())[:DOC_CHARS].rstrip()

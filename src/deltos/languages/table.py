@@ -1,6 +1,6 @@
-"""Table of languages: how the language of a file is detected, and which grammar and queries it uses.
+"""Table of languages, with the rules for detecting them and their grammars and queries.
 
-Names grammars without importing them; grammar.py loads them.
+The table only names the grammars; grammar.py imports them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class Language:
     queries: tuple[str, ...] = ()
     line_comments: tuple[str, ...] = ()
     sample: str = ""
-    docstring: str = ""  # how a docstring is written: "plain" or as the value of "moduledoc"
-    joins_clauses: bool = False  # adjacent clauses of one name are one definition
+    docstring: str = ""  # docstring syntax: "plain", or "moduledoc" for the value of that attribute
+    joins_clauses: bool = False  # adjacent clauses of the same name are one definition
     components: bool = False  # a capitalised function that returns markup is a component
     macros: bool = False  # preprocessor macros may break the grammar, see c_macros.py
     item_macros: bool = False  # macros may contain items, see rust_macros.py
     top_level_only: bool = False  # definitions are near the root, so the query need not descend
     selectors: bool = False  # the name of a method has a part for each parameter: `setX:y:`
     package_clause: str = ""  # top-level node that names the package of a file, for languages without a resolver
-    separator: str = "."  # between the parts of a qualified name
-    member_separator: str = ""  # before the last part if it is a method or property; `separator` if empty
-    root: str = ""  # before a name that is qualified completely
-    names_are_global: bool = False  # a definition has the same name wherever its file is
+    separator: str = "."  # separator between the parts of a qualified name
+    member_separator: str = ""  # separator before a method or property; `separator` if empty
+    root: str = ""  # prefix of a fully qualified name
+    names_are_global: bool = False  # qualified names do not depend on the file's path
 
 
 _SLASHES = ("//",)
@@ -47,7 +47,7 @@ _HASH = ("#",)
 _DASHES = ("--",)
 
 
-def _parsed(
+def _parsed_language(
     name: str,
     extensions: tuple[str, ...],
     *,
@@ -55,7 +55,7 @@ def _parsed(
     queries: tuple[str, ...] = (),
     **details: Any,
 ) -> Language:
-    """Build a row with a grammar; by default, wheel and query file have the language's name."""
+    """Return a language that has a grammar; by default, its wheel and query file have the language's name."""
     return Language(
         name,
         extensions,
@@ -66,7 +66,7 @@ def _parsed(
 
 
 LANGUAGES: tuple[Language, ...] = (
-    _parsed(
+    _parsed_language(
         "python",
         (".py", ".pyi", ".pyw"),
         filenames=("SConstruct", "SConscript", "wscript"),
@@ -75,7 +75,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="def f(a): return a",
         docstring="plain",
     ),
-    _parsed(
+    _parsed_language(
         "starlark",
         (".bzl", ".bazel", ".star"),
         filenames=("BUILD", "WORKSPACE", "Tiltfile"),
@@ -85,7 +85,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="def f(a): return a",
         docstring="plain",
     ),
-    _parsed(
+    _parsed_language(
         "javascript",
         (".js", ".mjs", ".cjs"),
         interpreters=("node", "nodejs", "bun"),
@@ -94,7 +94,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="const f = (a) => a;",
         components=True,
     ),
-    _parsed(
+    _parsed_language(
         "jsx",
         (".jsx",),
         grammar="tree_sitter_javascript.language",
@@ -103,7 +103,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="const F = () => <p>hi</p>;",
         components=True,
     ),
-    _parsed(
+    _parsed_language(
         "typescript",
         (".ts", ".mts", ".cts"),
         interpreters=("deno", "ts-node", "tsx"),
@@ -112,7 +112,7 @@ LANGUAGES: tuple[Language, ...] = (
         line_comments=_SLASHES,
         sample="const f = (a: number): number => a;",
     ),
-    _parsed(
+    _parsed_language(
         "tsx",
         (".tsx",),
         grammar="tree_sitter_typescript.language_tsx",
@@ -121,10 +121,12 @@ LANGUAGES: tuple[Language, ...] = (
         sample="const F = (p: Props) => <p>hi</p>;",
         components=True,
     ),
-    _parsed("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
-    _parsed("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
-    _parsed("rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True, separator="::"),
-    _parsed(
+    _parsed_language("java", (".java",), line_comments=_SLASHES, sample="class A { int f() { return 1; } }"),
+    _parsed_language("go", (".go",), line_comments=_SLASHES, sample="package a\nfunc f() int { return 1 }\n"),
+    _parsed_language(
+        "rust", (".rs",), line_comments=_SLASHES, sample="fn f() -> i32 { 1 }", item_macros=True, separator="::"
+    ),
+    _parsed_language(
         "c",
         (".c",),
         line_comments=_SLASHES,
@@ -132,7 +134,7 @@ LANGUAGES: tuple[Language, ...] = (
         macros=True,
         names_are_global=True,
     ),
-    _parsed(
+    _parsed_language(
         "cpp",
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++", ".ipp", ".inl", ".tpp", ".cu", ".cuh"),
         queries=("cpp", "c"),
@@ -141,14 +143,14 @@ LANGUAGES: tuple[Language, ...] = (
         macros=True,
         separator="::",
     ),
-    _parsed(
+    _parsed_language(
         "csharp",
         (".cs", ".csx"),
         grammar="tree_sitter_c_sharp.language",
         line_comments=_SLASHES,
         sample="class A { int F() { return 1; } }",
     ),
-    _parsed(
+    _parsed_language(
         "ruby",
         (".rb", ".rake", ".gemspec", ".ru", ".rbi"),
         filenames=(
@@ -167,7 +169,7 @@ LANGUAGES: tuple[Language, ...] = (
         separator="::",
         member_separator="#",
     ),
-    _parsed(
+    _parsed_language(
         "php",
         (".php", ".phtml", ".php5", ".phpt"),
         interpreters=("php",),
@@ -178,21 +180,21 @@ LANGUAGES: tuple[Language, ...] = (
         member_separator="::",
         root="\\",
     ),
-    _parsed(
+    _parsed_language(
         "kotlin",
         (".kt", ".kts"),
         interpreters=("kotlin",),
         line_comments=_SLASHES,
         sample="fun f(a: Int): Int = a",
     ),
-    _parsed(
+    _parsed_language(
         "swift",
         (".swift",),
         interpreters=("swift",),
         line_comments=_SLASHES,
         sample="func f(a: Int) -> Int { a }",
     ),
-    _parsed(
+    _parsed_language(
         "scala",
         (".scala", ".sc", ".sbt"),
         interpreters=("scala", "amm"),
@@ -200,7 +202,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="object A { def f(a: Int): Int = a }",
         package_clause="package_clause",
     ),
-    _parsed(
+    _parsed_language(
         "bash",
         (".sh", ".bash", ".zsh", ".ksh", ".bats", ".ebuild"),
         filenames=(
@@ -217,14 +219,14 @@ LANGUAGES: tuple[Language, ...] = (
         line_comments=_HASH,
         sample="f() { echo hi; }",
     ),
-    _parsed(
+    _parsed_language(
         "lua",
         (".lua", ".rockspec"),
         interpreters=("lua", "luajit"),
         line_comments=_DASHES,
         sample="local function f(a) return a end",
     ),
-    _parsed(
+    _parsed_language(
         "elixir",
         (".ex", ".exs"),
         filenames=("mix.lock",),
@@ -235,7 +237,7 @@ LANGUAGES: tuple[Language, ...] = (
         joins_clauses=True,
         names_are_global=True,
     ),
-    _parsed(
+    _parsed_language(
         "haskell",
         (".hs", ".hsc"),
         interpreters=("runhaskell", "runghc", "stack"),
@@ -243,18 +245,20 @@ LANGUAGES: tuple[Language, ...] = (
         sample="f :: Int -> Int\nf a = a\n",
         joins_clauses=True,
     ),
-    _parsed("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
-    _parsed("sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"),
-    _parsed("html", (".html", ".htm", ".xhtml"), sample='<p id="a">hi</p>'),
-    _parsed("css", (".css",), sample="a { color: red; }"),
-    _parsed(
+    _parsed_language("zig", (".zig",), line_comments=_SLASHES, sample="fn f(a: u8) u8 { return a; }"),
+    _parsed_language(
+        "sql", (".sql", ".ddl", ".psql", ".pgsql"), line_comments=_DASHES, sample="CREATE TABLE a (id INT);"
+    ),
+    _parsed_language("html", (".html", ".htm", ".xhtml"), sample='<p id="a">hi</p>'),
+    _parsed_language("css", (".css",), sample="a { color: red; }"),
+    _parsed_language(
         "json",
         (".json", ".jsonc", ".json5", ".webmanifest"),
         filenames=(".babelrc", ".eslintrc", ".prettierrc", "composer.lock"),
         sample='{"a": 1}',
         top_level_only=True,
     ),
-    _parsed(
+    _parsed_language(
         "yaml",
         (".yaml", ".yml"),
         filenames=(".clang-format", ".clang-tidy"),
@@ -262,7 +266,7 @@ LANGUAGES: tuple[Language, ...] = (
         sample="a: 1\n",
         top_level_only=True,
     ),
-    _parsed(
+    _parsed_language(
         "toml",
         (".toml",),
         filenames=("Pipfile", "Cargo.lock", "poetry.lock", "uv.lock"),
@@ -270,18 +274,20 @@ LANGUAGES: tuple[Language, ...] = (
         sample="a = 1\n",
         top_level_only=True,
     ),
-    _parsed("markdown", (".md", ".markdown", ".mdx", ".mkd"), sample="# A\n\ntext\n"),
-    _parsed("dart", (".dart",), line_comments=_SLASHES, sample="int f(int a) => a;"),
-    _parsed("hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'),
-    _parsed("julia", (".jl",), interpreters=("julia",), line_comments=_HASH, sample="f(a) = a\n"),
-    _parsed(
+    _parsed_language("markdown", (".md", ".markdown", ".mdx", ".mkd"), sample="# A\n\ntext\n"),
+    _parsed_language("dart", (".dart",), line_comments=_SLASHES, sample="int f(int a) => a;"),
+    _parsed_language(
+        "hcl", (".tf", ".hcl", ".tfvars", ".nomad"), line_comments=("#", "//"), sample='variable "a" {\n}\n'
+    ),
+    _parsed_language("julia", (".jl",), interpreters=("julia",), line_comments=_HASH, sample="f(a) = a\n"),
+    _parsed_language(
         "make",
         (".mk", ".mak", ".make"),
         filenames=("Makefile", "makefile", "GNUmakefile"),
         line_comments=_HASH,
         sample="all: a\n\techo hi\n",
     ),
-    _parsed(
+    _parsed_language(
         "objc",
         (".mm",),
         queries=("objc", "c"),
@@ -291,7 +297,7 @@ LANGUAGES: tuple[Language, ...] = (
         selectors=True,
         names_are_global=True,
     ),
-    _parsed(
+    _parsed_language(
         "ocaml",
         (".ml", ".mll", ".mly"),
         interpreters=("ocaml",),
@@ -299,13 +305,13 @@ LANGUAGES: tuple[Language, ...] = (
         queries=("ocaml", "ocaml-interface"),
         sample="let f a = a\n",
     ),
-    _parsed(
+    _parsed_language(
         "ocaml-interface",
         (".mli",),
         grammar="tree_sitter_ocaml.language_ocaml_interface",
         sample="val f : int -> int\n",
     ),
-    _parsed(
+    _parsed_language(
         "perl",
         (".pl", ".pm", ".t"),
         interpreters=("perl",),
@@ -313,16 +319,16 @@ LANGUAGES: tuple[Language, ...] = (
         sample="sub f { return 1; }\n",
         separator="::",
     ),
-    _parsed(
+    _parsed_language(
         "powershell",
         (".ps1", ".psm1", ".psd1"),
         interpreters=("pwsh",),
         line_comments=_HASH,
         sample="function Get-A { 1 }\n",
     ),
-    _parsed("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
-    _parsed("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
-    # without a grammar: indexed by lines
+    _parsed_language("scss", (".scss",), line_comments=_SLASHES, sample="@mixin m { color: red; }\n"),
+    _parsed_language("solidity", (".sol",), line_comments=_SLASHES, sample="contract A { uint x; }\n"),
+    # languages without a grammar, which are indexed by lines
     Language("ada", (".adb", ".ads"), line_comments=_DASHES),
     Language("assembly", (".s", ".asm", ".nasm"), line_comments=(";", "#", "//")),
     Language("asciidoc", (".adoc", ".asciidoc")),
@@ -400,7 +406,7 @@ _INTERPRETER = re.compile(rb"[A-Za-z+-]+")
 
 
 def detect(path: str, head: bytes = b"") -> Language | None:
-    """Return the language of a file, by its name, its extension or its first bytes."""
+    """Return the language of a file, detected by its name, its extension or its first bytes."""
     filename = path.replace("\\", "/").rsplit("/", 1)[-1]
     if found := _by_filename().get(filename):
         return found
@@ -414,17 +420,17 @@ def detect(path: str, head: bytes = b"") -> Language | None:
 
 
 def _interpreter(head: bytes) -> str:
-    """Return the program in a shebang line without folder and version; empty if there is none."""
+    """Return the program in a shebang line without folder and version, or an empty string if there is none."""
     words = iter(head[2:].partition(b"\n")[0].split())
-    program = _program(next(words, b""))
+    program = _program_name(next(words, b""))
     if program == b"env":
-        # options and variables that `env` is given
-        program = _program(next((word for word in words if not word.startswith(b"-") and b"=" not in word), b""))
+        # options and variables that are passed to `env`
+        program = _program_name(next((word for word in words if not word.startswith(b"-") and b"=" not in word), b""))
     found = _INTERPRETER.match(program)
     return found[0].decode("ascii").rstrip("-") if found else ""
 
 
-def _program(word: bytes) -> bytes:
+def _program_name(word: bytes) -> bytes:
     return word.rpartition(b"/")[2]
 
 
@@ -438,7 +444,7 @@ def _language_of_shared_extension(extension: str, head: bytes) -> str:
 
 
 def language(name: str) -> Language | None:
-    """Return the language of this name, or None."""
+    """Return the language called `name`, or None if there is none."""
     return _by_name().get(name)
 
 

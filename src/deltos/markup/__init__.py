@@ -1,2 +1,2 @@
-"""Parse pages (HTML, Markdown, reStructuredText, AsciiDoc, manual pages, notebooks, plain text, PDF) into sections with
-anchors."""
+"""Parsers of pages (HTML, Markdown, reStructuredText, AsciiDoc, manual pages, notebooks, plain text, PDF), which return
+sections with anchors."""

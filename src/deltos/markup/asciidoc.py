@@ -1,4 +1,4 @@
-"""Parse AsciiDoc: headings, anchors, listings, attributes and tables. Other markup is kept as it is written."""
+"""AsciiDoc parser for headings, anchors, listings, attributes and tables. Other markup is left unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_ATTRIBUTES = 500
 MAX_VALUE_CHARACTERS = 500  # per attribute
-MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # inserted into one page from attributes
+MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum text that attributes may insert into one page
 MAX_COLUMNS = 50
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
 _SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
@@ -49,7 +49,7 @@ def parse_asciidoc(text: str, *, title: str = "") -> Document:
 
 
 class _AsciiDoc:
-    """Reads lines into an outline and keeps the lines of the open block."""
+    """Line reader that builds an outline and collects the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -80,7 +80,7 @@ class _AsciiDoc:
             self._text_line(line)
 
     def _text_line(self, line: str) -> None:
-        """Read a line that is no heading and starts no listing."""
+        """Read a line that is not a heading and does not start a listing."""
         if anchor := _ANCHOR.match(line):
             self.end()
             self.outline.anchor(anchor.group(1) or anchor.group(2))
@@ -93,14 +93,14 @@ class _AsciiDoc:
             self._open.append(self._attributes.substitute(line[1:] if is_title else line))
 
     def _attribute_line(self, line: str) -> None:
-        """Remember a line in brackets for the next block; show the name of an admonition."""
+        """Store a line in brackets for the next block, and output the name of an admonition."""
         self.end()
         self._block_attributes = line
         if (kind := line[1:-1]) in _ADMONITIONS:
             self._open.append(f"{kind}:")
 
     def _underline_level(self, line: str) -> int:
-        """Return the level of the heading if this line underlines the previous one, else 0."""
+        """Return the level of the heading if this line underlines the previous line, otherwise 0."""
         if not line or line[0] not in _TITLE_MARKS or line.strip(line[0]) or len(self._open) != 1:
             return 0
         title = self._open[0]
@@ -135,7 +135,7 @@ class _AsciiDoc:
 
 
 class _Attributes:
-    """Attributes that a page defines, and their substitution in its text."""
+    """Attributes that a page defines, with their substitution in its text."""
 
     def __init__(self) -> None:
         self._values = dict(_BUILT_IN)
@@ -143,7 +143,7 @@ class _Attributes:
         self._continued = ""
 
     def consume(self, line: str) -> bool:
-        """Whether the line defines an attribute or continues the value of one; if so, the value is stored."""
+        """Store the value if the line defines an attribute or continues one; return whether it does."""
         if self._continued:
             name, self._continued = self._continued, ""
             self._set(name, self._values.get(name, "") + line.strip())
@@ -194,7 +194,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
-    """Yield the rows of a table as Markdown; the first one is the header if the page marks it so."""
+    """Yield the rows of a table as Markdown; the first row is the header if the page marks it as such."""
     first = next((number for number, line in enumerate(lines) if line), 0)
     cells = list(_cells(lines))
     columns = _column_count(table_attributes) or sum(1 for _ in _cells(lines[first : first + 1])) or 1
@@ -208,7 +208,7 @@ def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
 
 
 def _cells(lines: list[str]) -> Iterator[str]:
-    """Yield the texts of the cells; the text before a bar only describes the format of a cell."""
+    """Yield the texts of the cells, without the format specifiers before the bars."""
     open_cell: list[str] | None = None
     span = 1
     for line in lines:
@@ -235,7 +235,7 @@ def _cells(lines: list[str]) -> Iterator[str]:
 
 
 def _span(table_attributes: str) -> int:
-    """Return the number of columns that a cell covers; the additional columns stay empty."""
+    """Return the number of columns that a cell spans; the additional columns are left empty."""
     found = _SPAN.match(table_attributes)
     return min(int(found[1]), MAX_COLUMNS) if found else 1
 

@@ -1,4 +1,4 @@
-"""The table of page formats: how each is recognised and parsed. A new format is one module and one row."""
+"""The table of page formats, with the rules for recognising and parsing them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Format = str
 """The name of a row of the table."""
 
-# Sections of the Unix manual. Other files have such suffixes too, so the contents are checked with `is_man_page`.
+# Sections of the Unix manual. Other files also have such suffixes, so `is_man_page` checks the contents.
 MAN_SUFFIXES = tuple(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
@@ -34,7 +34,7 @@ GZIP_SUFFIX = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class _UnparsedPage:
-    """A page to parse: its content, address, character set and title."""
+    """A page to parse: its content, URL, character set and title."""
 
     data: bytes
     url: str
@@ -49,7 +49,7 @@ class _UnparsedPage:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A format. `is_untitled`: pages contain no title, so that the name of their file is used."""
+    """A page format. If `is_untitled`, pages contain no title, so the file name is used as the title."""
 
     parse: Callable[[_UnparsedPage], Document]
     suffixes: tuple[str, ...]
@@ -116,7 +116,7 @@ def format_of(location: str, media_type: str = "") -> Format | None:
 
 
 def title_of_file(form: Format, path: str) -> str:
-    """Return the title of a file whose format has none; empty for other formats."""
+    """Return the file name as the title if pages of the format contain no title, otherwise an empty string."""
     return PurePosixPath(path).stem if _FORMATS[form].is_untitled else ""
 
 

@@ -1,4 +1,4 @@
-"""Parse HTML: decode the bytes, limit the nesting, find the main part, and let `html_walk` collect its sections."""
+"""HTML parser: decode the bytes, limit the nesting depth, find the main part and collect its sections."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ _TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # expects collap
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
 # A page with less text than this is a login page if it has a password field, and a redirect if it has a refresh.
 _MAX_NOTICE_CHARACTERS = 1_500
-# The parser searches all open elements at many tags, so its time grows quadratically with the depth. Browsers limit the
-# depth to 512 elements.
+# At many tags, the parser searches all open elements, so its time is quadratic in the depth. Browsers limit the depth
+# to 512 elements.
 _MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-# Elements without a required end tag: they do not add to the nesting depth.
+# Elements that do not require an end tag and therefore do not count towards the nesting depth.
 _OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
     tr td th thead tbody tfoot colgroup caption rt rp""".split()
 )
-# Python registers these as encodings too. Decoding a hostile page with one of them yields garbage or is slow.
+# Python also registers these as encodings. Decoding a hostile page with one of them is slow or yields garbage.
 _UNSAFE_ENCODINGS = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
-    """Parse the HTML page at `url`; broken markup is read as browsers read it, so this never fails."""
+    """Parse the HTML page at `url`. Broken markup is parsed as in browsers, so this never fails."""
     from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
 
     tree = LexborHTMLParser(_limit_depth(decode(data, charset)))
     base_url = _base_url(tree, url)
     canonical, robots, moved_to = _read_metadata(tree, base_url)
     links = LinkCollector(base_url)
-    # Includes the links of the navigation: the crawl follows them, although their text is not indexed.
+    # Navigation links are included, because the crawl follows them although their text is not indexed.
     for node in tree.css("a[href], area[href]"):
         links.note(node.attributes.get("href"))
     has_password = tree.css_first("input[type=password]") is not None
@@ -87,7 +87,7 @@ def decode(data: bytes, charset: str = "") -> str:
             if name and codecs.lookup(name).name not in _UNSAFE_ENCODINGS:
                 return data.decode(name)
         except (LookupError, ValueError):
-            continue  # a wrong declaration: try the next
+            continue  # the declared charset is wrong, so try the next one
     return data.decode("cp1252", "replace")
 
 
@@ -96,7 +96,7 @@ def _limit_depth(text: str) -> str:
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
     if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper bound that counts every tag
         return text
-    # Only in MathML and SVG is `<path … />` self-closing; in HTML browsers treat it as an open tag.
+    # `<path … />` is self-closing only in MathML and SVG; in HTML, browsers treat it as an open tag.
     text = _replace_inside(text, "math", lambda inside: _EMPTY_TAG.sub("", inside))
     text = _replace_inside(text, "svg", lambda _: "")  # drawings are not indexed
     depth = 0
@@ -126,7 +126,7 @@ def _replace_inside(text: str, name: str, change: Callable[[str], str]) -> str:
 
 
 def _declared_charset(data: bytes) -> str:
-    """Return the charset that a `meta` element declares, or an empty text."""
+    """Return the charset that a `meta` element declares, or an empty string."""
     found = next(filter(None, map(_CHARSET.search, _META.findall(data))), None)
     return found.group(1).decode("ascii") if found else ""
 
@@ -153,7 +153,7 @@ def _read_metadata(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str
 
 
 def _title(page_title: str, sections: tuple[Section, ...]) -> str:
-    """Return the only top-level heading, else the page title without the name of the site, else the first heading."""
+    """Return the only top-level heading, or else the page title without the site name, or else the first heading."""
     tops = {section.path[0] for section in sections if section.path}
     if len(tops) == 1:
         return next(iter(tops))

@@ -1,4 +1,4 @@
-"""Remove boilerplate from HTML pages (navigation, footers, buttons, hidden elements) and find the main part."""
+"""Removal of boilerplate from HTML pages (navigation, footers, buttons, hidden elements) to find the main part."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _CHROME_TEXT = re.compile(
     re.IGNORECASE,
 )
 MIN_MAIN_COVERAGE = 0.5
-# If more elements look like the main part, none covers most of the page. Checking one means reading all of its text.
+# If more elements look like the main part, none covers most of the page. Each check reads the element's entire text.
 _MAX_CANDIDATES = 50
 
 
 def strip_structure(tree: LexborHTMLParser) -> None:
-    """Remove scripts, navigation and other boilerplate that is marked as such by element name or role."""
+    """Remove scripts, navigation and other boilerplate that is identified by element name or role."""
     for node in tree.css(_STRUCTURE):
         node.decompose()
     for header in _page_headers(tree.css("header")):
@@ -64,7 +64,7 @@ def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
 
     Each ancestor is visited once, because hostile pages have thousands of deeply nested headers.
     """
-    is_text: dict[int, bool | None] = {}  # None: inside a header that is removed
+    is_text: dict[int, bool | None] = {}  # None for elements inside a header that is removed
     found = []
     for header in headers:
         visited = [header.mem_id]

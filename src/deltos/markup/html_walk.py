@@ -1,4 +1,4 @@
-"""Convert the main part of an HTML page into sections in one pass. `html_chrome` decides what to leave out."""
+"""Conversion of the main part of an HTML page to sections in one pass. `html_chrome` selects the parts to omit."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _BREAK = "\x1e"  # placeholder for <br> until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
-_MAX_BULLET_CHARACTERS = 3  # characters; a shorter alternative text may be a bullet: `*`, `new`
+_MAX_BULLET_CHARACTERS = 3  # an alternative text up to this length may be a bullet, such as `*` or `new`
 _MAX_DEPTH = 200  # deeper elements are reduced to their text, so that a page cannot exhaust the stack
 
 
 class HtmlWalker:
-    """Converts an element tree into sections. A walker is used for one page only."""
+    """Converter of an element tree to sections. Each instance handles one page."""
 
     def __init__(self, links: LinkCollector) -> None:
         self._links = links
@@ -83,7 +83,9 @@ class HtmlWalker:
     def _element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            if identifier := attributes.get("id"):  # before the check: removed permalinks often carry the anchor
+            if identifier := attributes.get(
+                "id"
+            ):  # read before the check, because removed permalinks often have the anchor
                 self._outline.anchor(identifier)
             if is_chrome(attributes):
                 return
@@ -104,7 +106,7 @@ class HtmlWalker:
         self._end_block()
 
     def _end_block(self) -> None:
-        """End the current paragraph; inside a table cell or heading only add a blank."""
+        """End the current paragraph, or only add a blank inside a table cell or heading."""
         if self._flat_depth:
             self._inline.append(" ")
             return
@@ -286,7 +288,7 @@ class HtmlWalker:
 def _preformatted_text(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
     """Return the text of a preformatted block, and the anchors in it with their offsets.
 
-    Block elements inside it start on lines of their own.
+    Block elements inside it start on new lines.
     """
     pieces: list[str] = []
     anchor_offsets: list[tuple[int, str]] = []
@@ -345,7 +347,7 @@ def _split_at_anchors(
 
 
 def _language(part: LexborNode, pre: LexborNode) -> str:
-    """Return the programming language that classes of the code, its `pre` element or wrappers around it name."""
+    """Return the programming language named by a class of the code, of its `pre` element or of its wrappers."""
     inner = part.css_first("code")
     elements = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]
     for node in elements:

@@ -1,7 +1,7 @@
-"""Replace include directives by the contents of the included files.
+"""Replacement of include directives with the contents of the included files.
 
 Supports directives of reStructuredText, AsciiDoc and MyST, MkDocs snippets, and code imports of VitePress and FastAPI.
-Each directive is on a line of its own. Lines are scanned without regular expressions.
+Each directive is on a separate line. Lines are scanned without regular expressions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_PAGE_CHARACTERS = 2_000_000  # longer pages are not expanded, because this runs in the server process
 MAX_INCLUDES = 200
-MAX_INCLUDED_CHARACTERS = 2_000_000  # of all files that one page includes
+MAX_INCLUDED_CHARACTERS = 2_000_000  # total size of all files that one page includes
 MAX_INCLUDE_DEPTH = 5
 _MAX_ATTRIBUTES = 200
 _MAX_LINE_CHARACTERS = 1_000
@@ -34,7 +34,7 @@ _REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
 
 
 class _Include(NamedTuple):
-    """An include directive: the file, the selected part of it, and whether it is shown as code."""
+    """An include directive: the file, the selected part, and whether it is shown as code."""
 
     path: str
     is_code: bool = False
@@ -48,10 +48,10 @@ class _Include(NamedTuple):
 
 @dataclass(slots=True)
 class Includer:
-    """Inserts included files into the text of one page.
+    """Includer that inserts files into the text of one page.
 
-    `read` returns the text of a file by its path inside the folder, or None if it cannot be read; the directive then
-    stays as it is. `attempts` counts all attempts.
+    `read` returns the text of a file by its path inside the folder, or None if it cannot be read, in which case the
+    directive is left unchanged. `attempts` is the number of files that were requested.
     """
 
     read: Callable[[str], str | None]
@@ -60,11 +60,11 @@ class Includer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the page has reached a limit on included files; further directives stay as they are."""
+        """Whether the page has reached a limit on included files; further directives are left unchanged."""
         return self.attempts >= MAX_INCLUDES or self._characters >= MAX_INCLUDED_CHARACTERS
 
     def expand(self, text: str, form: Format, path: str, depth: int = 0) -> str:
-        """Return the text of the file `path` with the files that it includes."""
+        """Return the text of the file `path` with its include directives replaced."""
         find = {"markdown": _markdown_includes, "rst": _rst_includes, "asciidoc": _asciidoc_includes}.get(form)
         if find is None or depth > MAX_INCLUDE_DEPTH or len(text) > MAX_PAGE_CHARACTERS:
             return text
@@ -122,7 +122,7 @@ def _candidates(wanted: str, path: str) -> Iterator[str]:
 
 
 def _language(name: str) -> str:
-    """Return the language name of a file, by its suffix."""
+    """Return the language name of a file with this name, determined by its suffix."""
     suffix = posixpath.splitext(name)[1][1:].lower()
     return _LANGUAGES.get(suffix, suffix)
 
@@ -133,7 +133,7 @@ def _rst_code(text: str, language: str) -> str:
     return f".. code-block:: {language or 'text'}\n\n{body}\n"
 
 
-# ---------------------------------------------------------------------- which part
+# ---------------------------------------------------------------------- selection of the included part
 
 
 def _select_part(text: str, include: _Include) -> str:
@@ -186,7 +186,7 @@ def _line_numbers(spec: str, last: int) -> list[int]:
     return chosen[:last]
 
 
-# ---------------------------------------------------------------------- how each format writes it
+# ---------------------------------------------------------------------- syntax of each format
 
 _LocatedInclude = tuple[int, int, _Include]
 
@@ -272,14 +272,14 @@ def _markdown_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
 
 
 def _open_fence(fence: str, stripped: str) -> str:
-    """Return the fence that is open after a fence line, or an empty text if that line closes it."""
+    """Return the fence that is open after a fence line, or an empty string if the line closes it."""
     if not fence:
         return stripped[:3]
     return "" if stripped.startswith(fence) and not stripped.strip(fence[0]) else fence
 
 
 def _parse_markdown_include(stripped: str) -> _Include | None:
-    """Return the include of a line of MkDocs, VitePress, FastAPI or markdown-include, or None."""
+    """Return the include directive of MkDocs, VitePress, FastAPI or markdown-include on a line, or None."""
     if stripped.startswith('--8<-- "') and stripped.endswith('"'):
         return _parse_snippet(stripped[8:-1])
     if stripped.startswith("--8<-- '") and stripped.endswith("'"):

@@ -1,4 +1,4 @@
-"""Collect the links of a page as absolute URLs."""
+"""Collection of the links of a page as absolute URLs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOT_PAGES = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
 class LinkCollector:
-    """Collects links in reading order. Joined URLs are cached, because most pages repeat their links."""
+    """Collector of links in reading order. Joined URLs are cached, because most pages repeat links."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -28,7 +28,7 @@ class LinkCollector:
             self._texts.setdefault(url, []).append(text)
 
     def links(self) -> tuple[Link, ...]:
-        """Return every URL once per distinct link text; without a text only if no link to it had one."""
+        """Return each URL once for every distinct link text; links without text only if no other link has the URL."""
         return tuple(
             Link(url, text)
             for url, texts in self._texts.items()
@@ -37,7 +37,7 @@ class LinkCollector:
 
 
 def join_url(base_url: str, href: str) -> str:
-    """Resolve `href` against `base_url`; return an empty text if it is malformed."""
+    """Resolve `href` against `base_url`; return an empty string if it is malformed."""
     try:
         return urljoin(base_url, href.strip())
     except ValueError:

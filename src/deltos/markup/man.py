@@ -1,6 +1,6 @@
-"""Parse manual pages: roff with the macros man or mdoc. Options become reference entries, examples become code.
+"""Parser of manual pages (roff with man or mdoc macros). Options become reference entries, examples become code.
 
-Lines are read without running any macro: definitions of macros, conditions and includes are ignored.
+Macros are not run: their definitions, conditions and includes are ignored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CLOSING_PUNCTUATION = frozenset(".,;:)]?!")
 
 
 def is_man_page(data: bytes) -> bool:
-    """Whether the data starts like a manual page; the suffix alone, a number, does not identify one."""
+    """Whether the data starts like a manual page, because the suffix, which is only a number, does not identify one."""
     lines = data[:64_000].split(b"\n", _MAX_CHECKED_LINES)[:_MAX_CHECKED_LINES]
     return b"\0" not in data[:1024] and any(line.startswith(_FIRST_MACROS) for line in lines)
 
@@ -65,7 +65,7 @@ def parse_man(text: str, *, title: str = "") -> Document:
 
 
 class _ManPageReader:
-    """Reads lines into an outline and keeps the open paragraph or example."""
+    """Line reader that builds an outline and collects the open paragraph or example."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -176,7 +176,7 @@ class _ManPageReader:
         self._next_text_handler = self._add_entry_name
 
     def _start_entry(self, tag: str) -> None:
-        """Start a list item if the tag is a bullet or number, else a definition."""
+        """Start a list item if the tag is a bullet or number, otherwise a definition."""
         tag = collapse(tag)
         if tag in _BULLETS or tag.rstrip(".)").isdigit() or not tag:
             self._is_item = True
@@ -209,7 +209,7 @@ class _ManPageReader:
 
     def _indent(self, _: list[str]) -> None:
         option = collapse(" ".join(self._open))
-        # Generated pages put an option in a plain paragraph before the indented text instead of using .TP.
+        # Generated pages put an option into a plain paragraph before the indented text instead of using .TP.
         if option.startswith(("-", "+")) and len(option) <= _MAX_OPTION_CHARACTERS:
             self._open = []
             self._start_entry(option)
@@ -247,7 +247,7 @@ class _ManPageReader:
         self._skip_until = f".{words[1]}" if len(words) > 1 else ".."
 
     def _format_inline(self, words: list[str]) -> str:
-        """Format a line of mdoc's inline macros as text."""
+        """Format a line of inline mdoc macros as text."""
         pieces: list[str] = []
         closing_marks: list[str] = []
         joins_previous = True
@@ -268,7 +268,7 @@ class _ManPageReader:
         return "".join((*pieces, *reversed(closing_marks)))
 
     def _format_word(self, word: str, following: Iterator[str]) -> str | None:
-        """Return the text for one word of such a line, or None for a macro that only changes the font."""
+        """Return the text for one word of an mdoc line, or None for a macro that only changes the font."""
         if word in _WRAPPING_MACROS:
             return _WRAPPING_MACROS[word][0]
         if word in _MACRO_TEXTS:
@@ -395,8 +395,8 @@ def _read_escape(text: str, sign: str, at: int) -> tuple[str, int]:
 
 
 def _read_delimited(text: str, at: int, opening: str) -> tuple[str, int]:
-    """Return the text between two delimiters, and the position after it; the rest of the text if the second one is
-    missing."""
+    """Return the text between two delimiters and the position after it; if the second delimiter is missing, return the
+    rest of the text."""
     close = text.find("]" if opening == "[" else opening, at + 1)
     return (text[at + 1 : close], close + 1) if close >= 0 else (text[at + 1 :], len(text))
 

@@ -1,4 +1,4 @@
-"""Parse Markdown and MDX line by line; the text of blocks is kept as it is written."""
+"""Line-by-line parser of Markdown and MDX, which leaves the text of blocks unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
-# A line of linked images only: build status, version, number of downloads.
+# A line that contains only linked images, such as build status, version and number of downloads.
 _ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
@@ -47,7 +47,7 @@ def _unquote(text: str) -> str:
 
 
 def _remove_hidden_parts(text: str) -> list[str]:
-    """Return the lines without comments and hidden elements; fenced code is kept complete."""
+    """Return the lines without comments and hidden elements, leaving fenced code unchanged."""
     lines: list[str] = []
     prose: list[str] = []
     closing = ""
@@ -68,7 +68,7 @@ def _remove_hidden_parts(text: str) -> list[str]:
 
 
 def _fence(line: str) -> tuple[str, str]:
-    """Return the fence of a line and the text after it, or two empty texts if the line is no fence."""
+    """Return the fence of a line and the text after it, or two empty strings if the line is not a fence."""
     text = line.lstrip()
     if not text.startswith(("```", "~~~")):
         return "", ""
@@ -77,7 +77,7 @@ def _fence(line: str) -> tuple[str, str]:
 
 
 def _atx_heading(line: str) -> tuple[int, str]:
-    """Return the level and text of a heading line; level 0 for any other line."""
+    """Return the level and text of a heading line; the level is 0 for any other line."""
     text = line.lstrip(" ")
     rest = text.lstrip("#")
     level = len(text) - len(rest)
@@ -104,8 +104,8 @@ def _links(text: str, url: str) -> LinkCollector:
 
 
 def _explicit_id(heading: str) -> tuple[str, str]:
-    """Split the attributes off the end of a heading (`{#name …}`, `{ .class #name }`); return the heading and that
-    name."""
+    """Remove attributes such as `{#name …}` and `{ .class #name }` from the end of a heading; return the heading
+    and the name."""
     text = heading.rstrip()
     if not text.endswith("}"):
         return heading, ""
@@ -119,7 +119,7 @@ def _explicit_id(heading: str) -> tuple[str, str]:
 
 
 class _MarkdownReader:
-    """Reads lines into an outline and keeps the lines of the open block."""
+    """Line reader that builds an outline and collects the lines of the open block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -182,7 +182,7 @@ class _MarkdownReader:
     def _heading(self, level: int, text: str) -> None:
         text, explicit = _explicit_id(text)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        # A heading with an explicit id gets no slug: renderers that ignore such ids are rare.
+        # A heading with an explicit id is not given a slug, because few renderers ignore such ids.
         self.outline.heading(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
     def _end(self) -> None:

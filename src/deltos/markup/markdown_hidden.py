@@ -1,4 +1,4 @@
-"""Remove invisible parts of Markdown (comments, hidden elements, tags), each kind in one linear pass."""
+"""Removal of invisible parts of Markdown (comments, hidden elements, tags), each kind in one linear pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
             start, end = html, end + 3 if end >= 0 else len(text)
         else:
             end = text.find("*/}", mdx + 3)
-            if end < 0:  # no later MDX comment is closed either
+            if end < 0:  # later MDX comments are not closed either
                 mdx = -1
                 continue
             start, end = mdx, end + 3

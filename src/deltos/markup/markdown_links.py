@@ -1,4 +1,4 @@
-"""Find the links of a Markdown text in one linear pass, even if brackets are unbalanced."""
+"""Search for the links in Markdown text in one linear pass, even if brackets are unbalanced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
 
 
 def inline_links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the label and target of every `[label](target "title")` that is no image."""
+    """Yield the label and target of every `[label](target "title")` that is not an image."""
     brackets = [found.start() for found in _BRACKET.finditer(text)]
     ends = _label_ends(text, brackets)
     targets = _LinkTargets(text)
@@ -44,14 +44,13 @@ def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
         if text[brackets[number]] == "]":
             closing = number
             inside[number] = brackets[number]
-        elif closing is not None:  # inner brackets do not nest: the next closing bracket ends them
+        elif closing is not None:  # inner brackets do not nest, so the next closing bracket ends them
             inside[number] = inside[closing + 1]
     return ends
 
 
 class _LinkTargets:
-    """Reads link targets in parentheses. Positions that several targets need are searched once, so the time stays
-    linear."""
+    """Reader of link targets in parentheses, which takes linear time because it searches each position only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -61,8 +60,7 @@ class _LinkTargets:
         self._last_search = (0, -1)  # last search for a closing parenthesis: start and result
 
     def at(self, start: int) -> tuple[str, int] | None:
-        """Return the target that starts after an opening parenthesis, and the end of the closing one; None without a
-        target."""
+        """Return the target after an opening parenthesis and the end of the closing one; None if there is none."""
         before = _BEFORE_TARGET.match(self._text, start)
         begin = before.end() if before else start
         end = self._run_end(begin)
@@ -87,7 +85,9 @@ class _LinkTargets:
         """Return the end of the parenthesis after a target and its title, or 0 if it is not closed."""
         if end not in self._parenthesis_ends:
             at = end + self._text.startswith(">", end)
-            title = _NON_BLANK.search(self._text, at)  # one character only: matching whole words would be quadratic
+            title = _NON_BLANK.search(
+                self._text, at
+            )  # only one character, because matching entire words would take quadratic time
             if title and title.start() > at and title.group() in "\"'(":
                 at = self._next_parenthesis(title.start() + 1)
             self._parenthesis_ends[end] = at + 1 if at >= 0 and self._text.startswith(")", at) else 0

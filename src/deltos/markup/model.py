@@ -11,7 +11,7 @@ BlockKind = Literal["prose", "code", "row", "item"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a whole code block, one table row or one list item, as Markdown text."""
+    """A paragraph, a code block, a table row or a list item, as Markdown text."""
 
     text: str
     kind: BlockKind = "prose"
@@ -21,8 +21,8 @@ class Block:
 class Trait(IntFlag):
     """Reasons why a definition of a package ranks below the definitions that users call first."""
 
-    TYPE = 1  # a type of options or data, without behaviour
-    DEEP_IMPORT = 2  # imported from a deep module path, or also available under the same name at a shorter one
+    TYPE = 1  # a type that only contains options or data, without behaviour
+    DEEP_IMPORT = 2  # imported from a deep module path, or also available under the same name at a shorter path
     INTERNAL = 4  # users cannot import it, or its documentation marks it as internal
     DEPRECATED = 8
     ERROR = 16
@@ -48,7 +48,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference to another page: its absolute URL, including the fragment, and its link text."""
+    """A link to another page: its absolute URL, including the fragment, and its text."""
 
     url: str
     text: str
@@ -56,7 +56,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed page: its sections in reading order, its links, and what its metadata says."""
+    """A parsed page: its sections in reading order, its links and its metadata."""
 
     title: str
     sections: tuple[Section, ...]

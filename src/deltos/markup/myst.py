@@ -6,11 +6,11 @@ from __future__ import annotations
 from deltos.markup.rst import is_definition, named_object, parse_rst
 
 _FENCES = ("```", "~~~")
-_MAX_DIRECTIVES = 1_000  # per page; further ones stay as they are
+_MAX_DIRECTIVES = 1_000  # maximum per page; further directives are left unchanged
 
 
 def plain_directives(lines: list[str]) -> list[str]:
-    """Replace directives such as `{autofunction}`, `{py:function}` and `{eval-rst}` by their contents."""
+    """Replace directives such as `{autofunction}`, `{py:function}` and `{eval-rst}` with their contents."""
     shown: list[str] = []
     at = found = 0
     while at < len(lines):
@@ -31,7 +31,7 @@ def plain_directives(lines: list[str]) -> list[str]:
 
 
 def label_of(line: str) -> str:
-    """Return the label that a line `(name)=` defines for the next block; empty for other lines."""
+    """Return the label that a line `(name)=` defines for the next block, or an empty string for other lines."""
     text = line.strip()
     name = text[1:-2] if text.startswith("(") and text.endswith(")=") else ""
     return "" if any(mark in name for mark in " ()\t") else name
@@ -52,7 +52,7 @@ def _directive(line: str) -> tuple[str, str, str]:
 
 
 def _closing_line(lines: list[str], at: int, mark: str) -> int:
-    """Return the index of the line that closes a fence, or 0 if none does."""
+    """Return the index of the line that closes a fence, or 0 if the fence is not closed."""
     for number in range(at, len(lines)):
         text = lines[number].strip()
         if text.startswith(mark) and not text.strip(mark[0]):
@@ -61,7 +61,7 @@ def _closing_line(lines: list[str], at: int, mark: str) -> int:
 
 
 def _directive_lines(name: str, argument: str, body: list[str]) -> list[str] | None:
-    """Return the contents of a directive as Markdown lines, or None if it stays in its fence."""
+    """Return the contents of a directive as Markdown lines, or None if the directive is kept as a fenced block."""
     if name == "eval-rst":
         return _rst_lines("\n".join(body))
     if shown := named_object(name, argument, [line.strip() for line in body]):

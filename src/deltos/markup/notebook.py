@@ -1,4 +1,4 @@
-"""Parse Jupyter notebooks: prose cells as Markdown, code cells as code followed by their printed output."""
+"""Parser of Jupyter notebooks: prose cells become Markdown, and code cells become code followed by their output."""
 
 from __future__ import annotations
 

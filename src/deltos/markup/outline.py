@@ -1,4 +1,4 @@
-"""Builds sections from headings and blocks, for the parsers of all formats."""
+"""Construction of sections from headings and blocks, for the parsers of all formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Outline:
     def __init__(self) -> None:
         self._sections: list[Section] = []
         self._trail: list[tuple[int, str]] = []
-        self._alias_names: list[str] = []  # more names of the last heading, joined once because there may be thousands
+        self._alias_names: list[
+            str
+        ] = []  # further names of the last heading, joined only once because there may be thousands
         self._anchors: list[str] = []
         self._blocks: list[Block] = []
         self._is_definition = False
@@ -36,7 +38,7 @@ class Outline:
         self._close()
         self._pop(rank)
         self._trail.append((rank, visible(text)))
-        self._anchors = [*anchors, *reversed(self._pending)]  # the one nearest to the heading first
+        self._anchors = [*anchors, *reversed(self._pending)]  # the anchor closest to the heading comes first
         self._pending = []
         self._is_definition = is_definition
         self._traits = traits
@@ -65,11 +67,11 @@ class Outline:
             self._pending.append(name)
 
     def pending_count(self) -> int:
-        """Return the number of anchors that wait for their block or heading."""
+        """Return the number of anchors that are not attached to a block or heading yet."""
         return len(self._pending)
 
     def take_pending(self, start: int = 0) -> list[str]:
-        """Remove and return the waiting anchors from index `start` on."""
+        """Remove and return the unattached anchors from index `start` on."""
         taken = self._pending[start:]
         del self._pending[start:]
         return taken
@@ -84,8 +86,8 @@ class Outline:
     def sections(self) -> tuple[Section, ...]:
         """Return all sections, including the open one.
 
-        An anchor that occurs several times is kept at its first occurrence, which is where its URL leads. Anchors that
-        occur once come before these.
+        A repeated anchor is kept only at its first occurrence, to which its URL leads. Anchors that occur once are
+        listed before repeated ones.
         """
         self._close()
         counts = Counter(name for section in self._sections for place in _places(section) for name in set(place))
@@ -127,5 +129,5 @@ def _places(section: Section) -> tuple[tuple[str, ...], ...]:
 
 
 def first_heading(sections: Iterable[Section], default: str = "") -> str:
-    """Return the outermost heading of the first section that has one, else `default`."""
+    """Return the outermost heading of the first section that has a heading, or `default`."""
     return next((section.path[0] for section in sections if section.path), default)

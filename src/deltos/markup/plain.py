@@ -1,4 +1,4 @@
-"""Parse plain text: its paragraphs."""
+"""Parser of plain text, which splits it into paragraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse reStructuredText: titles, labels, directives and literal blocks. No directive is run."""
+"""Parser of reStructuredText titles, labels, directives and literal blocks. Directives are not run."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
-_INCLUDE_DIRECTIVES = frozenset(("include", "literalinclude"))  # still present only if the file could not be read
+_INCLUDE_DIRECTIVES = frozenset(
+    ("include", "literalinclude")
+)  # these remain only if the included file could not be read
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
-_AUTODOC_PREFIX = "auto"  # directives that take their text from docstrings: autofunction, autoclass, automodule
-_MAX_DEPTH = 20  # each nested level reads its lines again
+_AUTODOC_PREFIX = (
+    "auto"  # prefix of directives that take their text from docstrings, such as autofunction and autoclass
+)
+_MAX_DEPTH = 20  # limited because each nested level reads its lines again
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
@@ -59,7 +63,7 @@ def named_object(directive: str, argument: str, body: list[str]) -> str:
 
 
 class _RstReader:
-    """Reads one level of indentation at a time; the bodies of directives are dedented and read recursively."""
+    """Reader of one level of indentation at a time, which dedents and reads the bodies of directives recursively."""
 
     def __init__(self, url: str) -> None:
         self.outline = Outline()
@@ -125,7 +129,7 @@ class _RstReader:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
         if kind in _INCLUDE_DIRECTIVES and not any(line.strip() for line in content):
-            self.outline.block(f"`.. {name}:: {argument}`")  # shows that the included file was not read
+            self.outline.block(f"`.. {name}:: {argument}`")  # indicates that the included file was not read
         elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
@@ -184,7 +188,7 @@ class _RstReader:
             self.outline.block(text, "item" if is_item else "prose")
 
     def _inline(self, text: str) -> str:
-        """Return text without roles and link targets; double back-quotes become single ones."""
+        """Return text without roles and link targets, and with single instead of double backquotes."""
         text = _LINK_WITH_TARGET.sub(self._replace_target, _without_roles(text))
         return text.replace("``", "`")
 
@@ -200,7 +204,7 @@ def _is_adornment(line: str) -> bool:
 
 
 def _without_roles(text: str) -> str:
-    """Replace each role by its text between back-quotes."""
+    """Replace each role with its text in backquotes."""
     parts = text.split("`")
     shown: list[str] = []
     at = 0
@@ -223,7 +227,7 @@ def _role_length(text: str) -> int:
 
 
 def _role_text(text: str) -> str:
-    """Return the text that a role shows: its title, or else the name of its target."""
+    """Return the text that a role displays: its title, or else the name of its target."""
     return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 

@@ -1,6 +1,6 @@
-"""Parse Texinfo, the source of GNU manuals: nodes become anchors, definitions and table items reference entries.
+"""Parser of Texinfo, the source of GNU manuals. Nodes become anchors; definitions and items become reference entries.
 
-Lines are read without running any macro: definitions of macros, conditional text and includes are ignored.
+Macros are not run: their definitions, conditional text and includes are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SKIPPED = frozenset("menu detailmenu ignore tex iftex html ifhtml xml ifxml doc
 _SKIPPED |= frozenset("direntry copying titlepage ifset ifclear documentdescription".split())
 _MAX_NAMED_VALUES = 1_000
 _MAX_BRACES = 100
-# Definition commands, and how many arguments come before the name: `@defun NAME …`, `@deffn CATEGORY NAME …`.
+# Definition commands and their numbers of arguments before the name: `@defun NAME …`, `@deffn CATEGORY NAME …`.
 _DEFINITIONS = {
     **dict.fromkeys("defun defmac defspec defvar defopt".split(), 0),
     **dict.fromkeys("deffn defvr deftypefun deftypevar deftp defcv defop".split(), 1),
@@ -58,7 +58,7 @@ def parse_texinfo(text: str, *, title: str = "") -> Document:
 
 
 class _TexinfoReader:
-    """Reads lines into an outline, with the open paragraph or example and the open lists."""
+    """Line reader that builds an outline and tracks the open paragraph or example and the open lists."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -67,7 +67,7 @@ class _TexinfoReader:
         self._slugs: dict[str, int] = {}
         self._open: list[str] = []
         self._code: list[str] | None = None
-        self._end = ""  # environment whose end is waited for: skipped text or code
+        self._end = ""  # the environment that must end before normal text continues: skipped text or code
         self._lists: list[str] = []
         self._handlers: dict[str, Callable[[str, str], None]] = {
             **dict.fromkeys(_SKIPPED, self._skip),
@@ -157,7 +157,7 @@ class _TexinfoReader:
         return _ENTRY_RANK + min(sum(name in _TABLES for name in self._lists), _MAX_ENTRY_DEPTH)
 
     def _entry(self, name: str, *, is_further: bool) -> None:
-        """Start a reference entry, or add a further name to the entry that has just been started."""
+        """Start a reference entry, or add another name to the entry that was just started."""
         self.flush()
         anchors = [unique_slug(name, self._slugs)]
         if not (is_further and self.outline.add_heading_name(self._rank, name, anchors)):
@@ -191,7 +191,7 @@ class _TexinfoReader:
                     break
 
     def _plain(self, text: str, *, is_code: bool = False) -> str:
-        """Return a text without commands: code in backquotes, cross references by their title."""
+        """Return a text without commands, with code in backquotes and cross-references replaced by their titles."""
         pieces: list[list[str]] = [[]]
         commands: list[str] = []
         for kind, token in _tokens(text):
@@ -232,7 +232,7 @@ class _TexinfoReader:
 
 
 def _command(line: str) -> tuple[str, str]:
-    """Return the command at the beginning of a line and the rest; no command for text such as `@code{x} is`."""
+    """Return the command at the beginning of a line, which is empty for text such as `@code{x} is`, and the rest."""
     if not line.startswith("@"):
         return "", line
     end = 1
@@ -283,7 +283,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
             while end < len(text) and text[end].isalpha():
                 end += 1
             name = text[at + 1 : end]
-            if not name:  # `@@`, `@{`, `@}`, or a sign for spacing
+            if not name:  # `@@`, `@{`, `@}`, or a spacing command
                 yield "text", text[at + 1 : at + 2] if text[at + 1 : at + 2] in ("@", "{", "}") else ""
                 at += 2
             elif text[end : end + 1] == "{":

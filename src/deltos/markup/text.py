@@ -1,10 +1,10 @@
-"""Text functions for all formats: white space, invisible characters, code fences, heading slugs."""
+"""Text functions that all formats share: white space, invisible characters, code fences, heading slugs."""
 
 from __future__ import annotations
 
 import re
 
-# Zero-width, soft-hyphen, bidirectional-control and tag characters: readers cannot see them, so they are not indexed.
+# Zero-width, soft-hyphen, bidirectional-control and tag characters, which readers cannot see and are not indexed.
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1d\x7f]")
 _RUNS = {"`": re.compile("`{3,}"), "~": re.compile("~{3,}")}
@@ -14,7 +14,7 @@ _COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "%", "!", "<!", ">", "$")
 _COLUMN_GAP = re.compile(r" {3,}|\t")
 _CODE_ENDINGS = (";", "{", "}", "\\", "*/")
 # A preformatted block is prose if enough of its lines have enough plain words and few lines end like code. The values
-# were chosen by experiment on manuals and man pages.
+# were chosen by experiments with manuals and man pages.
 _MIN_WORDS = 4
 _MIN_PLAIN_WORD_SHARE = 0.55
 _MIN_PROSE_LINE_SHARE = 0.4
@@ -43,8 +43,7 @@ def fenced(text: str, language: str = "", *, mark: str = "`") -> str:
 
 
 def reads_as_prose(block: str) -> bool:
-    """Whether a fenced block contains prose instead of code: it names no language and most of its lines are plain
-    words."""
+    """Whether a fenced block contains prose instead of code: it has no language and mostly lines of plain words."""
     opening, *lines = block.split("\n")
     if opening.strip("`~"):
         return False
@@ -56,7 +55,7 @@ def reads_as_prose(block: str) -> bool:
 
 def _is_prose_line(line: str) -> bool:
     """Whether a line consists mostly of plain words and does not look like a comment or command."""
-    words = max(_COLUMN_GAP.split(line), key=len).split()  # in tables, the widest cell
+    words = max(_COLUMN_GAP.split(line), key=len).split()  # in a table row, the widest cell is checked
     if len(words) < _MIN_WORDS or words[0].startswith(_COMMENT_SIGNS):
         return False
     return sum(_PLAIN_WORD.fullmatch(word) is not None for word in words) >= len(words) * _MIN_PLAIN_WORD_SHARE
@@ -81,7 +80,7 @@ def unique_slug(heading: str, taken: dict[str, int]) -> str:
 
 
 def without_closing_marks(heading: str, mark: str, blanks: str | None = None) -> str:
-    """Return a heading without the marks at its end, as in `## Title ##`; these must follow a blank."""
+    """Return a heading without closing marks, as in `## Title ##`, which must follow a blank."""
     bare = heading.rstrip(mark)
     title = bare.rstrip(blanks)
     return title if title and len(title) < len(bare) < len(heading) else heading
