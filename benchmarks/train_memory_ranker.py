@@ -66,7 +66,7 @@ def examples(number: int) -> list[Example]:
             described.update(rows)
             return ranked(rows, matches)
 
-        with patch.object(memory_search, "_ranked", noted):
+        with patch.object(memory_search, "_rank", noted):
             texts = first_texts(memory, text, project_id)
         found.append(_example(number, by_text[text], described, memory))
         return texts

@@ -309,7 +309,7 @@ def test_suggests_only_similar_names(apis: Apis, add: Add, shop: dict[str, Any])
     add(shop, "google.pubsub.v1", file_name="other.yaml")
     with pytest.raises(NotFound) as unknown:
         apis.library.row("nope")
-    assert unknown.value.hint == "Nothing has a similar name. Available: google.pubsub.v1, shop."
+    assert unknown.value.hint == "No similar names. Available: google.pubsub.v1, shop."
     with pytest.raises(NotFound) as near:
         apis.library.row("pubsub")
     assert near.value.hint == "Did you mean: google.pubsub.v1?"

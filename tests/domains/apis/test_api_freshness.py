@@ -148,5 +148,5 @@ def test_a_timeout_before_all_files_are_checked_gives_a_note(
     apis: Apis, client: ToolClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apis.indexer.add(str(write_json(tmp_path / "openapi.json", openapi_description("Shop", "/refunds"))), "shop")
-    monkeypatch.setattr(freshness, "_COMPARE_SECONDS", -1.0)
+    monkeypatch.setattr(freshness, "_COMPARE_TIMEOUT_SECONDS", -1.0)
     assert "not checked for changes within the time limit: shop. recrawl_source updates them" in show_endpoints(client)

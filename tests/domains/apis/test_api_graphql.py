@@ -318,5 +318,5 @@ def test_warns_about_duplicate_definitions_but_not_extensions() -> None:
     many = "\n".join(f"enum E{number} {{ A A }}" for number in range(12))
     assert (
         parse_description(f"type Query {{ a: Int }}\n{many}").warnings[-1]
-        == "2 more are defined twice; all definitions were used."
+        == "2 more names are defined twice; all definitions were used."
     )

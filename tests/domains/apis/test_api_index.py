@@ -323,7 +323,7 @@ def _object_schema(required: list[str], **properties: Any) -> dict[str, Any]:
         (
             _with_response(_STRING),
             _with_response(_STRING, media="text/csv"),
-            "response 200 no longer comes as application/json",
+            "response 200 no longer has the media type application/json",
         ),
         ({}, {"security": [{"key": []}]}, "now needs authentication"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from fuzz.inline_parser import InlineParser
 
 from deltos.domains.apis.domain import Apis, open_apis
-from deltos.domains.apis.index import MAX_STOPPED_DOCUMENTS, MAX_UNREAD, MAX_WARNINGS
+from deltos.domains.apis.index import MAX_LISTED_UNREAD_DOCUMENTS, MAX_STOPPED_DOCUMENTS, MAX_WARNINGS
 from deltos.domains.apis.prepare import PreparedDocuments, RawDocument, StoredApi, changes_between, prepare
 from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
@@ -184,7 +184,9 @@ def test_source_with_many_descriptions_over_limits_is_abandoned(
     report = guarded_apis.indexer.add(str(shop), "many")
     assert [api.name for api in report.apis] == ["many"]
     assert len(report.failures) == MAX_STOPPED_DOCUMENTS + 1
-    assert report.failures[-1].reason == "20 documents exceeded their limits; the remaining documents were skipped."
+    assert (
+        report.failures[-1].reason == "20 documents exceeded the parsing limits; the remaining documents were skipped."
+    )
     assert count_attempts(parser) <= 3 * (
         MAX_STOPPED_DOCUMENTS + 1
     )  # a document that kills a reused child process is retried in a fresh one
@@ -192,10 +194,10 @@ def test_source_with_many_descriptions_over_limits_is_abandoned(
 
 def test_long_list_of_unread_documents_is_truncated_with_a_count(apis: Apis, shop: Path) -> None:
     (shop / "good.yaml").write_text(openapi_text("Good"))
-    for number in range(MAX_UNREAD + 7):
+    for number in range(MAX_LISTED_UNREAD_DOCUMENTS + 7):
         (shop / f"{number:03}.json").write_text('{"openapi": "3.0.0", "paths": ')
     apis.indexer.add(str(shop))
-    assert len(unread_documents(apis)) == MAX_UNREAD + 1
+    assert len(unread_documents(apis)) == MAX_LISTED_UNREAD_DOCUMENTS + 1
     assert unread_documents(apis)["further documents"] == "7 more could not be read."
 
 
@@ -385,7 +387,9 @@ def test_slow_comparison_is_reported_and_the_new_version_kept(
 
     monkeypatch.setattr(PoisonedParser, "_changed", changed)
     (found,) = guarded_apis.indexer.refresh("shop").changes
-    assert found.note.startswith("It was re-read, but could not be compared with the old version: the parser crashed")
+    assert found.note.startswith(
+        "The API was re-read, but could not be compared with the old version: the parser crashed"
+    )
     assert guarded_apis.searcher.search("wombats")
 
 

@@ -1,1 +1,1 @@
-"""API descriptions: read any real one, find the operation that is needed, show it within a budget."""
+"""API domain: read API descriptions, find operations and schemas, and show them within a token budget."""

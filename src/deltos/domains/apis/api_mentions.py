@@ -1,4 +1,4 @@
-"""Find APIs that a query mentions by name: `gotify: make bob an admin`, `how do I roll back in Argo CD`."""
+"""Find API names in a query such as `gotify: make bob an admin` or `how do I roll back in Argo CD`."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
-_PACKAGE = re.compile(r"\w++(?:\.\w++)+")
-_JOINTS = frozenset("/-._&+")
+_PACKAGE_NAME = re.compile(r"\w++(?:\.\w++)+")
+_JOINING_CHARACTERS = frozenset("/-._&+")
 _VERSION = re.compile(r"v?\d++(?:(?:alpha|beta)\d*+)?")
-# Words in names and titles that do not identify an API.
+# Words in API names and titles that do not identify an API.
 _GENERIC_WORDS = frozenset(
     """api apis rest restful http web public admin internal open server service services client platform management
     core data app the a of for and spec specification reference documentation description swagger openapi graphql
     grpc asyncapi json schema main default engine gateway backend""".split()
 )
-# Prepositions before a name: `in the gotify api`.
-_PLACES = frozenset("in on at via using through within inside with".split())
+# Prepositions before an API name: `in the gotify api`.
+_PREPOSITIONS_BEFORE_NAMES = frozenset("in on at via using through within inside with".split())
 _ARTICLES = frozenset("the our my your a an self hosted local".split())
-_LOCATION_WORDS = _PLACES | _ARTICLES | frozenset("for from by of to".split())
+_LOCATION_WORDS = _PREPOSITIONS_BEFORE_NAMES | _ARTICLES | frozenset("for from by of to".split())
 _SUFFIX_WORDS = frozenset("api apis rest http server s".split())
 _MIN_NAME_CHARACTERS = 3
-_MAX_PACKAGE_PARTS = 8  # a package with more parts matches only by its full name
-_CACHED_NAMES = 10_000
-_MAX_TITLE_WORDS = 3  # a longer title is a sentence
+_MAX_PACKAGE_PARTS = 8  # a package name with more parts matches only as a whole
+_MAX_CACHED_NAMES = 10_000
+_MAX_TITLE_WORDS = 3  # a longer title is a sentence, not a name
 
 
 @dataclass(frozen=True, slots=True)
 class ApiMentions:
-    """Names of the mentioned APIs, and the query without the mention."""
+    """Names of the APIs that a query mentions, and the query without the mention."""
 
     names: tuple[str, ...]
     question: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """First and last word position of a mention."""
+class _MentionSpan:
+    """Positions of the first and last word of a mention."""
 
     first: int
     last: int
 
 
 @dataclass(frozen=True, slots=True)
-class _QuestionWord:
-    """A lower-case word, or two joined words, with their first and last position."""
+class _QueryWord:
+    """A word of the query, or two joined words, in lower case, with the positions of the first and last word."""
 
     text: str
     first: int
@@ -62,9 +62,9 @@ class _QuestionWord:
 def find_api_mentions(
     question: str, titles: Mapping[str, Sequence[str]], is_topic: Callable[[str, Sequence[str]], bool]
 ) -> ApiMentions:
-    """Find the APIs that a query mentions; `titles` maps each API to its other names.
+    """Return the APIs that a query mentions; `titles` maps each API to its other names.
 
-    `is_topic` says whether other APIs use the same words, as in "a kubernetes cluster" when asking a hosting API.
+    `is_topic` says whether the words are also a topic of other APIs, such as "kubernetes cluster" in a hosting API.
     """
     words = list(_WORD.finditer(question))
     lowered = [word[0].lower() for word in words]
@@ -85,15 +85,15 @@ def find_api_mentions(
     return ApiMentions(tuple(spans), rest if question_words(rest) else question)
 
 
-def _find_spans(question: str, words: Sequence[re.Match[str]], called: Iterable[str]) -> list[_Span]:
-    """Return where the names of an API occur, as separate words or joined; the longest last."""
-    phrases = dict.fromkeys(each for name in called for each in _phrases(name))
+def _find_spans(question: str, words: Sequence[re.Match[str]], called: Iterable[str]) -> list[_MentionSpan]:
+    """Return the positions at which names of an API occur, as separate or joined words, the longest last."""
+    phrases = dict.fromkeys(each for name in called for each in _phrases_for(name))
     vocabulary = {word for phrase in phrases for word in phrase}
-    is_only = [_QuestionWord(word[0].lower(), span, span) for span, word in enumerate(words)]
+    is_only = [_QueryWord(word[0].lower(), span, span) for span, word in enumerate(words)]
     joined = list(_join_words(question, words, vocabulary))
     readings = [is_only] if len(joined) == len(is_only) else [is_only, joined]
     found = [
-        _Span(lowered[first].first, lowered[first + len(phrase) - 1].last)
+        _MentionSpan(lowered[first].first, lowered[first + len(phrase) - 1].last)
         for lowered in readings
         for phrase in phrases
         for first in range(len(lowered) - len(phrase) + 1)
@@ -102,8 +102,8 @@ def _find_spans(question: str, words: Sequence[re.Match[str]], called: Iterable[
     return sorted(found, key=lambda span: span.last - span.first)
 
 
-def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Container[str]) -> Iterator[_QuestionWord]:
-    """Yield the words of a query, joining pairs that are one word in a name.
+def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Container[str]) -> Iterator[_QueryWord]:
+    """Yield the words of a query, joining pairs of words that are one word in an API name.
 
     `Pub/Sub`, `pub-sub` and `Pub Sub` match `pubsub`; `read me` does not match `readme`.
     """
@@ -111,30 +111,32 @@ def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Conta
     while span < len(words):
         one, other = words[span], words[span + 1] if span + 1 < len(words) else None
         together = f"{one[0]}{other[0]}".lower() if other else ""
-        if other and together in vocabulary and _are_joined(question, one, other):
-            yield _QuestionWord(together, span, span + 1)
+        if other and together in vocabulary and _can_be_joined(question, one, other):
+            yield _QueryWord(together, span, span + 1)
             span += 2
         else:
-            yield _QuestionWord(one[0].lower(), span, span)
+            yield _QueryWord(one[0].lower(), span, span)
             span += 1
 
 
-def _are_joined(question: str, one: re.Match[str], other: re.Match[str]) -> bool:
-    """Whether two words are joined by a sign, or both are capitalised."""
+def _can_be_joined(question: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two words are connected by a joining character, or are adjacent and both capitalised."""
     between = question[one.end() : other.start()]
-    return between in _JOINTS or (between == " " and one[0][0].isupper() and other[0][0].isupper())
+    return between in _JOINING_CHARACTERS or (between == " " and one[0][0].isupper() and other[0][0].isupper())
 
 
-@lru_cache(maxsize=_CACHED_NAMES)
-def _phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the word sequences that name an API; a dotted package also matches without its leading parts."""
-    parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE.fullmatch(name) else [name]
+@lru_cache(maxsize=_MAX_CACHED_NAMES)
+def _phrases_for(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the word sequences that name an API; a dotted package name may lack its leading parts."""
+    parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE_NAME.fullmatch(name) else [name]
     inner = (".".join(parts[at:]) for at in range(len(parts)) if len(parts) <= _MAX_PACKAGE_PARTS or not at)
     return tuple(dict.fromkeys(phrase for each in inner for phrase in _name_phrases(each)))
 
 
 def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the distinctive words of a name, separately and joined; empty if it is too generic, long or short."""
+    """Return the distinctive words of a name, separately and joined; empty if the name is too generic, long or
+    short.
+    """
     words = tuple(word.lower() for word in _WORD.findall(name))
     distinctive = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
     if not distinctive or len(distinctive) > _MAX_TITLE_WORDS or len("".join(distinctive)) < _MIN_NAME_CHARACTERS:
@@ -142,20 +144,20 @@ def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys((distinctive, ("".join(distinctive),))))
 
 
-def _is_addressed(question: str, lowered: Sequence[str], words: Sequence[re.Match[str]], span: _Span) -> bool:
-    """Whether a mention says which API to ask: at the beginning, before a colon, or after `in` or `with`."""
+def _is_addressed(question: str, lowered: Sequence[str], words: Sequence[re.Match[str]], span: _MentionSpan) -> bool:
+    """Whether a mention selects an API: at the beginning, before a colon, or after a word such as `in` or `with`."""
     before = list(lowered[: span.first])
     while before and before[-1] in _ARTICLES:
         before.pop()
     following = lowered[span.last + 1] if span.last + 1 < len(lowered) else ""
     is_announced = question[words[span.last].end() :].startswith(":") or following in _SUFFIX_WORDS
-    return not before or before[-1] in _PLACES or is_announced
+    return not before or before[-1] in _PREPOSITIONS_BEFORE_NAMES or is_announced
 
 
-def _is_written_as_name(question: str, words: Sequence[re.Match[str]], span: _Span) -> bool:
-    """Whether a mention is written as a name.
+def _is_written_as_name(question: str, words: Sequence[re.Match[str]], span: _MentionSpan) -> bool:
+    """Whether a mention is spelled as a name.
 
-    A single ordinary word (`box`, `files`) must be capitalised, or followed by a colon or `api`.
+    A single ordinary word such as `box` or `files` must be capitalised, or followed by a colon or `api`.
     """
     lowered = [word[0] for word in words[span.first : span.last + 1]]
     if len(lowered) > 1 or lowered[0].lower() not in common_english_words():
@@ -166,8 +168,8 @@ def _is_written_as_name(question: str, words: Sequence[re.Match[str]], span: _Sp
     return is_announced or (lowered[0][:1].isupper() and (before.islower() or before == "I"))
 
 
-def _remove_span(question: str, words: Sequence[re.Match[str]], span: _Span) -> str:
-    """Remove a mention with its prepositions and suffixes from a query."""
+def _remove_span(question: str, words: Sequence[re.Match[str]], span: _MentionSpan) -> str:
+    """Return the query without a mention and its prepositions and suffixes."""
     first, last = span.first, span.last
     while first > 0 and words[first - 1][0].lower() in _LOCATION_WORDS:
         first -= 1

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
 MAX_FIELDS = 60
-MAX_SHARING = 5  # a description that occurs more often than this is not indexed
+MAX_SHARED_DESCRIPTION_USES = 5  # a parameter or response description that occurs more often is not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
-MAX_PARAMETER_CHARACTERS = 160  # of the description of a parameter or response
+MAX_PARAMETER_CHARACTERS = 160  # indexed part of a parameter or response description
 MAX_RESPONSES = 40
-TITLE_CHARACTERS = 200
+MAX_TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
 
 encode = msgspec.json.Encoder().encode
 
 
 def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
-    """Return all units of an API, the overview first."""
+    """Return all units of an API, with the overview first."""
     targets = {schema.pointer: schema.schema for schema in description.schemas} | description.fragments
-    words = _UnitWords(targets, _shared_descriptions(description.operations))
+    words = _UnitWordCollector(targets, _shared_descriptions(description.operations))
     groups = group_operations(description.operations)
     yield _overview_unit(description, groups)
     yield from _tag_units(description, groups)
@@ -44,14 +44,14 @@ def chunk_api(description: ApiDescription) -> Iterator[NewUnit]:
 
 
 def group_of(operation: Operation) -> str:
-    """Return the group an operation is listed under: its first tag, or the first segment of its path."""
+    """Return the group in which an operation is listed: its first tag, or the first segment of its path."""
     if operation.webhook:
         return "webhooks"
     return operation.tags[0] if operation.tags else group_from_path(operation.path)
 
 
 def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
-    """Group operations, keeping the order in which the groups first appear."""
+    """Return operations by group, in the order in which the groups first appear."""
     groups: dict[str, list[Operation]] = {}
     for operation in operations:
         groups.setdefault(group_of(operation), []).append(operation)
@@ -59,9 +59,9 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 
 
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
-    """Return each operation with a unique key; a name or number is appended where method and path repeat."""
+    """Return each operation with a unique key; a name or number is appended if method and path are not unique."""
     seen: set[str] = set()
-    numbers: dict[str, int] = {}  # last number used per key, because thousands of operations may share a name
+    numbers: dict[str, int] = {}  # last number used for each key, because thousands of operations may share a name
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
@@ -75,13 +75,12 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
 
 
 def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
-    """Return descriptions that more than `MAX_SHARING` parameters or responses share; they do not distinguish
-    operations."""
+    """Return descriptions shared by too many parameters or responses to distinguish operations."""
     counts: Counter[str] = Counter()
     for operation in operations:
         counts.update(parameter.description for parameter in operation.parameters)
         counts.update(response.description for response in operation.responses)
-    return frozenset(text for text, count in counts.items() if count > MAX_SHARING)
+    return frozenset(text for text, count in counts.items() if count > MAX_SHARED_DESCRIPTION_USES)
 
 
 def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation]]) -> NewUnit:
@@ -107,13 +106,13 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
         yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
 
 
-def _operation_unit(key: str, operation: Operation, words: _UnitWords) -> NewUnit:
+def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -> NewUnit:
     group = group_of(operation)
     row = UnitRow(
         kind="webhook" if operation.webhook else "operation",
         key=key,
         pointer=operation.pointer,
-        title=one_line(operation.summary, TITLE_CHARACTERS),
+        title=one_line(operation.summary, MAX_TITLE_CHARACTERS),
         grouping=group,
         method=operation.method,
         path=operation.path,
@@ -130,7 +129,7 @@ def _operation_unit(key: str, operation: Operation, words: _UnitWords) -> NewUni
     return NewUnit(row, encode(operation), found_by)
 
 
-def _schema_unit(schema: Schema, words: _UnitWords) -> NewUnit:
+def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     found_by = WordsRow(
@@ -143,16 +142,15 @@ def _schema_unit(schema: Schema, words: _UnitWords) -> NewUnit:
 
 
 @dataclass(slots=True)
-class _UnitWords:
-    """Collects the index terms of request bodies, parameters and schemas, caching shared schemas."""
+class _UnitWordCollector:
+    """Collects index terms of request bodies, parameters and schemas; terms of shared schemas are cached."""
 
     targets: dict[str, Json]
     shared_descriptions: frozenset[str]
     _memo: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
-        """Return terms from the parameters, body fields, success response fields and response descriptions of an
-        operation."""
+        """Return index terms from an operation's parameters, body fields, response fields and response descriptions."""
         parts: list[str] = []
         for parameter in operation.parameters:
             parts.append(index_words(parameter.name))

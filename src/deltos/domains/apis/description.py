@@ -29,13 +29,15 @@ MAX_IMPORT_LEVELS = 8
 _NON_SCHEMA_SECTIONS = frozenset(
     ("parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks")
 )
-_SUPPORTED_FORMATS = "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are understood."
+_SUPPORTED_FORMATS_HINT = (
+    "OpenAPI, Swagger 2.0, AsyncAPI, GraphQL, Protocol Buffers and Postman collections are supported."
+)
 
 
 def read_description(document: ApiDocument, references: Iterable[str] | None = None) -> ApiDescription:
-    """Parse a document of any supported format; raise SourceError if it is none of them or cannot be parsed.
+    """Parse a document in any supported format; raise SourceError if the format is unsupported or parsing fails.
 
-    `references` are the `$ref` targets in the document, if the caller has already extracted them.
+    `references` contains the `$ref` targets in the document, if the caller has already extracted them.
     """
     data = document.data
     if len(data) > MAX_DESCRIPTION_BYTES:
@@ -43,7 +45,7 @@ def read_description(document: ApiDocument, references: Iterable[str] | None = N
             f"The description has {len(data):,} bytes", hint=f"The limit is {MAX_DESCRIPTION_BYTES:,} bytes."
         )
     if not (data[:1_000].strip() or data.strip()):
-        raise SourceError("The file is empty", hint=_SUPPORTED_FORMATS)
+        raise SourceError("The file is empty", hint=_SUPPORTED_FORMATS_HINT)
     try:
         match sniff(data):
             case "graphql":
@@ -53,7 +55,7 @@ def read_description(document: ApiDocument, references: Iterable[str] | None = N
             case "tree":
                 return _read_tree(document, find_references(data) if references is None else references)
             case _:
-                raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS)
+                raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS_HINT)
     except RecursionError:
         raise SourceError("The description is nested too deeply to be read") from None
 
@@ -74,13 +76,13 @@ def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
         case "postman":
             found = parse_postman(root)
         case _:
-            raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS)
+            raise SourceError("Not an API description", hint=_SUPPORTED_FORMATS_HINT)
     fragments = collect_fragments(found, references, targets)
     return replace(found, fragments=fragments, warnings=(*tree.warnings, *found.warnings, *references.warnings()))
 
 
 def collect_fragments(found: ApiDescription, references: ReferenceFollower, targets: Iterable[str]) -> dict[str, Json]:
-    """Return the reference targets that are not named schemas; a stored API needs them to resolve its references."""
+    """Return the reference targets that are not named schemas but are needed to resolve references of a stored API."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
     pending = [*targets, *references.targets]
@@ -97,14 +99,13 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
 
 
 def _is_shared_part(target: str) -> bool:
-    """Whether a reference leads to a shared parameter, response or similar; the parser copies these into each
-    operation."""
+    """Whether a reference leads to a shared part such as a parameter, which the parser copies into each operation."""
     parts = target.partition("#")[2].removeprefix("/components").split("/")
     return len(parts) == 3 and parts[1] in _NON_SCHEMA_SECTIONS
 
 
 def _read_import(document: ApiDocument, name: str) -> str | None:
-    """Read an imported file from the folder of the document or one of its parent folders."""
+    """Return the content of an imported file from the folder of the document or one of its parent folders."""
     if document.read is None:
         return None
     for path in import_paths(name):
@@ -118,7 +119,7 @@ def _read_import(document: ApiDocument, name: str) -> str | None:
 def import_paths(name: str) -> tuple[str, ...]:
     """Return candidate paths of an imported file relative to the document, most probable first.
 
-    Return nothing for `google/protobuf/*`, whose types are built in.
+    Empty for `google/protobuf/*`, whose types are built in.
     """
     if name.startswith("google/protobuf/"):
         return ()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "graphql", "protobuf"]
 
-_HEAD_BYTES = 65_536
+_MAX_HEAD_BYTES = 65_536
 _TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
 _JSON_MARKS = (
     b'"openapi"',
@@ -20,7 +20,7 @@ _JSON_MARKS = (
     b'"_postman_id"',
     b"getpostman.com",
 )
-_PROTO = re.compile(
+_PROTO_DECLARATION = re.compile(
     rb"^[ \t]*(?:syntax|edition)[ \t]*=[ \t]*[\"']|^[ \t]*(?:service|message)[ \t]+\w+\s{0,80}\{", re.MULTILINE
 )
 _SDL_ROOT = re.compile(
@@ -34,50 +34,50 @@ _SDL_TYPE = re.compile(
     rb"|union[ \t]+\w++[^;={\n]*+=|scalar[ \t]+\w+[ \t]*$)",
     re.MULTILINE,
 )
-_COMMENTS = re.compile(rb"(?:\xef\xbb\xbf|\s|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
-_YAML_BEGINS = re.compile(rb"""---|%YAML|["']?[\w$.-]+["']?[ \t]*:(?:\s|$)""")
-_PROTO_BEGINS = re.compile(rb"(?:syntax|edition|package|import|option|message|service|enum|extend)\b")
-_SDL_BEGINS = re.compile(
+_LEADING_COMMENTS = re.compile(rb"(?:\xef\xbb\xbf|\s|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_YAML_START = re.compile(rb"""---|%YAML|["']?[\w$.-]+["']?[ \t]*:(?:\s|$)""")
+_PROTO_START = re.compile(rb"(?:syntax|edition|package|import|option|message|service|enum|extend)\b")
+_SDL_START = re.compile(
     rb'(?:type|interface|input|enum|scalar)\b[^;=\n]*+$|(?:union|schema|directive|extend)\b[^;\n]*+$|"', re.MULTILINE
 )
-_PROGRAM = re.compile(
+_PROGRAM_STATEMENT = re.compile(
     rb"""^[ \t]*(?:import|export|const|let|function|class|package|public|def)[ \t]+["'{*\w]|;[ \t]*$|=>""", re.MULTILINE
 )
 _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 
 
 def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
-    """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to know more.
+    """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to determine the format.
 
-    With `lax`, a GraphQL file need not declare a root type: use it for files the user named, not for code in a folder.
+    If `lax` is set, a GraphQL file need not declare a root type, as for files that the user named.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", errors="replace").encode()
-    head = data[:_HEAD_BYTES]
+    head = data[:_MAX_HEAD_BYTES]
     if b"\x00" in head:
         return None
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return "tree" if lax or any(mark in data for mark in _JSON_MARKS) else None
     begins = _first_statement(data)
-    if _YAML_BEGINS.match(begins) and not _MARKDOWN_FENCE.search(data) and _is_yaml(data, lax=lax):
+    if _YAML_START.match(begins) and not _MARKDOWN_FENCE.search(data) and _is_yaml(data, lax=lax):
         return "tree"
-    if _PROTO_BEGINS.match(begins) and _PROTO.search(_without_strings(head)):
+    if _PROTO_START.match(begins) and _PROTO_DECLARATION.search(_without_strings(head)):
         return "protobuf"
-    if _SDL_BEGINS.match(begins) and (lax or _SDL_ROOT.search(data)):
+    if _SDL_START.match(begins) and (lax or _SDL_ROOT.search(data)):
         plain = _without_strings(data)
         declares = _SDL_TYPE.search(plain) or _SDL_ROOT.search(plain)
-        return "graphql" if declares and not _PROGRAM.search(plain) else None
+        return "graphql" if declares and not _PROGRAM_STATEMENT.search(plain) else None
     return None
 
 
 def kind_of(lax: bool, data: bytes) -> str:
-    """Return the detected format, or an empty string if `data` is no API description."""
+    """Return the detected format, or "" if `data` is not an API description."""
     return sniff(data, lax=lax) or ""
 
 
 def _first_statement(data: bytes) -> bytes:
-    """Return the start of a text after blank lines and comments."""
-    return data[_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
+    """Return the text that follows leading blank lines and comments."""
+    return data[_LEADING_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
 
 
 def _is_yaml(data: bytes, *, lax: bool) -> bool:
@@ -85,7 +85,7 @@ def _is_yaml(data: bytes, *, lax: bool) -> bool:
 
 
 def kind_of_tree(root: Json) -> Kind | None:
-    """Return the format of a parsed JSON or YAML document, or None."""
+    """Return the format of a parsed JSON or YAML document, or None if it is not an API description."""
     if not isinstance(root, dict):
         return None
     for kind in ("openapi", "swagger", "asyncapi"):
@@ -99,6 +99,6 @@ def kind_of_tree(root: Json) -> Kind | None:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """Remove strings and comments, whose prose could match any pattern."""
+    """Return the data without strings and comments, whose text could match any pattern."""
     data = b"".join(data.split(b'"""')[::2])
     return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)

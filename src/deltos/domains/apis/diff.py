@@ -1,4 +1,4 @@
-"""Compare two versions of an API and find the changes that break callers."""
+"""Compare two versions of an API and find changes that break callers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 MAX_REASONS = 6
 MAX_DEPTH = 3
-_ANY_TYPE = "any"  # label of a field without a type
+_ANY_TYPE = "any"  # type label of a field without a type
 
 
 @dataclass(frozen=True, slots=True)
 class ApiState:
-    """One stored version of an API, decoded for comparison."""
+    """A stored version of an API, decoded for comparison."""
 
     operations: Mapping[str, Operation]
     encoded_operations: Mapping[str, bytes]
@@ -31,7 +31,7 @@ class ApiState:
 
 def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
     """Return the removed, changed and added operations, in that order."""
-    touched = _touched_schemas(old.encoded_schemas, new.encoded_schemas)
+    touched = _affected_schemas(old.encoded_schemas, new.encoded_schemas)
     removed = [
         OperationChange(key, "removed", ("operation removed",)) for key in old.operations if key not in new.operations
     ]
@@ -49,7 +49,7 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
     return (*removed, *changed, *added)
 
 
-def _touched_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
+def _affected_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
     """Return the schemas that changed, and the schemas that refer to them directly or indirectly."""
     touched = {pointer for pointer in {*old, *new} if old.get(pointer) != new.get(pointer)}
     users: dict[str, list[str]] = {}
@@ -66,17 +66,17 @@ def _touched_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[
 
 
 def _find_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
-    """Return up to `MAX_REASONS` reasons why callers of an operation may fail."""
+    """Return at most `MAX_REASONS` reasons why callers of an operation may fail."""
     reasons = [
         *_parameter_breaks(old, new, resolve_old, resolve_new),
         *_request_breaks(old, new, resolve_old, resolve_new),
         *_response_breaks(old, new, resolve_old, resolve_new),
-        *(["now needs authentication"] if _needs_auth(new) and not _needs_auth(old) else []),
+        *(["now needs authentication"] if _requires_auth(new) and not _requires_auth(old) else []),
     ]
     return reasons[:MAX_REASONS]
 
 
-def _needs_auth(operation: Operation) -> bool:
+def _requires_auth(operation: Operation) -> bool:
     return bool(operation.security) and all(operation.security)
 
 
@@ -89,15 +89,15 @@ def _parameter_breaks(old: Operation, new: Operation, resolve_old: Resolve, reso
         if parameter.required and (known is None or not known.required):
             yield f"{what} is now required"
         elif known is not None:
-            yield from _narrowed(what, known.schema, parameter.schema, resolve_old, resolve_new)
+            yield from _narrowing_reasons(what, known.schema, parameter.schema, resolve_old, resolve_new)
     for place, parameter in before.items():
         if place not in after:
             yield f"{parameter.location} parameter '{parameter.name}' removed"
 
 
-def _narrowed(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
-    """Return why an input accepts less than before: another type, or fewer values."""
-    values_old, values_new = _values(old), _values(new)
+def _narrowing_reasons(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+    """Return reasons why an input accepts fewer values than before: another type, or fewer enum values."""
+    values_old, values_new = _enum_values(old), _enum_values(new)
     if values_old and values_new:
         if gone := [value for value in values_old if value not in values_new]:
             yield f"{what} no longer accepts {', '.join(map(str, gone[:3]))}"
@@ -107,7 +107,7 @@ def _narrowed(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new
         yield f"{what} changed from {before} to {after}"
 
 
-def _values(schema: Json) -> list[Json]:
+def _enum_values(schema: Json) -> list[Json]:
     values = schema.get("enum") if isinstance(schema, dict) else None
     return values if isinstance(values, list) else []
 
@@ -147,7 +147,7 @@ def _response_breaks(old: Operation, new: Operation, resolve_old: Resolve, resol
         contents = {content.media_type: content.schema for content in after[response.status].contents}
         for content in response.contents:
             if content.media_type not in contents:
-                yield f"response {response.status} no longer comes as {content.media_type}"
+                yield f"response {response.status} no longer has the media type {content.media_type}"
                 continue
             fields_old = _fields(content.schema, resolve_old)
             fields_new = _fields(contents[content.media_type], resolve_new)
@@ -165,7 +165,7 @@ def _output_field_breaks(
 
 
 def _fields(schema: Json, resolve: Resolve) -> dict[str, tuple[str, bool]]:
-    """Return type and required flag of each field under its dotted name, down to `MAX_DEPTH` levels."""
+    """Return the type and required flag of each field by dotted name, down to `MAX_DEPTH` levels."""
     return dict(_walk_fields(schema, resolve, "", (), required=True))
 
 

@@ -15,9 +15,9 @@ ReadDocument = Callable[[str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class ApiDocument:
-    """A root document with its bytes, citation, file name, and a function that reads documents it refers to.
+    """A root document: its bytes, citation, file name, and a function that reads referenced documents.
 
-    `kind` is the detected format, if it was detected; `problem` is the error if the document could not be read.
+    `kind` is the format, if it was detected; `problem` is the error, if the document could not be read.
     """
 
     data: bytes

@@ -1,4 +1,4 @@
-"""The API domain: indexing, listing, search and freshness behind one object."""
+"""Construct the API domain, which indexes, lists, searches and refreshes API descriptions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
 
-MAX_CONCURRENT_PARSES = 3  # descriptions parsed at once; the other children stay free for other work
+# Descriptions parsed at the same time; the remaining child processes stay free for other work.
+MAX_CONCURRENT_PARSES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Apis:
-    """Everything that other packages use of the API domain."""
+    """The API domain, as used by other packages."""
 
     indexer: ApiIndexer
     library: ApiLibrary
@@ -34,13 +35,14 @@ class Apis:
     watch: DescriptionWatch
 
     def freshen(self, api_name: str = "", *, without: Collection[int] = ()) -> tuple[str, ...]:
-        """Re-read descriptions whose files changed and return notes about stale results.
+        """Re-read API descriptions whose files have changed, and return notes about stale results.
 
-        `api_name` selects one API or group; otherwise all APIs are checked, except those whose ids are in `without`.
+        If `api_name` is given, only this API or group is checked; otherwise all APIs except those whose ids are in
+        `without`.
         """
         try:
             rows = self.library.group(api_name) if api_name else self.library.rows()
-        except NotFound:  # the caller's own lookup of the API reports this
+        except NotFound:  # reported when the caller looks up the API
             return ()
         return self.watch.freshen([row for row in rows if row.id not in without])
 
@@ -53,7 +55,7 @@ def open_apis(
     parser: Parser | None = None,
     semantic_index: Callable[[], SemanticIndex | None] = lambda: None,
 ) -> Apis:
-    """Open the API domain of a library; without `network`, only local descriptions can be added."""
+    """Open the API domain of a library store; without `network`, only local descriptions can be added."""
     library = ApiLibrary(store.apis)
     parser = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
     indexer = ApiIndexer(store.apis, network=network, parser=parser, clock=clock, semantic_index=semantic_index)

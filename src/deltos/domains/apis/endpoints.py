@@ -1,4 +1,4 @@
-"""Output of `get_api_endpoints`: operations as paged lines, or in full when only a few match."""
+"""Render the answer of `get_api_endpoints`: operations as paged lines, or in full if only a few match."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Api
     from deltos.store.apis import ApiRow, UnitRow
 
-MAX_FULL_OPERATIONS = 3  # up to this many operations are shown in full
-_HEADER_CHARACTERS = 420
-_TAG_INDEX_CHARACTERS = 1_600
-_MIN_PAGE_FILL = 0.6  # a group moves to the next page only if at least this share of the current page is used
+MAX_FULL_OPERATIONS = 3  # if at most this number of operations match, they are shown in full
+_RESERVED_HEADER_CHARACTERS = 420
+_MAX_TAG_INDEX_CHARACTERS = 1_600
+_MIN_PAGE_FILL = 0.6  # a group starts a new page only if at least this share of the current page is used
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Selects operations by tag, path and method; an empty field matches everything."""
+    """Selects operations by tag, path and method; an empty field matches every operation."""
 
     tag: str = ""
     path: str = ""
@@ -63,9 +63,9 @@ def show_endpoints(
     token_budget: int,
     project_root: Path | None = None,
 ) -> Answer:
-    """Return the operations of an API or group of APIs that pass a filter.
+    """Render the operations of an API that pass a filter; for a group of APIs, list the APIs to choose from.
 
-    File paths in citations are relative to `project_root`.
+    Paths in citations are relative to `project_root`.
     """
     with library.store.snapshot():
         rows = library.group(api_name)
@@ -77,7 +77,7 @@ def show_endpoints(
         everything = library.store.units(row.id, ("operation", "webhook"))
         chosen = select(everything, wanted)
         characters = characters_for(token_budget)
-        if named := _types_named(library, row, wanted, chosen):
+        if named := _find_named_types(library, row, wanted, chosen):
             return _render_types(library, row, named, characters, project_root)
         if not chosen:
             types = library.store.units(row.id, ("schema", "message"))
@@ -88,13 +88,13 @@ def show_endpoints(
 
 
 def _apis_with_matches(library: ApiLibrary, rows: Sequence[ApiRow], wanted: Filter) -> list[ApiRow]:
-    """Return the APIs of a group that have operations passing the filter."""
+    """Return the APIs of a group that have operations which pass the filter."""
     kinds = ("operation", "webhook")
     return [row for row in rows if select(library.store.units(row.id, kinds), wanted)] if wanted else []
 
 
 def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: int) -> Answer:
-    """List the APIs of a group and ask the caller to choose one."""
+    """Render the APIs of a group, and ask the caller to choose one."""
     matching_clause = f" that have operations with {wanted}" if wanted else ""
     selection = f"'{one_line(name, 60)}' selects {len(rows)} APIs"
     head = f"{selection}{matching_clause}; pass one as api_name. {_QUOTED_NOTE}"
@@ -107,22 +107,22 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
-    """Return the operations that pass a filter; partial matches count only if there is no exact match."""
+    """Return the operations that pass a filter; partial matches are used only if there is no exact match."""
     chosen = [unit for unit in units if not wanted.method or unit.method == wanted.method.strip().upper()]
     if wanted.tag:
-        chosen = _by_tag(chosen, wanted.tag.strip().lower())
+        chosen = _filter_by_tag(chosen, wanted.tag.strip().lower())
     if wanted.path:
-        chosen = _by_path(chosen, wanted.path.strip())
+        chosen = _filter_by_path(chosen, wanted.path.strip())
     return chosen
 
 
-def _by_tag(units: list[UnitRow], tag: str) -> list[UnitRow]:
+def _filter_by_tag(units: list[UnitRow], tag: str) -> list[UnitRow]:
     named = [(unit, {unit.grouping.lower(), *(name.lower() for name in tags_of(unit))}) for unit in units]
     exact = [unit for unit, names in named if tag in names]
     return exact or [unit for unit, names in named if any(tag in name for name in names)]
 
 
-def _by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
+def _filter_by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
     lower = path.lower()
     exact = [unit for unit in units if unit.path.lower() == lower]
     shaped = exact or [unit for unit in units if _matches_template(unit.path, path)]
@@ -130,7 +130,7 @@ def _by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
 
 
 def _matches_template(template: str, path: str) -> bool:
-    """Whether a concrete path, or one with other parameter names, is an instance of a path template."""
+    """Whether a path with values or other parameter names matches a path template."""
     segments, given = template.strip("/").split("/"), path.strip("/").split("/")
     if len(segments) != len(given):
         return False
@@ -140,10 +140,11 @@ def _matches_template(template: str, path: str) -> bool:
     )
 
 
-def _types_named(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
-    """Return the types whose name was given as `path`, if no operation has that path.
+def _find_named_types(library: ApiLibrary, row: ApiRow, wanted: Filter, operations: Sequence[UnitRow]) -> list[UnitRow]:
+    """Return the types whose name was given as `path` if no operation has that path.
 
-    GraphQL operations have names as paths, so partial matches of operations do not hide a type with exactly that name.
+    GraphQL operations have names instead of paths, so an exact type name takes precedence over partial operation
+    matches.
     """
     name = wanted.path.strip()
     is_graphql = api_of(row).overview.kind == "GraphQL"
@@ -163,7 +164,7 @@ def _render_types(
     api = api_of(row)
     citation = _citation(api, project_root)
     resolve = library.resolver(row.id)
-    room = (characters - _HEADER_CHARACTERS) // len(named)
+    room = (characters - _RESERVED_HEADER_CHARACTERS) // len(named)
     parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, no operation. {_QUOTED_NOTE}"]
     for unit in named:
         schema = library.value(unit)
@@ -176,12 +177,12 @@ def _render_types(
 
 
 def _citation(api: Api, project_root: Path | None) -> str:
-    """Return the location of an API relative to the project."""
+    """Return the location of an API, relative to the project."""
     return display_path(location_of(api), project_root) if project_root else visible_location(location_of(api))
 
 
 def _no_match_error(row: ApiRow, units: Sequence[UnitRow], wanted: Filter, types: Sequence[str]) -> NotFound:
-    """Build a NotFound error that suggests similar paths, tags or methods."""
+    """Return a NotFound error that suggests similar paths, tags or methods."""
     if not units:
         return NotFound(f"{row.name} has no operations", hint="Search its schemas with search_docs, types=['schema'].")
     known = [*(unit.path for unit in units), *types] if wanted.path else [unit.grouping for unit in units]
@@ -202,7 +203,7 @@ def _render_in_full(
     api = api_of(row)
     resolve = library.resolver(row.id)
     citation = _citation(api, project_root)
-    room = (characters - _HEADER_CHARACTERS) // len(chosen) - 2
+    room = (characters - _RESERVED_HEADER_CHARACTERS) // len(chosen) - 2
     shown = [
         render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=room)
         for unit in chosen
@@ -225,10 +226,10 @@ def _render_page(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, cha
     groups: dict[str, list[UnitRow]] = {}
     for unit in chosen:
         groups.setdefault(unit.grouping, []).append(unit)
-    pages = paginate(groups, characters - _HEADER_CHARACTERS)
+    pages = paginate(groups, characters - _RESERVED_HEADER_CHARACTERS)
     if len(pages) > 1:
-        index_characters = min(_TAG_INDEX_CHARACTERS, characters // 4)
-        pages = paginate(groups, characters - _HEADER_CHARACTERS - index_characters)
+        index_characters = min(_MAX_TAG_INDEX_CHARACTERS, characters // 4)
+        pages = paginate(groups, characters - _RESERVED_HEADER_CHARACTERS - index_characters)
         index = [_tag_index(groups, index_characters)]
     else:
         index = []
@@ -258,7 +259,7 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Endpoint
 
 
 def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[EndpointLines]:
-    """Pack groups into pages; a group that does not fit starts a new page if the current one is full enough."""
+    """Distribute groups over pages; a group that does not fit starts a new page if the current page is full enough."""
     pages: list[EndpointLines] = []
     lines: list[str] = []
     used = operations = 0
@@ -279,7 +280,7 @@ def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[Endpoint
 
 
 def _tag_index(groups: dict[str, list[UnitRow]], characters: int) -> str:
-    """Return one line that lists all tags with their number of operations."""
+    """Return a line that lists all tags with their numbers of operations."""
     text = ", ".join(f"{one_line(name, 60)} ({len(units)})" for name, units in groups.items())
     return one_line(f"All {len(groups)} tags: {text}", characters)
 

@@ -1,4 +1,4 @@
-"""Example calls: command lines that work once their `$VARIABLES` are set."""
+"""Generate example calls: command lines that work once their `$VARIABLES` are set."""
 
 from __future__ import annotations
 
@@ -22,37 +22,46 @@ MAX_GENERATED_CHARACTERS = 6_000
 MAX_FORM_LEVELS = 6
 _NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
-_HEADERS_SET_ELSEWHERE = frozenset(("content-type", "content-length", "authorization"))
+_SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# Preference among several media types: the first entry that a media type ends with, or else contains.
-_PREFERRED_MEDIA = ("/json", "merge-patch+json", "+json", "*/*", "application/*", "urlencoded", "multipart", "json")
+# Preferences among several media types: the first entry with which a media type ends, or which it contains.
+_MEDIA_TYPE_PREFERENCES = (
+    "/json",
+    "merge-patch+json",
+    "+json",
+    "*/*",
+    "application/*",
+    "urlencoded",
+    "multipart",
+    "json",
+)
 _JSON_LINES_MEDIA = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 _CONCRETE_MEDIA = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
 
 
 def example_call(operation: Operation, overview: Overview, resolve: Resolve) -> str:
-    """Return a curl or grpcurl command for one operation; empty for webhooks and AsyncAPI."""
+    """Return a curl or grpcurl command for an operation; empty for webhooks and AsyncAPI."""
     if operation.webhook or overview.kind.startswith("AsyncAPI"):
         return ""
     sampler = Sampler(resolve)
     if overview.kind.startswith("Protocol"):
-        message = _compact(sampler.value(operation.bodies[0].schema) if operation.bodies else {})
+        message = _compact_json(sampler.value(operation.bodies[0].schema) if operation.bodies else {})
         host = operation.server or "$API_HOST"
         host = host if ":" in host else f"{host}:443"
         return f"grpcurl -d {shlex.quote(message)} {host} {shlex.quote(operation.path)}"
     if overview.kind == "GraphQL":
         query = json.dumps({"query": graphql_document(operation, sampler)})
-        server, content_type = _server(operation, overview), "-H 'Content-Type: application/json'"
+        server, content_type = _server_url(operation, overview), "-H 'Content-Type: application/json'"
         return f'curl "{server}" {content_type} -d {shlex.quote(query)}'
     method = "" if operation.method == "GET" else f"-X {shlex.quote(operation.method)} "
-    body = _body(operation, sampler)
-    parts = [f"curl {method}{_url(operation, overview, sampler)}"]
+    body = _body_arguments(operation, sampler)
+    parts = [f"curl {method}{_quoted_url(operation, overview, sampler)}"]
     parts += _auth_headers(operation, overview)
     parts += [
         _header_or_cookie_flag(parameter, sampler)
         for parameter in operation.parameters
         if parameter.required and parameter.location in ("header", "cookie")
-        if not (parameter.location == "header" and parameter.name.lower() in _HEADERS_SET_ELSEWHERE)
+        if not (parameter.location == "header" and parameter.name.lower() in _SEPARATELY_SET_HEADERS)
     ]
     parts += body
     return " \\\n  ".join(parts)
@@ -69,36 +78,36 @@ def _header_or_cookie_flag(parameter: ApiParameter, sampler: Sampler) -> str:
     return f'-b "{name}={value}"' if parameter.location == "cookie" else f'-H "{name}: {value}"'
 
 
-def _url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
-    """Return the quoted URL with path and required query parameters filled in."""
+def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> str:
+    """Return the quoted URL of an operation with path parameters and required query parameters filled in."""
     known = {parameter.name: parameter for parameter in operation.parameters if parameter.location == "path"}
 
     def fill(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         return _value_or_variable(known.get(name), name, sampler, following=match.string[match.end() :])
 
-    # Descriptions append `#…` to distinguish operations with the same path; clients do not send it.
+    # Some descriptions append `#…` to distinguish operations with the same path; it is not part of the URL.
     path = _PATH_PARAMETER.sub(fill, _escape_double_quoted(operation.path.partition("#")[0], keep="{}"))
     query = [
         f"{quote(parameter.name)}={_value_or_variable(parameter, parameter.name, sampler)}"
         for parameter in operation.parameters
         if parameter.location == "query" and parameter.required
     ]
-    query += _key_in_query(operation, overview)
-    server = _server(operation, overview)
+    query += _query_api_key(operation, overview)
+    server = _server_url(operation, overview)
     joint = "&" if "?" in path else "?"
     path = path if path.startswith(("/", "?")) or not path else f"/{path}"
     return f'"{server.rstrip("/")}{path}{joint + "&".join(query) if query else ""}"'
 
 
 def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, following: str = "") -> str:
-    """Return the author's value for a parameter, URL-encoded, or a shell variable."""
+    """Return the value that the API's author gives for a parameter, URL-encoded, or else a shell variable."""
     value_text = _author_value(parameter, sampler) if parameter else ""
     return quote(value_text, safe="") if value_text else shell_variable(name, following=following)
 
 
 def _author_value(parameter: ApiParameter, sampler: Sampler) -> str:
-    """Return the parameter's example, default or first enum value; empty if there is none or it is a placeholder."""
+    """Return a parameter's example, default or first enum value; empty if there is none or it is a placeholder."""
     schema = sampler.merged(parameter.schema)
     values: Iterable[Json] = sampler.fitting(author_values(schema), schema)
     if kind_of_value(schema) == "array":
@@ -110,13 +119,13 @@ def _author_value(parameter: ApiParameter, sampler: Sampler) -> str:
 
 
 def _is_placeholder(text: str) -> bool:
-    """Whether an example value is a placeholder for a real value: `{{PAGE_ID}}`, `{id}`, `<id>`."""
+    """Whether an example value is a placeholder such as `{{PAGE_ID}}`, `{id}` or `<id>`."""
     inner = text[1:-1].translate(_NAME_SEPARATORS)
     return text.startswith("{{") or ((text[:1], text[-1:]) in (("{", "}"), ("<", ">")) and inner.isalnum())
 
 
-def _server(operation: Operation, overview: Overview) -> str:
-    """Return the server address: absolute, or a shell variable."""
+def _server_url(operation: Operation, overview: Overview) -> str:
+    """Return the server URL, or a shell variable if the description has no absolute URL."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
     if server.lower().startswith(("http:", "https:")):
         return _escape_double_quoted(server)
@@ -144,7 +153,7 @@ def _auth_header(scheme: SecurityScheme) -> str:
     return ""
 
 
-def _key_in_query(operation: Operation, overview: Overview) -> list[str]:
+def _query_api_key(operation: Operation, overview: Overview) -> list[str]:
     needed = next((need for need in operation.security if need), ())
     return [
         f"{quote(scheme.parameter)}=$API_KEY"
@@ -153,8 +162,8 @@ def _key_in_query(operation: Operation, overview: Overview) -> list[str]:
     ]
 
 
-def _body(operation: Operation, sampler: Sampler) -> list[str]:
-    """Return the curl arguments that send a request body."""
+def _body_arguments(operation: Operation, sampler: Sampler) -> list[str]:
+    """Return the curl arguments that send a sample request body."""
     if not operation.bodies or (operation.method in _METHODS_WITHOUT_BODY and not operation.body_required):
         return []
     content = _preferred_content(operation.bodies)
@@ -176,12 +185,12 @@ def _body(operation: Operation, sampler: Sampler) -> list[str]:
 
 
 def _encode_body(value: Json, media_type: str) -> str:
-    """Encode a body value in its media type."""
+    """Return a body value encoded in its media type."""
     if isinstance(value, list) and media_type.partition(";")[0] in _JSON_LINES_MEDIA:
-        return "\n".join(map(_compact, value))
+        return "\n".join(map(_compact_json, value))
     if "json" in media_type or "yaml" in media_type:
-        return _compact(value)
-    return value if isinstance(value, str) else _compact(value)
+        return _compact_json(value)
+    return value if isinstance(value, str) else _compact_json(value)
 
 
 def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
@@ -193,18 +202,20 @@ def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
 
 
 def _preferred_content(bodies: tuple[Content, ...]) -> Content:
-    """Return the JSON content if there is one, else a form."""
+    """Return the request body in the preferred media type: JSON if available, else a form."""
 
     def rank(content: Content) -> int:
         media_type = content.media_type.partition(";")[0].strip().lower()
-        fits = (media_type.endswith(part) or (part[0].isalpha() and part in media_type) for part in _PREFERRED_MEDIA)
-        return next((place for place, is_fit in enumerate(fits) if is_fit), len(_PREFERRED_MEDIA))
+        fits = (
+            media_type.endswith(part) or (part[0].isalpha() and part in media_type) for part in _MEDIA_TYPE_PREFERENCES
+        )
+        return next((place for place, is_fit in enumerate(fits) if is_fit), len(_MEDIA_TYPE_PREFERENCES))
 
     return min(bodies, key=rank)
 
 
 def concrete_media_type(media_type: str, method: str) -> str:
-    """Replace wildcards such as `*/*` by a media type that a request can use."""
+    """Return a media type in which wildcards such as `*/*` are replaced, so that a request can use it."""
     if "*" in media_type and method == "PATCH":
         return "application/merge-patch+json"
     if "*" in media_type:
@@ -215,7 +226,7 @@ def concrete_media_type(media_type: str, method: str) -> str:
 def _form_pairs(
     value: Json, schema: dict[str, Json], deep: tuple[str, ...], sampler: Sampler
 ) -> Iterator[tuple[str, Json]]:
-    """Return the fields of a form: one field per list item, and keys of inner objects in brackets."""
+    """Return the name and value of each form field: one field per list item, and keys of nested objects in brackets."""
     members = schema.get("properties")
     for name, part in value.items() if isinstance(value, dict) else ():
         member = sampler.merged(members.get(name) if isinstance(members, dict) else None)
@@ -224,23 +235,23 @@ def _form_pairs(
         elif isinstance(part, list) and member.get("collectionFormat", "multi") != "multi":
             yield name, ",".join(map(_form_text, part))
         else:
-            yield from _flattened(name, part, is_deep=name in deep)
+            yield from _flatten_form_field(name, part, is_deep=name in deep)
 
 
-def _flattened(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
+def _flatten_form_field(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
     if isinstance(value, dict) and level < MAX_FORM_LEVELS:
         for key, part in value.items():
-            yield from _flattened(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)
+            yield from _flatten_form_field(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)
     elif isinstance(value, list) and level < MAX_FORM_LEVELS:
         for position, part in enumerate(value):
             inner = f"{name}[{position}]" if is_deep or isinstance(part, (dict, list)) else name
-            yield from _flattened(inner, part, is_deep=is_deep, level=level + 1)
+            yield from _flatten_form_field(inner, part, is_deep=is_deep, level=level + 1)
     else:
         yield name, value
 
 
 class _FilePlaceholder:
-    """Marker for a form field that uploads a file."""
+    """Marks a form field that uploads a file."""
 
 
 _FILE = _FilePlaceholder()
@@ -256,20 +267,20 @@ def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
     text = _form_text(value)
     if not is_multipart:
         return f"--data-urlencode {shlex.quote(f'{name}={text}')}"
-    # -F would read a file if the value starts with one of these characters.
+    # With -F, curl reads a file if the value starts with `@` or `<`.
     flag = "--form-string" if text.startswith(("@", "<")) or ";" in text else "-F"
     return f"{flag} {shlex.quote(f'{name}={text}')}"
 
 
 def _form_text(value: Json) -> str:
-    return value if isinstance(value, str) else _compact(value)
+    return value if isinstance(value, str) else _compact_json(value)
 
 
 def _escape_double_quoted(text: str, keep: str = "") -> str:
-    """Escape text for use inside double quotes in a shell, on one line."""
+    """Return a text as one line, escaped for use inside double quotes in a shell."""
     safe = re.sub(r'(["$`\\!])', r"\\\1", text)
     return "".join(character for character in safe if character.isprintable() or character in keep)
 
 
-def _compact(value: Json) -> str:
+def _compact_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))

@@ -1,7 +1,7 @@
-"""Ranking features of operations for a query; a learned linear model weighs them.
+"""Compute ranking features of operations for a query; a learned linear model weights them.
 
-Terms are compared softly: each query term with the most similar term of a field, and each field term with the most
-similar query term. Without an embedding model, only equal terms and known synonyms match.
+Each query term is compared with the most similar term of a field, and each field term with the most similar query term.
+Without an embedding model, only equal terms and known synonyms match.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, requested_actions
-from deltos.domains.apis.path_version import newest_versions, version_of, without_version
+from deltos.domains.apis.path_version import newest_versions, version_independent_key, version_of
 from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
 from deltos.embed.protocol import TextToEmbed
@@ -26,30 +26,28 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.apis import FoundUnit
 
-_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
-_MAX_FIELD_WORDS = 70  # per field; further terms add little
-_UNRELATED_COSINE = 0.15  # typical cosine of unrelated words
-_UNKNOWN_WEIGHT = 0.8  # of words unknown to the model, which are often distinctive product names
-_SYNONYM_SIMILARITY = 0.5  # roughly the model's similarity of words such as "abort" and "cancel"
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
+_MAX_FIELD_WORDS = 70  # per field; additional terms have little effect
+_UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
+_UNKNOWN_WORD_WEIGHT = 0.8  # weight of words unknown to the model, which are often distinctive product names
+_SYNONYM_SIMILARITY = 0.5  # about the similarity of words such as "abort" and "cancel" in the model
 _MAX_TITLE_WORDS = 15
 _PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())
 
 
 class OperationFeatures(NamedTuple):
-    """Features of one operation.
+    """Ranking features of one operation.
 
     - `question_in_X`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
-    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one;
-      `extra_parents`: number of parents that are not in the query.
-    - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other cosines: to the sum of its word vectors.
-    - `action_cosine`: similarity of an action phrase such as "delete pet".
-    - `object_match`: similarity of the last noun of the path and the object of the query: `issue` in "create an issue
-      with labels".
-    - `verb`: similarity of the first words of query and title.
-    - `log_action_probability`: log probability that the query asks for the operation's action.
-    - `api_…`: similarity and mention of the operation's API.
+    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one; `extra_parents`:
+    number of parents that are not in the query. - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other
+    cosines: similarity to the sum of its word vectors. - `action_cosine`: similarity of an action phrase such as
+    "delete pet". - `object_match`: similarity of the last noun in the path and the object of the query, such as `issue`
+    in "create an issue with labels". - `verb`: similarity of the first words in the query and the title. -
+    `log_action_probability`: log probability that the query asks for the operation's action. - `api_…`: similarity and
+    mention of the operation's API.
 
-    Other fields, and exact term matches alone, were tried and added nothing.
+    Features of other fields and of exact term matches were tried without a gain.
     """
 
     bm25: float
@@ -84,11 +82,11 @@ class OperationFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _OperationTerms:
-    """Index terms of an operation by field, and its action."""
+    """Index terms of an operation by field, with its action."""
 
     title: Sequence[str]
     parents: Sequence[str]
-    resource: Sequence[str]  # of the last segment that is not only a verb, as in `/refunds/{id}/cancel`
+    resource: Sequence[str]  # last path segment that is not just a verb, such as `refunds` in `/refunds/{id}/cancel`
     names: Sequence[str]
     description: Sequence[str]
     all: Sequence[str]
@@ -100,7 +98,7 @@ class _OperationTerms:
 
 @dataclass(frozen=True, slots=True)
 class _TermSimilarities:
-    """Similarity of each query term to each term of the operations, with term weights."""
+    """Similarities of query terms to the terms of all operations, and term weights."""
 
     columns: Mapping[str, int]
     similarities: Vectors
@@ -126,7 +124,7 @@ class _TermSimilarities:
         return share.astype(np.float32)
 
     def object_match(self, fields: _FieldColumns, rows: Sequence[int]) -> Vectors:
-        """Return the similarity of each field to some query terms, in both directions."""
+        """Return the similarity of each field to the query terms in `rows`, averaged over both directions."""
         if not rows:
             return np.zeros(len(fields.starts), np.float32)
         similarities = self.similarities[list(rows)]
@@ -137,7 +135,9 @@ class _TermSimilarities:
         return match
 
     def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
-        """Return each field's cosine to the sum of the query's word vectors, and to the embedded query."""
+        """Return the cosine similarity of each field to the sum of the query's word vectors, and to the
+        embedded query.
+        """
         if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
             nothing = np.zeros(len(fields.starts), np.float32)
             return nothing, nothing
@@ -148,7 +148,7 @@ class _TermSimilarities:
 
 @dataclass(frozen=True, slots=True)
 class _FieldColumns:
-    """Term columns of one field for all operations, and where the terms of each operation start."""
+    """Term columns of one field for all operations, and the position at which the terms of each operation start."""
 
     columns: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
     starts: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
@@ -164,7 +164,7 @@ def describe_operations(
 ) -> Vectors:
     """Return a row of `OperationFeatures` for each operation.
 
-    `cosines` are the similarities of the whole operations to the query.
+    `cosines` contains the similarity of each operation to the query.
     """
     operations = [_operation_terms(unit) for unit in found]
     query_terms = list(dict.fromkeys(query_words(question).split()))[:MAX_WORDS]
@@ -172,7 +172,8 @@ def describe_operations(
     named = {
         **_term_features(operations, compared),
         "object_match": compared.object_match(
-            _columns_of(compared, [each.resource for each in operations]), _object_rows(question, query_terms)
+            _field_columns(compared, [each.resource for each in operations]),
+            _object_term_positions(question, query_terms),
         ),
         **_action_features(operations, requested_actions(question)),
         **_shape_features(found, operations),
@@ -184,8 +185,8 @@ def describe_operations(
     return np.column_stack([named[name] for name in OperationFeatures._fields]).astype(np.float32)
 
 
-def _object_rows(question: str, query_terms: Sequence[str]) -> list[int]:
-    """Return the positions of the query's terms before the first preposition, without the verb."""
+def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[int]:
+    """Return the positions of the query terms before the first preposition, without verbs."""
     words = tokens(question)
     ends = next((at for at, word in enumerate(words) if at and word in _PREPOSITIONS), len(words))
     terms = set(_index_terms(" ".join(word for word in words[:ends] if not verb_of(word))))
@@ -197,7 +198,7 @@ def _operation_terms(unit: FoundUnit) -> _OperationTerms:
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
     title = _index_terms(unit.words.title)
     names = list(dict.fromkeys((*title, *_index_terms(unit.words.names))))
-    description = _index_terms(unit.words.description[:_DESCRIPTION_CHARACTERS])
+    description = _index_terms(unit.words.description[:_MAX_DESCRIPTION_CHARACTERS])
     last, parents = _index_terms(fixed[-1]) if fixed else [], _index_terms(" ".join(fixed[:-1]))
     nouns = [each for each in fixed if not all(map(verb_of, tokens(each)))]
     resource = _index_terms(nouns[-1]) if nouns else last
@@ -209,7 +210,7 @@ def _operation_terms(unit: FoundUnit) -> _OperationTerms:
         names=names,
         description=description,
         all=list(dict.fromkeys((*names, *description, *_index_terms(unit.words.tags)))),
-        action_terms=[*_terms_of_action(action), *last, *last, *parents[-2:]],
+        action_terms=[*_action_terms(action), *last, *last, *parents[-2:]],
         action=action,
         depth=len(fixed),
         parameters=len(segments) - len(fixed),
@@ -221,7 +222,7 @@ def _index_terms(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def _terms_of_action(action: int) -> tuple[str, ...]:
+def _action_terms(action: int) -> tuple[str, ...]:
     """Return the index terms of an action name."""
     return tuple(shared_words().of("" if action == ACT else ACTIONS[action]).split())
 
@@ -250,17 +251,17 @@ def _compare_terms(
     lengths, asked_lengths = np.linalg.norm(vectors, axis=1), np.linalg.norm(asked_vectors, axis=1)
     similar = (asked_vectors / (asked_lengths[:, None] + 1e-9)) @ (vectors / (lengths[:, None] + 1e-9)).T
     similarities = np.maximum(np.maximum(0.0, (similar - _UNRELATED_COSINE) / (1 - _UNRELATED_COSINE)), is_same)
-    weights = np.where(lengths > 0, lengths, _UNKNOWN_WEIGHT)
+    weights = np.where(lengths > 0, lengths, _UNKNOWN_WORD_WEIGHT)
     weights[-1] = 0.0
     total = asked_vectors.sum(axis=0)
-    question_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WEIGHT)
+    question_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WORD_WEIGHT)
     read = model.question_in_word_space(TextToEmbed(question, " ".join(query_terms)))
     return _TermSimilarities(
         columns, similarities, question_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read
     )
 
 
-def _columns_of(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
+def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
     none = len(compared.columns)
     columns: list[int] = []
     starts: list[int] = []
@@ -271,15 +272,15 @@ def _columns_of(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> 
 
 
 def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilarities) -> dict[str, Vectors]:
-    """Return features that compare the terms of query and operation, field by field."""
-    title = _columns_of(compared, [each.title for each in operations])
-    names = _columns_of(compared, [each.names for each in operations])
-    verbs = _columns_of(compared, [each.title[:2] for each in operations])
+    """Return features that compare the terms of the query and each operation, by field."""
+    title = _field_columns(compared, [each.title for each in operations])
+    names = _field_columns(compared, [each.names for each in operations])
+    verbs = _field_columns(compared, [each.title[:2] for each in operations])
     first = compared.similarities[:1].max(axis=0, initial=0.0)
     title_cosine, title_encoder_cosine = compared.cosines(title)
     names_cosine, names_encoder_cosine = compared.cosines(names)
-    parents_in_question = compared.field_share(_columns_of(compared, [each.parents for each in operations]))
-    action_cosine, _ = compared.cosines(_columns_of(compared, [each.action_terms for each in operations]))
+    parents_in_question = compared.field_share(_field_columns(compared, [each.parents for each in operations]))
+    action_cosine, _ = compared.cosines(_field_columns(compared, [each.action_terms for each in operations]))
     return {
         "title_encoder_cosine": title_encoder_cosine,
         "names_encoder_cosine": names_encoder_cosine,
@@ -287,18 +288,18 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
         "action_cosine": action_cosine,
         "names_cosine": names_cosine,
         "question_in_names": compared.question_share(names),
-        "question_in_all": compared.question_share(_columns_of(compared, [each.all for each in operations])),
+        "question_in_all": compared.question_share(_field_columns(compared, [each.all for each in operations])),
         "parents_in_question": parents_in_question,
         "extra_parents": (1 - parents_in_question) * np.array([len(each.parents) for each in operations], np.float32),
         "description_in_question": compared.field_share(
-            _columns_of(compared, [each.description for each in operations])
+            _field_columns(compared, [each.description for each in operations])
         ),
         "verb": np.maximum.reduceat(first[verbs.columns], verbs.starts),
     }
 
 
 def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[float]) -> dict[str, Vectors]:
-    """Return features that compare the operation's action with the requested one."""
+    """Return features that compare the action of each operation with the requested action."""
     action = np.array([each.action for each in operations], np.intp)
     requested_probabilities = np.array(wanted, np.float32)
     reads = float(requested_probabilities[list(READS)].sum())
@@ -313,7 +314,7 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
 
 
 def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
-    """Return features of the operation that do not depend on the query."""
+    """Return features of each operation that do not depend on the query."""
     newest = newest_versions(found)
     versions = [version_of(unit.row.path) for unit in found]
     return {
@@ -323,7 +324,8 @@ def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationT
         "is_deprecated": np.array([unit.row.deprecated for unit in found], np.float32),
         "is_preview": np.array([version[0] == 0 for version in versions], np.float32),
         "is_outdated": np.array(
-            [version < newest[without_version(unit)] for unit, version in zip(found, versions, strict=True)], np.float32
+            [version < newest[version_independent_key(unit)] for unit, version in zip(found, versions, strict=True)],
+            np.float32,
         ),
     }
 
@@ -331,7 +333,7 @@ def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationT
 def _api_features(
     query_terms: Sequence[str], found: Sequence[FoundUnit], api_similarities_by_name: Mapping[str, float]
 ) -> dict[str, Vectors]:
-    """Return features of the operation's API."""
+    """Return features of each operation's API."""
     names = [unit.api_name for unit in found]
     is_named = {name: not set(query_terms).isdisjoint(_index_terms(name.replace("-", " "))) for name in set(names)}
     highest = max((*api_similarities_by_name.values(), 1e-6))
@@ -342,6 +344,6 @@ def _api_features(
 
 
 def _relative_to_highest(values: Sequence[float]) -> Vectors:
-    """Divide each value by the highest one."""
+    """Return the values divided by the highest value."""
     highest = max((*values, 0.0)) or 1.0
     return np.array(values, np.float32) / np.float32(highest)

@@ -1,4 +1,4 @@
-"""Check before a search whether local API descriptions changed on disk, and re-read the changed ones."""
+"""Check before a search whether local API descriptions have changed on disk, and re-read those."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from deltos.disk_throttle import DiskThrottle
 from deltos.domains.apis.library import api_of, location_of
-from deltos.domains.apis.source import description_files, is_address
+from deltos.domains.apis.source import description_files, is_http_url
 from deltos.errors import DeltosError, FileRefused
 
 if TYPE_CHECKING:
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
     from deltos.domains.apis.library import ApiLibrary
     from deltos.store.apis import ApiRow
 
-_COMPARE_SECONDS = 1.0  # time limit per search for comparing files with the disk
-_READ_SECONDS = 10.0  # no further description is re-read after this time
-_NAMES_SHOWN = 5
-_FREE_SECONDS = 0.01
+_COMPARE_TIMEOUT_SECONDS = 1.0  # time limit for comparing files, per search
+_READ_TIMEOUT_SECONDS = 10.0  # after this time, no more descriptions are re-read
+_MAX_NAMES_SHOWN = 5
+_UNTHROTTLED_SECONDS = 0.01
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
 
 @dataclass(slots=True)
 class DescriptionWatch:
-    """Compares the modification times of description files with the time they were indexed."""
+    """Compares the modification times of description files with the times at which they were indexed."""
 
     library: ApiLibrary
     indexer: ApiIndexer
     _referenced_documents: dict[int, tuple[float, tuple[str, ...]]] = field(
         default_factory=dict
-    )  # by API id: time of indexing, files
+    )  # by API id: time of indexing, and files
     _throttles: dict[str, DiskThrottle] = field(default_factory=dict)
 
     def freshen(self, rows: Sequence[ApiRow]) -> tuple[str, ...]:
-        """Re-read the APIs whose files changed; return notes about results that may be stale."""
+        """Re-read the APIs whose files have changed; return notes about results that may be stale."""
         by_source: dict[str, list[ApiRow]] = {}
         for row in rows:
-            if not is_address(row.source):
+            if not is_http_url(row.source):
                 by_source.setdefault(row.source, []).append(row)
         started = time.monotonic()
         notes: list[str] = []
         late: list[str] = []
         for source, described in by_source.items():
-            names = ", ".join(row.name for row in described[:_NAMES_SHOWN])
-            state = self._compared(source, described, started + _COMPARE_SECONDS)
+            names = ", ".join(row.name for row in described[:_MAX_NAMES_SHOWN])
+            state = self._throttled_compare(source, described, started + _COMPARE_TIMEOUT_SECONDS)
             if state == "gone":
                 notes.append(
                     f"Note: the file of {names} no longer exists; showing its last version. remove_source removes it."
                 )
-            elif state == "unfinished" or (state == "changed" and time.monotonic() - started > _READ_SECONDS):
+            elif state == "unfinished" or (state == "changed" and time.monotonic() - started > _READ_TIMEOUT_SECONDS):
                 late.append(names)
             elif state == "changed":
                 notes += self._read_again(described, names)
         if late:
             notes.append(
-                f"Note: not checked for changes within the time limit: {', '.join(late[:_NAMES_SHOWN])}"
-                f"{' …' if len(late) > _NAMES_SHOWN else ''}. recrawl_source updates them."
+                f"Note: not checked for changes within the time limit: {', '.join(late[:_MAX_NAMES_SHOWN])}"
+                f"{' …' if len(late) > _MAX_NAMES_SHOWN else ''}. recrawl_source updates them."
             )
         return tuple(notes)
 
     def _read_again(self, rows: Sequence[ApiRow], names: str) -> list[str]:
-        """Re-read a source; remove APIs of a folder whose files are gone. Return notes about failures."""
+        """Re-read a source, and remove APIs whose files no longer exist; return notes about failures."""
         try:
             if Path(rows[0].source).is_dir():
                 gone = [row for row in rows if not Path(location_of(api_of(row))).exists()]
@@ -82,8 +82,8 @@ class DescriptionWatch:
             ]
         return []
 
-    def _compared(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        throttle = self._throttles.setdefault(source, DiskThrottle(_FREE_SECONDS))
+    def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
+        throttle = self._throttles.setdefault(source, DiskThrottle(_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"
         if time.monotonic() > deadline:
@@ -103,9 +103,7 @@ class DescriptionWatch:
         elif path.exists():
             files = iter((path, *(path.parent / relative for relative in self._referenced_files(rows))))
         else:
-            return (
-                "same" if "@" in path.name else "gone"
-            )  # `@` marks a description from a git commit, which has no file
+            return "same" if "@" in path.name else "gone"  # a location with `@` is in a git commit and has no file
         for file in files:
             if time.monotonic() > deadline:
                 return "unfinished"
@@ -114,7 +112,7 @@ class DescriptionWatch:
         return "same"
 
     def _referenced_files(self, rows: Sequence[ApiRow]) -> list[str]:
-        """Return the files that the descriptions of one file refer to, relative to its folder."""
+        """Return the files to which the descriptions in one file refer, relative to its folder."""
         found: dict[str, None] = {}
         for row in rows:
             read_at, referenced = self._referenced_documents.get(row.id, (0.0, ()))
@@ -130,6 +128,6 @@ class DescriptionWatch:
 def _is_newer(file: Path, read_at: float) -> bool:
     try:
         facts = os.lstat(file)
-    except OSError:  # a neighbour was removed or renamed; reading the description again reports it
+    except OSError:  # a referenced file was removed or renamed; re-reading the description reports it
         return False
     return read_at < max(facts.st_mtime, facts.st_ctime) <= time.time()

@@ -1,4 +1,4 @@
-"""Build a GraphQL document for one operation: required arguments as literals, and fields that can be selected."""
+"""Build a GraphQL document for one operation, with required arguments as literals and a selection of fields."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ if TYPE_CHECKING:
 
 MAX_PLAIN_FIELDS = 5
 MAX_LEVELS = 8
-_PAGE_SIZE = "first: 10"
-_PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")  # schemas are often sorted alphabetically
+_PAGE_SIZE_ARGUMENT = "first: 10"
+# Preferred because schemas are often sorted alphabetically.
+_PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")
 _IGNORED_FIELD = "clientMutationId"
 
 
 def graphql_document(operation: Operation, sampler: Sampler) -> str:
-    """Return `query { field(argument: value) { fields } }`."""
+    """Return a GraphQL document of the form `query { field(argument: value) { fields } }`."""
     arguments = [
-        f"{each.name}: {_literal(sampler.value(each.schema), each.schema, sampler)}"
+        f"{each.name}: {_graphql_literal(sampler.value(each.schema), each.schema, sampler)}"
         for each in operation.parameters
         if each.required
     ]
     sizes = (each for each in operation.parameters if each.name == "first" and not each.required)
-    arguments += [_PAGE_SIZE for each in sizes if "default" not in each.schema]
+    arguments += [_PAGE_SIZE_ARGUMENT for each in sizes if "default" not in each.schema]
     response = operation.responses[0].contents[0].schema if operation.responses else None
     given = f"({', '.join(arguments)})" if arguments else ""
-    return f"{operation.method.lower()} {{ {operation.path}{given}{_selection(response, sampler.resolve)} }}"
+    return f"{operation.method.lower()} {{ {operation.path}{given}{_field_selection(response, sampler.resolve)} }}"
 
 
-def _literal(value: Json, schema: Json, sampler: Sampler) -> str:
-    """Return a GraphQL literal: enum values and field names are not quoted."""
+def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
+    """Return a value as a GraphQL literal, in which enum values and field names are not quoted."""
     flat = sampler.merged(schema)
     if isinstance(value, list):
-        return f"[{', '.join(_literal(each, flat.get('items'), sampler) for each in value)}]"
+        return f"[{', '.join(_graphql_literal(each, flat.get('items'), sampler) for each in value)}]"
     if isinstance(value, dict):
         members = mapping(flat.get("properties"))
-        fields = (f"{name}: {_literal(part, members.get(name), sampler)}" for name, part in value.items())
+        fields = (f"{name}: {_graphql_literal(part, members.get(name), sampler)}" for name, part in value.items())
         return f"{{{', '.join(fields)}}}"
     return str(value) if value in sequence(flat.get("enum")) else json.dumps(value)
 
 
-def _definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
-    """Return the name and definition of a field's type, or of its list items; empty for GraphQL's built-in types."""
+def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
+    """Return the name and definition of the type of a field or its list items; empty for built-in GraphQL types."""
     while isinstance(schema, dict) and "$ref" not in schema:
         schema = schema.get("items")
     target = text_of(mapping(schema).get("$ref"))
@@ -54,15 +55,15 @@ def _definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
 
 
 def _is_leaf(schema: Json, resolve: Resolve) -> bool:
-    target, definition = _definition(schema, resolve)
+    target, definition = _type_definition(schema, resolve)
     return not target or definition.get("x-kind") in ("enum", "scalar")
 
 
-def _selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return the fields to select from a type, in braces: plain ones, else those of the first object."""
+def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
+    """Return the fields to select from a type, in braces: scalar fields, or else those of the first object."""
     if _is_leaf(schema, resolve):
         return ""
-    target, definition = _definition(schema, resolve)
+    target, definition = _type_definition(schema, resolve)
     seen = (*seen, target)
     members = {
         name: member
@@ -70,12 +71,12 @@ def _selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> st
         if name != _IGNORED_FIELD and "deprecated" not in member and not _needs_arguments(member)
     }
     plain = sorted((name for name, member in members.items() if _is_leaf(member, resolve)), key=_field_rank)
-    inner = [name for name in members if name not in plain and _definition(members[name], resolve)[0] not in seen]
+    inner = [name for name in members if name not in plain and _type_definition(members[name], resolve)[0] not in seen]
     pages = [name for name in ("nodes", "edges", "node") if name in inner]
     chosen = plain[:MAX_PLAIN_FIELDS] if plain and not pages else (pages or inner)[: len(seen) < MAX_LEVELS]
     fields = [
-        f"{name}{f'({_PAGE_SIZE})' if 'first: Int' in _arguments(members[name]) else ''}"
-        f"{_selection(members[name], resolve, seen)}"
+        f"{name}{f'({_PAGE_SIZE_ARGUMENT})' if 'first: Int' in _arguments(members[name]) else ''}"
+        f"{_field_selection(members[name], resolve, seen)}"
         for name in chosen
     ]
     return f" {{ {' '.join(fields) or '__typename'} }}"

@@ -1,4 +1,4 @@
-"""Search over API operations and schemas, with results rendered as text."""
+"""Search API operations and schemas, and render the results as text."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiRow, UnitRow
 
-HIT_CHARACTERS = 2_400
-BRIEF_CHARACTERS = 1_800
-SIGNATURE_CHARACTERS = 400
-FULL_CHARACTERS = 40_000
+MAX_HIT_CHARACTERS = 2_400
+MAX_BRIEF_CHARACTERS = 1_800
+MAX_SIGNATURE_CHARACTERS = 400
+MAX_FULL_CHARACTERS = 40_000
 ID_PREFIX = "api:"
 MAX_TAG_OPERATIONS = 40
 _EMBED_BATCH_SIZE = 64
 
 
 class ApiSearcher:
-    """Searches operations and schemas of indexed APIs and fetches one by its id."""
+    """Searches operations and schemas of indexed APIs, and fetches one by its id."""
 
     def __init__(self, library: ApiLibrary, semantic_index: Callable[[], SemanticIndex | None] = lambda: None) -> None:
         self._library = library
@@ -50,15 +50,16 @@ class ApiSearcher:
     ) -> list[ApiHit]:
         """Return the best matches for `query`, best first.
 
-        Without `api_name`, search the APIs that the query mentions, or all of them. APIs whose ids are in `without` are
-        skipped. Raise NotFound for an unknown `api_name`.
+        If no `api_name` is given, the APIs that the query mentions are searched, or all APIs if it mentions none. APIs
+        whose ids are in `without` are skipped. Raises NotFound for an unknown `api_name`.
 
-        With `brief`, render the first hit with everything a call needs and the others as one or two lines.
+        If `brief` is set, the first hit is rendered with everything that a call needs, and the others in one or two
+        lines.
         """
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        mentions = ApiMentions((api_name,), _normalised_question(query)) if api_name else self.named_in(query, without)
+        mentions = ApiMentions((api_name,), _normalise_query(query)) if api_name else self.named_in(query, without)
         query = mentions.question
         semantic_index = self._semantic_index()
         similarities = semantic_index.compare(query) if semantic_index else None
@@ -76,12 +77,12 @@ class ApiSearcher:
             )
             renderer = _HitRenderer(self._library)
             if not brief:
-                return [renderer.hit(unit, HIT_CHARACTERS) for unit in found]
+                return [renderer.hit(unit, MAX_HIT_CHARACTERS) for unit in found]
             return [renderer.brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     def named_in(self, query: str, without: Collection[int] = ()) -> ApiMentions:
-        """Return the APIs that a query mentions, and the query without those mentions."""
-        return self._library.named_in(_normalised_question(query), without)
+        """Return the APIs that a query mentions, and the query without the mentions."""
+        return self._library.named_in(_normalise_query(query), without)
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""
@@ -93,23 +94,23 @@ class ApiSearcher:
                 raise NotFound(
                     f"No operation or schema with id '{unit_id}'", hint="Search again: the API may have changed."
                 )
-            return _HitRenderer(self._library).hit(RankedUnit(unit, row.name, 1.0), FULL_CHARACTERS)
+            return _HitRenderer(self._library).hit(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
-        """Return the number of searchable units of one API, or of all except those with the ids in `without`."""
+        """Return the number of searchable units of one API, or of all APIs except those whose ids are in `without`."""
         store = self._library.store
         if api_name:
             return sum(store.count_searchable(row.id) for row in self._library.group(api_name))
         return store.count_searchable() - sum(map(store.count_searchable, {*self._library.hidden_ids(), *without}))
 
 
-def _normalised_question(query: str) -> str:
-    """Translate a query to English and remove an opening such as "which endpoint"."""
+def _normalise_query(query: str) -> str:
+    """Return the query in English, without an opening such as "which endpoint"."""
     return strip_opening(translate_to_english(query) or query)
 
 
 class _HitRenderer:
-    """Renders units as hits; loads each API once."""
+    """Renders units as hits, loading each API only once."""
 
     def __init__(self, library: ApiLibrary) -> None:
         self._library = library
@@ -121,20 +122,20 @@ class _HitRenderer:
         return self._hit(found, self._text(found.row, row, api, resolve, characters))
 
     def brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
-        """Render a unit for a list: the first hit with what a call needs, the others in one or two lines."""
+        """Render a unit for a list: the first one with everything that a call needs, the others in one or two lines."""
         row, api, resolve = self._open(found.api_name)
         unit = found.row
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
             if is_first:
-                text = operation_brief(operation, api.overview, resolve, characters=BRIEF_CHARACTERS)
+                text = operation_brief(operation, api.overview, resolve, characters=MAX_BRIEF_CHARACTERS)
             else:
-                text = operation_signature(operation, resolve, characters=SIGNATURE_CHARACTERS)
+                text = operation_signature(operation, resolve, characters=MAX_SIGNATURE_CHARACTERS)
             return self._hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
         if unit.kind in ("schema", "message") and not is_first:
             value = self._library.value(unit)
-            return self._hit(found, schema_signature(unit.title, value, resolve, characters=SIGNATURE_CHARACTERS))
-        return self._hit(found, self._text(unit, row, api, resolve, BRIEF_CHARACTERS))
+            return self._hit(found, schema_signature(unit.title, value, resolve, characters=MAX_SIGNATURE_CHARACTERS))
+        return self._hit(found, self._text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
 
     def _hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
         _, api, _ = self._open(found.api_name)
@@ -182,7 +183,7 @@ class _HitRenderer:
 
 
 def _section(api: Api, unit: UnitRow) -> str:
-    """Return `API > tag > operation`, the position of a unit in its API."""
+    """Return the position of a unit in its API, such as `API > tag > operation`."""
     title = api.overview.title or api.name
     if unit.kind in ("operation", "webhook"):
         return f"{title} > {unit.grouping} > {unit.title}"

@@ -1,4 +1,4 @@
-"""Indexing of API descriptions: find, parse, chunk and store documents, re-read them, and report changes."""
+"""Index API descriptions: find, parse, chunk and store documents, re-read them, and report changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deltos.domains.apis.prepare import (
     changes_between,
     prepare,
 )
-from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_address, is_same_place
+from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_http_url, is_same_place
 from deltos.errors import BadArgument, DeltosError, ParserStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.apis import ApiDescriptions
 
-_GENERIC_WORDS = frozenset(
+_GENERIC_TITLE_WORDS = frozenset(
     [
         "the",
         "api",
@@ -73,21 +73,21 @@ _GENERIC_FILE_WORDS = frozenset(
 _FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger openapi postman_collection".split())
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
-MAX_ROUNDS = 40  # levels of references from document to document
-REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents that one document refers to
+MAX_REFERENCE_ROUNDS = 40  # maximum length of a chain of references between documents
+MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents to which one document refers
 _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
-    f"the time limit of {REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
+    f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
 MAX_STOPPED_DOCUMENTS = (
-    20  # documents that exceed their limits, each at the cost of many others: the source is hostile or broken
+    20  # documents that exceed the parsing limits, after which the source is abandoned as hostile or broken
 )
-_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, stored while it differs from the current one
-MAX_UNREAD = 100  # unreadable documents stored by name per source
+_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, stored while it differs from the current state
+MAX_LISTED_UNREAD_DOCUMENTS = 100  # unreadable documents stored by name, per source
 _log = logging.getLogger(__name__)
 
 
 class _ReportedState(msgspec.Struct, frozen=True):
-    """An API as it was when its changes were last reported, or when it was added."""
+    """State of an API when it was added or when its changes were last reported."""
 
     version: str
     stored: StoredApi
@@ -95,9 +95,9 @@ class _ReportedState(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class OwningSource:
-    """The documentation source that a description was found in; removing it removes the API.
+    """The documentation source in which a description was found; removing the source removes the API.
 
-    `name` distinguishes APIs of the same name.
+    `name` is used to distinguish APIs with the same name.
     """
 
     id: str
@@ -105,8 +105,8 @@ class OwningSource:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an API comes from, and the projects that see it as a JSON list."""
+class _ApiOwnership:
+    """The source of an API, and the projects to which it is visible, as a JSON list."""
 
     source_name: str
     source: str
@@ -115,7 +115,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of adding a source."""
+    """Result of adding a source: the added APIs, and documents that could not be read."""
 
     apis: tuple[Api, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -123,7 +123,7 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """Result of re-reading a source."""
+    """Result of re-reading a source: changes to its APIs, and documents that could not be read."""
 
     changes: tuple[ApiChanges, ...]
     failures: tuple[UnreadDocument, ...] = ()
@@ -131,7 +131,7 @@ class RefreshReport:
 
 @dataclass(slots=True)
 class _ParsedSource:
-    """Parsed documents of one source; `stopped` counts documents that exceeded their limits."""
+    """Parsed documents of one source; `stopped` is the number of documents that exceeded the parsing limits."""
 
     parser: Parser
     apis: list[PreparedApi] = field(default_factory=list)
@@ -140,11 +140,11 @@ class _ParsedSource:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether `MAX_STOPPED_DOCUMENTS` documents exceeded their limits, after which the source is abandoned."""
+        """Whether the source is abandoned, because too many documents exceeded the parsing limits."""
         return self.stopped >= MAX_STOPPED_DOCUMENTS
 
     def read_documents(self, documents: Sequence[ApiDocument]) -> None:
-        """Parse documents that may form one API; on failure, retry without the documents that cause it."""
+        """Parse documents that may form one API; if that fails, retry without the documents that cause the failure."""
         if not documents or self.is_given_up:
             return
         result = self._prepare_or_error(documents)
@@ -155,11 +155,11 @@ class _ParsedSource:
             self.record_failure(documents[0], result)
         elif len(good := self._readable_documents(documents)) < len(documents):
             self.read_documents(good)
-        else:  # each document is readable separately, but together they exceed a limit
+        else:  # the documents are readable separately, but together they exceed a limit
             self.failures += [UnreadDocument(document.citation, str(result)) for document in documents]
 
     def _readable_documents(self, documents: Sequence[ApiDocument]) -> list[ApiDocument]:
-        """Return the documents that can be parsed separately, stopping if the source is given up."""
+        """Return the documents that can be parsed separately; stop if the source is abandoned."""
         good: list[ApiDocument] = []
         for document in documents:
             if self.is_given_up:
@@ -172,11 +172,11 @@ class _ParsedSource:
         return good
 
     def useful(self) -> list[PreparedApi]:
-        """Return the parsed APIs; APIs that only define types for others count only if there are no others."""
+        """Return the parsed APIs, without APIs that only define types, unless there are no others."""
         return [api for api in self.apis if not api.has_only_types] or self.apis
 
     def error(self, hint: str = "") -> SourceError:
-        """Build the error for a source without any readable document."""
+        """Return the error for a source without readable documents."""
         kind = ParserStopped if self.stopped else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
@@ -186,32 +186,32 @@ class _ParsedSource:
         self.failures.append(UnreadDocument(document.citation, str(error)))
 
     def _prepare_or_error(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
-        """Parse documents, or return the error that prevented it."""
+        """Parse documents and return None, or return the error that prevented it."""
         try:
             return self._prepare(documents)
         except ParserStopped as exc:
             return exc
         except DeltosError:
-            raise  # not caused by the documents: cancelled, or the store is full
+            raise  # not caused by the documents: the work was cancelled, or the store is full
         except Exception as exc:  # noqa: BLE001 (one malformed document must not stop the others)
             _log.warning("Cannot read %s", documents[0].citation, exc_info=True)
             return SourceError(f"The document could not be parsed ({type(exc).__name__}: {exc})")
 
     def _prepare(self, documents: Sequence[ApiDocument]) -> PreparedDocuments:
-        """Parse and chunk documents in a child process, reading the neighbour documents it asks for."""
+        """Parse and chunk documents in a child process, and read the referenced documents that it requests."""
         raw = [RawDocument(each.data, each.citation, each.name, each.read is not None) for each in documents]
         referenced: ReferencedDocuments = {}
         rounds = 1
-        deadline = time.monotonic() + REFERENCED_DOCUMENTS_SECONDS
+        deadline = time.monotonic() + MAX_REFERENCED_DOCUMENTS_SECONDS
         while True:
             others = (text for text in referenced.values() if isinstance(text, bytes))
             content = (*(each.data for each in documents), *others)
-            is_last_round = rounds >= MAX_ROUNDS
+            is_last_round = rounds >= MAX_REFERENCE_ROUNDS
             result = self.parser.run(prepare, raw, referenced, is_last_round, content=content)
             if isinstance(result, PreparedDocuments):
                 return result
             is_more = _read_wanted_documents(documents, result.wanted, referenced, deadline)
-            rounds = rounds + 1 if is_more else MAX_ROUNDS
+            rounds = rounds + 1 if is_more else MAX_REFERENCE_ROUNDS
 
 
 class ApiIndexer:
@@ -242,16 +242,16 @@ class ApiIndexer:
         projects: Sequence[str] = (SHARED,),
         progress: Progress | None = None,
     ) -> AddReport:
-        """Index every description at `location`; raise an error if none can be read.
+        """Index every API description at `location`; raise an error if none can be read.
 
-        A `name` given by the user is used as it is; for a description with an `owner`, `name` is only a candidate. APIs
-        that were added from the same place before are re-read and keep their names unless a new name is given, and
-        `projects` see them too.
+        A `name` given by the user is used unchanged; for a description with an `owner`, it is only a candidate. APIs
+        that were added from the same location before are re-read, keep their names unless a new name is given, and
+        become visible to `projects` too.
         """
-        location = location if is_address(location) else _absolute(location)
+        location = location if is_http_url(location) else _absolute_location(location)
         source_name = name.strip()
         if owner is None:
-            self._refuse_taken(source_name, location)
+            self._check_name_is_free(source_name, location)
         documents = find_documents(location, network=self._network, parser=self._parser, root=root)
         return self._add_documents(documents, location, source_name, owner, projects, progress or Silent())
 
@@ -265,18 +265,18 @@ class ApiIndexer:
         projects: Sequence[str] = (SHARED,),
         read: ReadDocument | None = None,
     ) -> AddReport:
-        """Index a description that the caller fetched from `url`, for example during a crawl.
+        """Index an API description that the caller fetched from `url`, for example during a crawl.
 
-        `read` reads the documents it refers to, if only the caller can, as in a commit of a repository.
+        `read` reads referenced documents that only the caller can read, such as files in a git commit.
         """
-        if read is None and not is_address(url):
+        if read is None and not is_http_url(url):
             return self.add(url, name, owner=owner, projects=projects)
         source_name = name.strip()
         if owner is None:
-            self._refuse_taken(source_name, url)
+            self._check_name_is_free(source_name, url)
         document = fetched_document(Fetched(data, url), self._network)
         if read is not None:
-            citation = url if is_address(url) else Path(url).name
+            citation = url if is_http_url(url) else Path(url).name
             document = replace(document, citation=citation, read=read)
         documents = [document]
         return self._add_documents(documents, url, source_name, owner, projects, Silent())
@@ -290,14 +290,14 @@ class ApiIndexer:
         projects: Sequence[str],
         progress: Progress,
     ) -> AddReport:
-        read_at = self._clock()  # taken first, so that changes made during the reading are detected later
+        read_at = self._clock()  # determined first, so that changes made while reading are detected later
         reading = self._read(_with_progress(documents, progress))
         readings = reading.useful()
         if not readings:
             raise reading.error()
         self._record_unread(location, reading.failures)
         apis = []
-        before = _known_rows(readings, [] if owner else self._added_from(location), source_name)
+        before = _match_known_rows(readings, [] if owner else self._find_added_from(location), source_name)
         for number, (each, known) in enumerate(zip(readings, before, strict=True)):
             progress.report(number, len(readings), "APIs stored")
             is_only = len(readings) == 1
@@ -308,22 +308,22 @@ class ApiIndexer:
                 api_name, warnings = self._choose_name(each, source_name, location, is_only=is_only)
                 belongs_to = source_name or api_name
             else:
-                api_name, warnings = self._name_for_owned(each, source_name, location, owner, is_only=is_only)
+                api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
                 belongs_to = owner.id
-            # A crawl reports no changes; the next refresh does.
+            # A crawl does not report changes; the next refresh does.
             reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
             before_projects = projects_of(known) if known else ()
             everyone = SHARED in (*before_projects, *projects)
             seen_by = (SHARED,) if everyone else tuple(dict.fromkeys((*before_projects, *projects)))
-            place = _Place(belongs_to, location, encode(seen_by).decode())
+            place = _ApiOwnership(belongs_to, location, encode(seen_by).decode())
             apis.append(self._store_reading(each, api_name, place, warnings, read_at, reported_state))
             if known:
                 self._remove_replaced(known, api_name, location)
         self._embed_new()
         return AddReport(tuple(apis), tuple(reading.failures))
 
-    def _added_from(self, location: str) -> list[ApiRow]:
-        """Return the APIs that the user added from a place; APIs owned by a documentation source are excluded."""
+    def _find_added_from(self, location: str) -> list[ApiRow]:
+        """Return the APIs that the user added from a location, without APIs owned by a documentation source."""
         rows = ApiLibrary(self._store).rows()
         own = [row for row in rows if row.name == row.source_name or row.name.startswith(f"{row.source_name}-")]
         return sorted(
@@ -331,14 +331,16 @@ class ApiIndexer:
         )
 
     def _remove_replaced(self, before: ApiRow, name: str, location: str) -> None:
-        """Remove an API's former name and the failures recorded under its former location."""
+        """Remove the APIs that were replaced under a new name, and the failures recorded for their former location."""
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
             self._store.replace_unread(before.source, ())
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Re-read a source by its name or by the name of one of its APIs; report changes since the last report."""
+        """Re-read a source, given by its name or the name of one of its APIs; return the changes since the last
+        report.
+        """
         rows = self._rows(name)
         before = {row.name: self._reported_state(row) for row in rows}
         apis, failures = self._read_again(rows, {}, root)
@@ -363,10 +365,10 @@ class ApiIndexer:
         if not readings:
             raise reading.error(hint="The old version was kept.")
         apis = []
-        for each, known in zip(readings, _known_rows(readings, rows), strict=True):
+        for each, known in zip(readings, _match_known_rows(readings, rows), strict=True):
             api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
             reported_state = reported_states.get(api_name)
-            place = _Place(source_name, source, rows[0].projects)
+            place = _ApiOwnership(source_name, source, rows[0].projects)
             apis.append(self._store_reading(each, api_name, place, (), read_at, reported_state))
         self._embed_new()
         return apis, tuple(reading.failures)
@@ -377,7 +379,7 @@ class ApiIndexer:
             semantic_index.embed_new()
 
     def remove(self, name: str) -> tuple[str, ...]:
-        """Remove the APIs of a source, or one API; return the removed names."""
+        """Remove the APIs of a source, or one API; return the names of the removed APIs."""
         rows = self._rows(name)
         for row in rows:
             self._store.remove(row.name)
@@ -391,7 +393,7 @@ class ApiIndexer:
         return [row for row in self._store.apis_of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
     def _read(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
-        """Parse every document; protobuf files are parsed together because they may form one API."""
+        """Parse every document; protobuf files are parsed together, because they may form one API."""
         reading = _ParsedSource(self._parser)
         protobuf: list[ApiDocument] = []
         for document in documents:
@@ -405,14 +407,18 @@ class ApiIndexer:
                 break
         reading.read_documents(protobuf)
         if reading.is_given_up:
-            reason = f"{MAX_STOPPED_DOCUMENTS} documents exceeded their limits; the remaining documents were skipped."
+            reason = (
+                f"{MAX_STOPPED_DOCUMENTS} documents exceeded the parsing limits; the remaining documents were skipped."
+            )
             reading.failures.append(UnreadDocument("further documents", reason))
         return reading
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
-        """Store the documents that could not be read, so that lists of APIs mention them."""
-        named = [UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_UNREAD]]
-        if (more := len(failures) - MAX_UNREAD) > 0:
+        """Store the documents that could not be read, so that API lists mention them."""
+        named = [
+            UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
+        ]
+        if (more := len(failures) - MAX_LISTED_UNREAD_DOCUMENTS) > 0:
             named.append(UnreadRow(source, "further documents", f"{more} more could not be read."))
         self._store.replace_unread(source, named)
 
@@ -420,7 +426,7 @@ class ApiIndexer:
         self,
         reading: PreparedApi,
         name: str,
-        place: _Place,
+        place: _ApiOwnership,
         warnings: Iterable[str],
         read_at: float,
         reported_state: _ReportedState | None = None,
@@ -440,7 +446,11 @@ class ApiIndexer:
         )
         units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
         kept = (
-            [NewUnit(UnitRow("fragment", _REPORTED_STATE_KEY, _REPORTED_STATE_KEY), _pack(reported_state), None)]
+            [
+                NewUnit(
+                    UnitRow("fragment", _REPORTED_STATE_KEY, _REPORTED_STATE_KEY), _encode_state(reported_state), None
+                )
+            ]
             if reported_state
             else []
         )
@@ -448,11 +458,11 @@ class ApiIndexer:
         return api_of(row)
 
     def _row_by_name(self, name: str) -> ApiRow | None:
-        """Return the API with a name even if the caller may not see it, because names are unique."""
+        """Return the API with a name, even if the caller may not see it, because names are unique."""
         with whole_store():
             return self._store.api(name)
 
-    def _refuse_taken(self, name: str, location: str) -> None:
+    def _check_name_is_free(self, name: str, location: str) -> None:
         """Raise BadArgument if another API already has this name."""
         taken = self._row_by_name(name) if name else None
         if taken is not None and not is_same_place(taken.source, location):
@@ -465,20 +475,20 @@ class ApiIndexer:
     def _choose_name(
         self, reading: PreparedApi, source_name: str, location: str, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """Choose an unused name; return it with a warning if it is not the first choice."""
+        """Return an unused name for an API, and a warning if it is not the first choice."""
         own = slug(reading.overview.title) or slug(_file_stem(reading))
         wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
         version = slug(reading.overview.version)
         names = [wanted, f"{wanted}-{version}"] if version else [wanted]
-        return self._first_free(reading, location, names, numbered=wanted)
+        return self._first_unused_name(reading, location, names, numbered=wanted)
 
-    def _name_for_owned(
+    def _choose_owned_name(
         self, reading: PreparedApi, file_name: str, location: str, owner: OwningSource, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
-        """Choose a name for a description owned by a documentation source.
+        """Return an unused name for a description owned by a documentation source.
 
-        Prefer its current name, then its file name if that is distinctive, then its title; prefix the source's name if
-        that is taken.
+        Its current name is preferred, then its file name if that is distinctive, then its title; a name that is already
+        used is prefixed with the name of the source.
         """
         known = (row for row in self._store.apis_of_source(owner.id) if row.source == location)
         if kept := next((row.name for row in known if row.citation == reading.citation), ""):
@@ -488,12 +498,12 @@ class ApiIndexer:
         wanted = "-".join(filter(None, (stem, title))) if not is_only else stem or title
         wanted = wanted or source or file_name
         qualified = f"{source}-{wanted}" if source and source != wanted else wanted
-        return self._first_free(reading, location, [wanted, qualified], numbered=qualified)
+        return self._first_unused_name(reading, location, [wanted, qualified], numbered=qualified)
 
-    def _first_free(
+    def _first_unused_name(
         self, reading: PreparedApi, location: str, names: Sequence[str], *, numbered: str
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the first unused name of `names`, or `numbered` with a number appended."""
+        """Return the first unused name in `names`, or else `numbered` with a number appended."""
         wanted = names[0]
         further = (f"{numbered}-{number}" for number in range(2, 1_000))
         for name in chain(names, further):
@@ -501,7 +511,7 @@ class ApiIndexer:
             if taken is None or (taken.citation == reading.citation and is_same_place(taken.source, location)):
                 warning = f"Another API has the name '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)
-        raise BadArgument(f"Too many APIs have the name '{wanted}'", hint="Choose another name for this one.")
+        raise BadArgument(f"Too many APIs have the name '{wanted}'", hint="Choose another name for this API.")
 
     def _stored(self, row: ApiRow) -> StoredApi:
         """Return the stored operations and schemas of an API."""
@@ -512,27 +522,27 @@ class ApiIndexer:
         )
 
     def _reported_state(self, row: ApiRow) -> _ReportedState:
-        """Return the state that changes are compared with: the saved one, or the current one."""
+        """Return the last reported state of an API, or its current state if that has been reported."""
         kept = self._store.target(row.id, _REPORTED_STATE_KEY)
-        return _unpack(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored(row))
+        return _decode_state(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored(row))
 
     def _changes(self, api: Api, reported_state: _ReportedState) -> ApiChanges:
-        """Compare an API with its last reported state in a child process."""
+        """Compare an API with its last reported state, in a child process."""
         old_version, old = reported_state.version, reported_state.stored
         new = self._stored(ApiLibrary(self._store).row(api.name))
         content = (body for side in (old, new) for part in side for _, body in part)
         try:
             changes = self._parser.run(changes_between, old, new, content=content)
         except ParserStopped as exc:
-            note = f"It was re-read, but could not be compared with the old version: {exc}"
+            note = f"The API was re-read, but could not be compared with the old version: {exc}"
             return ApiChanges(api.name, old_version, api.overview.version, (), note=note)
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
-def _known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = "") -> list[ApiRow | None]:
-    """Match each parsed API with the stored API it replaces, preferring the one called `name`.
+def _match_known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = "") -> list[ApiRow | None]:
+    """Return the stored API that each parsed API replaces, by position, preferring the API named `name`.
 
-    Packages of one folder have the same citation and are distinguished by title; a title may also have changed.
+    Packages in one folder have the same citation and are distinguished by title, which may have changed.
     """
     if len(readings) == 1 and len({row.citation for row in rows}) == 1:
         return [next((row for row in rows if row.name == name), rows[0])]
@@ -552,24 +562,26 @@ def _find_row(reading: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bo
     return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
 
 
-def _absolute(location: str) -> str:
-    """Return an absolute path; `..` is resolved through symbolic links, which a later reading could not do."""
+def _absolute_location(location: str) -> str:
+    """Return an absolute path, with `..` resolved now, because symbolic links may prevent that later."""
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
 
 
-def _pack(state: _ReportedState) -> bytes:
-    """Encode a state as JSON text, which the store requires for bodies."""
+def _encode_state(state: _ReportedState) -> bytes:
+    """Return a state encoded as JSON text, as the store requires."""
     return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
 
 
-def _unpack(body: bytes) -> _ReportedState:
+def _decode_state(body: bytes) -> _ReportedState:
     packed = msgspec.json.decode(body, type=bytes)
     return msgspec.msgpack.decode(zlib.decompress(packed), type=_ReportedState)
 
 
 def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
-    """Report progress for each document; the total is unknown, so it is always one more than the number found."""
+    """Yield the documents and report progress; the total is unknown, so it is reported as one more than the current
+    number.
+    """
     for number, document in enumerate(documents, 1):
         progress.report(number, number + 1, "descriptions found")
         yield document
@@ -578,7 +590,7 @@ def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iter
 def _read_wanted_documents(
     documents: Sequence[ApiDocument], wanted: Iterable[WantedDocument], referenced: ReferencedDocuments, deadline: float
 ) -> bool:
-    """Read the documents that the child process asked for, within limits; return whether anything new was read."""
+    """Read the documents that the child process requested, within limits; return whether any new document was read."""
     before = len(referenced)
     room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in referenced.values() if isinstance(text, bytes))
     for position, paths in wanted:
@@ -596,7 +608,7 @@ def _read_wanted_documents(
 
 
 def _read_referenced(read: ReadDocument | None, path: str, room: int) -> bytes | str:
-    """Return the content of a document that another one refers to, or the reason why it cannot be read."""
+    """Return the content of a referenced document, or the reason why it cannot be read."""
     try:
         data = read(path) if read else b""
     except SourceError as exc:
@@ -612,7 +624,7 @@ def _truncate_warnings(*warnings: Iterable[str]) -> list[str]:
 
 
 def slug(text: str) -> str:
-    """Derive a short name from a title: `The Stripe API v3` becomes `stripe`; text after ` + ` is ignored."""
+    """Return a short name for a title: `stripe` for `The Stripe API v3`; text after ` + ` is ignored."""
     titles = (text.partition(" + ")[0], text)
     words = [re.findall(r"[^\W_]+(?:\.[^\W_]+)*", re.sub(r"['’]s\b", "", title.lower())) for title in titles]
     distinctive = next(
@@ -622,13 +634,13 @@ def slug(text: str) -> str:
 
 
 def _is_distinctive_word(word: str) -> bool:
-    return word not in _GENERIC_WORDS and not re.fullmatch(r"v\d+", word)
+    return word not in _GENERIC_TITLE_WORDS and not re.fullmatch(r"v\d+", word)
 
 
 def _is_distinctive(file_name: str) -> bool:
-    """Whether a file name says which API it describes; `openapi` and `api-v2` do not."""
+    """Whether a file name identifies its API, unlike `openapi` and `api-v2`."""
     words = re.findall(r"[^\W\d_]+", file_name.lower())
-    return any(word not in _GENERIC_WORDS and word not in _GENERIC_FILE_WORDS for word in words)
+    return any(word not in _GENERIC_TITLE_WORDS and word not in _GENERIC_FILE_WORDS for word in words)
 
 
 def _file_stem(reading: PreparedApi) -> str:

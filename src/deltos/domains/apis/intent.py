@@ -1,6 +1,6 @@
-"""Predict which action a query asks for, and which action an operation performs.
+"""Predict the action that a query asks for, and the action that an operation performs.
 
-`benchmarks/train_api_ranker.py` learns `intents.json` from summaries of public APIs and from questions.
+`benchmarks/train_api_ranker.py` learns `intents.json` from summaries of public APIs and from queries.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
-_LEADING_WORDS = 8  # the action is named early; later words name its object
-# Openings that carry no meaning; longer ones first.
+_MAX_LEADING_WORDS = 8  # the first words name the action, later words its object
+# Openings of queries without meaning, longer ones first.
 _OPENINGS = tuple(
     tuple(words.split())
     for words in (
@@ -33,34 +33,34 @@ _OPENINGS = tuple(
         "|need to|want to|please"
     ).split("|")
 )
-# Actions of the verbs that operation names begin with: `getChat`, `messages/send.json`.
-_ACTION_OF_VERB = {
+# Actions of verbs at the start of operation names, such as `getChat` and `messages/send.json`.
+_ACTION_BY_VERB = {
     "list": LIST, "search": LIST, "query": LIST, "find": LIST,
     "get": GET, "fetch": GET, "describe": GET, "read": GET, "watch": GET,
     "create": CREATE, "add": CREATE, "new": CREATE, "insert": CREATE, "send": CREATE,
     "update": UPDATE, "set": UPDATE, "edit": UPDATE, "modify": UPDATE, "patch": UPDATE, "replace": UPDATE,
     "delete": DELETE, "remove": DELETE,
 }  # fmt: skip
-_ACTION_OF_METHOD = {
+_ACTION_BY_METHOD = {
     "PUT": UPDATE, "PATCH": UPDATE, "DELETE": DELETE, "HEAD": GET, "OPTIONS": GET, "QUERY": LIST, "SUBSCRIPTION": LIST,
     "RECEIVE": LIST,
 }  # fmt: skip
 
 
-@lru_cache(maxsize=20_000)  # bounded, because the keys come from descriptions
+@lru_cache(maxsize=20_000)  # limited, because the keys come from untrusted descriptions
 def action_of(method: str, path: str) -> int:
-    """Return the action of an operation, from its method and the end of its path."""
+    """Return the action of an operation, derived from its method and the end of its path."""
     segments = path_segments(path.partition("#")[0].removesuffix(".json"))
     is_keyed = bool(segments) and is_parameter_segment(segments[-1])
     if method == "GET":
         return GET if is_keyed else LIST
-    if method in _ACTION_OF_METHOD:
-        return _ACTION_OF_METHOD[method]
+    if method in _ACTION_BY_METHOD:
+        return _ACTION_BY_METHOD[method]
     if is_keyed:
         return UPDATE
     words = split_identifier(segments[-1]) if segments else []
-    if words and words[0] in _ACTION_OF_VERB:
-        return _ACTION_OF_VERB[words[0]]
+    if words and words[0] in _ACTION_BY_VERB:
+        return _ACTION_BY_VERB[words[0]]
     is_collection = method == "POST" and (len(segments) == 1 or bool(words and words[-1].endswith("s")))
     return CREATE if is_collection else ACT
 
@@ -71,7 +71,7 @@ def requested_actions(question: str) -> tuple[float, ...]:
 
 
 def action_probabilities(question: str, learned: Mapping[str, list[float]]) -> tuple[float, ...]:
-    """Return the probability of each action for a query, given the weights of n-grams."""
+    """Return the probability of each action for a query, given the learned n-gram weights."""
     sums = list(learned[""])
     for gram in set(grams(question)):
         for action, weight in enumerate(learned.get(gram, ())):
@@ -83,21 +83,21 @@ def action_probabilities(question: str, learned: Mapping[str, list[float]]) -> t
 
 
 def grams(text: str) -> list[str]:
-    """Return the features of a text for action prediction: its first words, their pairs, and its opening."""
+    """Return the n-grams of a text used to predict its action: its first words, their pairs, and its opening."""
     words_left = _strip_opening([word.lower() for word in TOKEN.findall(text[:500])])
-    words = stemmer("english").stemWords(words_left[:_LEADING_WORDS])
+    words = stemmer("english").stemWords(words_left[:_MAX_LEADING_WORDS])
     pairs = [f"{first}_{second}" for first, second in pairwise(words[:5])]
     return [*words, *pairs, *(f"^{word}" for word in words[:1]), *(f"^{pair}" for pair in pairs[:1])]
 
 
 def _strip_opening(words: list[str]) -> list[str]:
-    """Remove an opening such as "how do I"; keep all words if nothing else is left."""
+    """Return the words without an opening such as "how do I", or all words if nothing else is left."""
     opening = next((each for each in _OPENINGS if tuple(words[: len(each)]) == each), ())
     return words[len(opening) :] or words
 
 
 @cache
 def _learned_weights() -> Mapping[str, list[float]]:
-    """Return the weights of each n-gram by action; the empty n-gram has the prior."""
+    """Return the weights of each n-gram, by action; those of the empty n-gram are the prior."""
     stored: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     return stored

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 400
 MAX_ALIASED_NODES = 1_000_000
-MAX_DUPLICATES_NAMED = 10
-LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not retried as YAML, which is many times slower
-_TOO_DEEP = "The description is nested too deeply to be read"
+MAX_NAMED_DUPLICATES = 10
+MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not parsed as YAML, which would be many times slower
+_TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
 _NO_KEY = object()
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
@@ -29,21 +29,21 @@ _PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A parsed document with warnings about irregularities."""
+    """A parsed document, with warnings about irregularities."""
 
     value: Json
     warnings: tuple[str, ...] = ()
 
 
 def decode_text(data: bytes) -> str:
-    """Decode a file as UTF-16 or UTF-8; invalid bytes are replaced."""
+    """Return a file decoded as UTF-16 or UTF-8; invalid bytes are replaced."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
     return data.decode("utf-8-sig", errors="replace")
 
 
 def load_tree(data: bytes) -> Tree:
-    """Parse JSON or YAML; raise SourceError with the line of the problem."""
+    """Parse JSON or YAML; raise SourceError with the line number if it is invalid."""
     if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return _load_json(data)
     return load_yaml(decode_text(data))
@@ -53,22 +53,22 @@ def _load_json(data: bytes) -> Tree:
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
-        raise SourceError(_TOO_DEEP, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
+        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _load_lenient_json(data)
     return Tree(*_merge_duplicate_paths(data, value))
 
 
 def _load_lenient_json(data: bytes) -> Tree:
-    """Parse JSON with a byte order mark, control characters, NaN, comments or trailing commas."""
+    """Parse JSON that has a byte order mark, control characters, NaN, comments or trailing commas."""
     text = decode_text(data)
     try:
-        return Tree(_well_formed(json.loads(text, strict=False)), ("The file is not strict JSON.",))
+        return Tree(_replace_lone_surrogates(json.loads(text, strict=False)), ("The file is not strict JSON.",))
     except RecursionError:
-        raise SourceError(_TOO_DEEP, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
+        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
     except ValueError as exc:
         problem = str(exc)
-    if len(data) <= LENIENT_RETRY_BYTES:
+    if len(data) <= MAX_LENIENT_RETRY_BYTES:
         try:
             tree = load_yaml(text)
         except SourceError:
@@ -78,8 +78,8 @@ def _load_lenient_json(data: bytes) -> Tree:
     raise SourceError(f"Not valid JSON: {problem}", hint="The file may be truncated; fetch it again.")
 
 
-def _well_formed(value: Json) -> Json:
-    r"""Replace lone surrogates, which an escape such as `\\ud800` can produce and no store accepts."""
+def _replace_lone_surrogates(value: Json) -> Json:
+    r"""Return a value without lone surrogates, which an escape such as `\\ud800` can produce and no store accepts."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -89,7 +89,7 @@ def _well_formed(value: Json) -> Json:
 
 
 def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:
-    """Merge paths that are defined twice; JSON parsers silently drop the first definition."""
+    """Merge paths that are defined twice, because JSON parsers silently drop the first definition."""
     paths = value.get("paths") if isinstance(value, dict) else None
     if not isinstance(paths, dict):
         return value, ()
@@ -97,27 +97,27 @@ def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, .
     twice = (key.decode("utf-8", errors="replace") for key, count in counts.items() if count > 1)
     if not any(key in paths for key in twice):
         return value, ()
-    builder = _Duplicates()
+    builder = _DuplicateMerger()
     merged = json.loads(data, object_pairs_hook=builder.mapping)
     return (merged, builder.warnings()) if builder.keys else (value, ())
 
 
-class _Duplicates:
-    """Merges mappings in which a key occurs twice, and warns about the key."""
+class _DuplicateMerger:
+    """Merges the values of keys that occur twice in a mapping, and records warnings."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
 
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings for the first duplicate keys and the number of others."""
+        """Return warnings about the first duplicate keys, and about the number of others."""
         named = tuple(
-            f"'{key}' occurs twice in one mapping; both were used." for key in self.keys[:MAX_DUPLICATES_NAMED]
+            f"'{key}' occurs twice in one mapping; both were used." for key in self.keys[:MAX_NAMED_DUPLICATES]
         )
         more = len(self.keys) - len(named)
         return (*named, f"{more} more keys occur twice; all were used.") if more else named
 
     def mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Build a mapping from pairs."""
+        """Return a mapping built from pairs."""
         result: dict[str, Any] = {}
         for key, value in pairs:
             if key in result:
@@ -127,7 +127,7 @@ class _Duplicates:
         return result
 
     def replace(self, mapping: dict[str, Any], key: str, value: Any) -> None:
-        """Set a second value for `key`: merged with the first if both are mappings."""
+        """Replace the first value of `key` by the second; two mappings are merged."""
         self.keys.append(key)
         first = mapping[key]
         mapping[key] = {**first, **value} if isinstance(first, dict) and isinstance(value, dict) else value
@@ -138,7 +138,7 @@ def load_yaml(text: str) -> Tree:
     import yaml  # deferred: most calls never read a YAML file
 
     try:
-        return _YamlBuilder().build(_events(yaml, text))
+        return _YamlBuilder().build(_parser_events(yaml, text))
     except yaml.reader.ReaderError:
         cleaned = _UNPRINTABLE.sub(" ", text)
         if cleaned == text:
@@ -149,8 +149,8 @@ def load_yaml(text: str) -> Tree:
         raise SourceError(f"Not valid YAML: {_yaml_problem(exc)}", hint="Is the file complete?") from exc
 
 
-def _events(yaml: Any, text: str) -> Iterator[Any]:
-    """Yield parser events; PyYAML's resolver and composer would cost four times as much."""
+def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
+    """Yield parser events; PyYAML's resolver and composer would take four times as long."""
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
     try:
         while loader.check_event():
@@ -169,13 +169,13 @@ class _YamlBuilder:
     """Builds a tree from parser events without recursion, so that depth and aliases can be limited."""
 
     def __init__(self) -> None:
-        self.duplicates = _Duplicates()
+        self.duplicates = _DuplicateMerger()
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.nodes = 0
         self.aliased = 0
 
     def build(self, events: Iterator[Any]) -> Tree:
-        """Build the tree of one document."""
+        """Return the tree of one document."""
         parents: list[tuple[Any, Any, str | None, int]] = []
         container: Any = []
         key: Any = _NO_KEY
@@ -183,19 +183,19 @@ class _YamlBuilder:
             name = event.__class__.__name__
             if name == "ScalarEvent":
                 value: Any = event.value
-                if not event.style and value in _NULLS and event.implicit[0]:
+                if not event.style and value in _NULL_SCALARS and event.implicit[0]:
                     value = None if key is not _NO_KEY or isinstance(container, list) else value
                 self.nodes += 1
                 if event.anchor:
                     self.anchors[event.anchor] = (value, 1)
             elif name == "MappingStartEvent" or name == "SequenceStartEvent":
                 if len(parents) >= MAX_DEPTH:
-                    raise SourceError(_TOO_DEEP, hint=f"At most {MAX_DEPTH} levels are supported.")
+                    raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most {MAX_DEPTH} levels are supported.")
                 parents.append((container, key, event.anchor, self.nodes))
                 container, key = {} if name == "MappingStartEvent" else [], _NO_KEY
                 continue
             elif name == "MappingEndEvent" or name == "SequenceEndEvent":
-                value = _merged(container) if name == "MappingEndEvent" and "<<" in container else container
+                value = _apply_merge_key(container) if name == "MappingEndEvent" and "<<" in container else container
                 container, key, anchor, start = parents.pop()
                 self.nodes += 1
                 if anchor:
@@ -203,14 +203,14 @@ class _YamlBuilder:
             elif name == "AliasEvent":
                 value = self.alias(event.anchor)
             elif name == "DocumentEndEvent" and container:
-                return Tree(container[0], (*self.duplicates.warnings(), *_further_documents(events)))
+                return Tree(container[0], (*self.duplicates.warnings(), *_ignored_documents_warning(events)))
             else:
                 continue
             key = self.put(container, key, value)
         return Tree(container[0] if container else None, self.duplicates.warnings())
 
     def put(self, container: Any, key: Any, value: Any) -> Any:
-        """Add `value` to the open container; return the key that waits for its value, if any."""
+        """Add `value` to the open container; return the key whose value is still missing, if there is one."""
         if container.__class__ is list:
             container.append(value)
             return _NO_KEY
@@ -223,7 +223,7 @@ class _YamlBuilder:
         return _NO_KEY
 
     def alias(self, name: str) -> Any:
-        """Return the value of an alias; the total size of all aliased values is limited."""
+        """Return the value of an alias; raise SourceError if all aliased values together are too large."""
         value, size = self.anchors.get(name, (f"*{name}", 1))
         self.aliased += size
         self.nodes += size
@@ -235,22 +235,22 @@ class _YamlBuilder:
         return value
 
 
-def _further_documents(events: Iterator[Any]) -> list[str]:
-    """Return a warning with the number of further documents in the file, which are ignored."""
+def _ignored_documents_warning(events: Iterator[Any]) -> list[str]:
+    """Return a warning about additional documents in the file, which are ignored; empty if there are none."""
     count = 0
     try:
         count = sum(event.__class__.__name__ == "DocumentStartEvent" for event in events)
     except Exception:  # noqa: BLE001 (PyYAML's errors; ignored documents need not be valid)
         count += 1
     documents = "document was" if count == 1 else "documents were"
-    return [f"{count} further YAML {documents} ignored; put each into its own file."] if count else []
+    return [f"{count} additional YAML {documents} ignored; put each into its own file."] if count else []
 
 
-_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_NULL_SCALARS = frozenset(("", "~", "null", "Null", "NULL"))
 
 
-def _merged(mapping: dict[str, Any]) -> dict[str, Any]:
-    """Apply YAML's `<<` merge key; the mapping's own keys win."""
+def _apply_merge_key(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Apply the YAML merge key `<<`; the mapping's own keys take precedence."""
     parents = mapping.pop("<<")
     for parent in parents if isinstance(parents, list) else [parents]:
         if isinstance(parent, dict):

@@ -1,4 +1,4 @@
-"""Access to indexed APIs: lookup by name, visibility, resolution of references, and decoding of stored bodies."""
+"""Access indexed APIs: look them up by name, check visibility, resolve references, and decode stored bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from deltos.confinement import may_recall_all, may_show
 from deltos.domains.apis.api_mentions import find_api_mentions
 from deltos.domains.apis.model import Api, Json, Operation, Overview
-from deltos.domains.apis.source import is_address
+from deltos.domains.apis.source import is_http_url
 from deltos.errors import NotFound
 from deltos.text.similar_names import similar_names
 from deltos.workspace.source_projects import is_visible_to, project_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_SIMILAR_NAMES = 3
 MAX_LISTED_NAMES = 5
-_EQUAL_COLUMNS = (1.0, 1.0, 1.0, 1.0, 1.0)
+_EQUAL_COLUMN_WEIGHTS = (1.0, 1.0, 1.0, 1.0, 1.0)
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
 _decode_overview = msgspec.json.Decoder(Overview).decode
@@ -35,7 +35,7 @@ _decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class ApiLibrary:
-    """Read access to stored APIs, restricted to those the current call may see."""
+    """Read access to stored APIs that are visible to the current call."""
 
     def __init__(self, store: ApiDescriptions) -> None:
         self.store = store
@@ -49,16 +49,18 @@ class ApiLibrary:
         return [row for row in self.store.apis() if is_visible(row)]
 
     def elsewhere(self, roots: Iterable[Path]) -> dict[int, str]:
-        """Return ids and names of the APIs that the projects at `roots` do not see; no roots select all projects."""
+        """Return ids and names of the APIs that are not visible to the projects at `roots`; empty if `roots` is
+        empty.
+        """
         projects = [project_of(root) for root in roots]
         return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
 
     def unread(self, source: str = "") -> list[UnreadRow]:
-        """Return the documents that could not be read, of one source or of all visible ones."""
+        """Return the documents that could not be read, of one source or of all visible sources."""
         return [row for row in self.store.unread() if is_visible(row) and source in ("", row.source)]
 
     def known(self, name: str) -> ApiRow | None:
-        """Return the visible API with exactly this name, or None."""
+        """Return the visible API with exactly this name, or None if there is none."""
         row = self.store.api(name)
         return row if row and is_visible(row) else None
 
@@ -67,7 +69,7 @@ class ApiLibrary:
         return () if may_recall_all() else tuple(row.id for row in self.store.apis() if not is_visible(row))
 
     def row(self, name: str) -> ApiRow:
-        """Return the API with this name, or the only one whose name begins with it; raise NotFound otherwise."""
+        """Return the API with this name, or the only API whose name begins with it; raise NotFound if there is none."""
         if row := self.known(name.strip()):
             return row
         rows = self.rows()
@@ -95,23 +97,23 @@ class ApiLibrary:
         return of_source or [self.row(name)]
 
     def named_in(self, question: str, without: Collection[int] = ()) -> ApiMentions:
-        """Return the APIs that a query mentions, and the query without those mentions.
+        """Return the APIs that a query mentions, and the query without the mentions.
 
-        No names are returned if the query mentions all APIs. APIs whose ids are in `without` are ignored.
+        If the query mentions all APIs, none is returned. APIs whose ids are in `without` are ignored.
         """
         rows = [row for row in self.rows() if row.id not in without]
-        providers = Counter(_provider(row) for row in rows)
+        providers = Counter(_provider_name(row) for row in rows)
         titles = {row.name: [_title_of(row.overview), row.source_name] for row in rows}
         for row in rows:
-            if providers[_provider(row)] > 1:
-                titles[row.name].append(_provider(row))
+            if providers[_provider_name(row)] > 1:
+                titles[row.name].append(_provider_name(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
-            left_out = [row.id for row in rows if row.name == name or _provider(row) == name.partition("-")[0]]
+            left_out = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
             left_out += [*without, *self.hidden_ids()]
             longest = max(words, key=len)
             found = self.store.search(
-                (longest,), _EQUAL_COLUMNS, api_id=None, kinds=("operation",), limit=1, without=left_out
+                (longest,), _EQUAL_COLUMN_WEIGHTS, api_id=None, kinds=("operation",), limit=1, without=left_out
             )
             return bool(found)
 
@@ -119,12 +121,12 @@ class ApiLibrary:
         return replace(mentions, names=()) if len(mentions.names) == len(rows) else mentions
 
     def ids_except(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
-        """Return the ids of all other APIs, including hidden ones."""
+        """Return the ids of all APIs except the given ones, including hidden APIs."""
         wanted = {row.id for row in rows}
         return tuple(row.id for row in self.store.apis() if row.id not in wanted)
 
     def resolver(self, api_id: int) -> Resolve:
-        """Return a function that resolves references within one stored API and caches the results."""
+        """Return a function that resolves references within a stored API and caches the results."""
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:
@@ -136,16 +138,16 @@ class ApiLibrary:
         return resolve
 
     def operation(self, unit: UnitRow) -> Operation:
-        """Decode a stored operation."""
+        """Return a stored operation, decoded."""
         return _decode_operation(self.store.body(unit.id))
 
     def value(self, unit: UnitRow) -> Json:
-        """Decode the JSON body of a schema, message or tag."""
+        """Return the decoded JSON body of a schema, message or tag."""
         body = self.store.body(unit.id)
         return msgspec.json.decode(body) if body else None
 
 
-def _provider(row: ApiRow) -> str:
+def _provider_name(row: ApiRow) -> str:
     return row.name.partition("-")[0]
 
 
@@ -155,20 +157,21 @@ def _title_of(overview: bytes) -> str:
 
 
 def is_visible(row: ApiRow | UnreadRow) -> bool:
-    """Whether the current call may see an API; APIs read from project files are visible only in that project."""
-    return may_show(None if is_address(row.source) else Path(row.source))
+    """Whether an API is visible to the current call; an API in project files is visible only in that project."""
+    return may_show(None if is_http_url(row.source) else Path(row.source))
 
 
 def location_of(api: Api) -> str:
-    """Return the absolute path or address of a description; stored citations are relative to the parent of the added
-    folder."""
-    if is_address(api.source) or is_address(api.citation):
+    """Return the absolute path or URL of a description, whose stored citation is relative to the parent of the added
+    folder.
+    """
+    if is_http_url(api.source) or is_http_url(api.citation):
         return api.citation
     return (Path(api.source).resolve().parent / api.citation).as_posix()
 
 
 def api_of(row: ApiRow) -> Api:
-    """Decode a stored row as an `Api`."""
+    """Return a stored row decoded as an `Api`."""
     return Api(
         name=row.name,
         source=row.source,
@@ -189,13 +192,13 @@ def tags_of(unit: UnitRow) -> tuple[str, ...]:
 
 
 def projects_of(row: ApiRow) -> tuple[str, ...]:
-    """Return the projects that see an API."""
+    """Return the projects to which an API is visible."""
     return _decode_texts(row.projects)
 
 
 def suggestion(near: Sequence[str], every: Sequence[str]) -> str:
-    """Return a hint with similar names, or with some of the existing names."""
+    """Return a hint with similar names or, if there are none, with some of the existing names."""
     if near:
         return f"Did you mean: {', '.join(near[:MAX_SIMILAR_NAMES])}?"
     more = f" and {len(every) - MAX_LISTED_NAMES} more" if len(every) > MAX_LISTED_NAMES else ""
-    return f"Nothing has a similar name. Available: {', '.join(every[:MAX_LISTED_NAMES])}{more}."
+    return f"No similar names. Available: {', '.join(every[:MAX_LISTED_NAMES])}{more}."

@@ -1,7 +1,7 @@
 """Format-independent data types of API descriptions. Schemas keep the JSON of the specification.
 
-Types with thousands of instances are msgspec structs, which are several times faster than dataclasses to create and
-encode.
+Types with thousands of instances are msgspec structs, which can be created and encoded several times faster than
+dataclasses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Json = Any
-"""A JSON value as written in the specification; `$ref`s inside are not resolved."""
+"""A JSON value as written in the specification, with unresolved `$ref`s."""
 
 
 GRAPHQL_DATA = "data"
@@ -20,7 +20,7 @@ GRAPHQL_DATA = "data"
 
 
 class ApiParameter(Struct, frozen=True, omit_defaults=True):
-    """A named input of an operation."""
+    """A named parameter of an operation."""
 
     name: str
     location: str
@@ -30,9 +30,9 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A body in one media type, with its author's examples.
+    """A request or response body in one media type, with the author's examples.
 
-    `deep` lists the form fields whose inner keys are written in brackets.
+    `deep` contains the form fields whose nested keys are written in brackets.
     """
 
     media_type: str
@@ -70,7 +70,7 @@ class Operation(Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> str:
-        """`METHOD path`."""
+        """The identification of the operation: `METHOD path`."""
         return f"{self.method} {self.path}"
 
 
@@ -86,7 +86,7 @@ class Schema(Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A group of operations."""
+    """A named group of operations."""
 
     name: str
     description: str = ""
@@ -94,7 +94,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class SecurityScheme:
-    """An authentication scheme; `kind` is http, apiKey, oauth2, openIdConnect, or the format's own term."""
+    """An authentication scheme; `kind` is http, apiKey, oauth2, openIdConnect, or a term of the format."""
 
     name: str
     kind: str
@@ -119,7 +119,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """A parsed API; `fragments` are the targets of its references that are not named schemas."""
+    """A parsed API description; `fragments` contains reference targets that are not named schemas."""
 
     overview: Overview
     operations: tuple[Operation, ...]
@@ -146,10 +146,10 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class ApiHit:
-    """A search result; `citation` is the specification's address with a JSON pointer.
+    """A search result; `citation` is the URL or path of the specification with a JSON pointer.
 
-    `score` orders hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear`: the query is
-    certainly about this unit. `is_semantic_match`: it shares no word with the query.
+    `score` orders the hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks a unit
+    to which the query clearly refers, `is_semantic_match` one that shares no word with the query.
     """
 
     id: str
@@ -177,7 +177,7 @@ class OperationChange:
 
 @dataclass(frozen=True, slots=True)
 class ApiChanges:
-    """Differences between two versions of an API; `note` says why they could not be compared."""
+    """Differences between two versions of an API; `note` is the reason if they could not be compared."""
 
     api_name: str
     old_version: str

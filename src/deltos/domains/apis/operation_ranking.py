@@ -1,4 +1,4 @@
-"""Learned ranking of operations; `benchmarks/train_api_ranker.py` learns the weights."""
+"""Rank operations with weights learned by `benchmarks/train_api_ranker.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WEIGHTS_FILE = Path(__file__).with_name("operation_weights.json")
 
 
 def score_operations(rows: Vectors) -> list[float]:
-    """Return one score per row of `OperationFeatures`, comparable within one query."""
+    """Return a score for each row of `OperationFeatures`; scores are comparable within one query."""
     scores: list[float] = (rows @ _weights()).tolist()
     return scores
 

@@ -1,4 +1,4 @@
-"""Compact typed outlines of schemas: required fields marked, enums and defaults shown, cycles named."""
+"""Render compact typed outlines of schemas, with required marks, enum values, defaults and named cycles."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from deltos.domains.apis.model import Json
 from deltos.domains.apis.refs import MAX_HOPS, names_type, reference_name
-from deltos.domains.apis.spec_text import is_true, one_line
+from deltos.domains.apis.spec_text import is_flag_set, one_line
 
 Resolve = Callable[[str], Json]
 """Resolves a reference to its value, or to None if the target does not exist."""
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_MIN_NESTED_LINES = 4  # a field is not expanded if fewer lines are left
+_MIN_NESTED_LINES = 4  # a field is not expanded if fewer lines remain
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
-MAX_REST_CHARACTERS = 240
+MAX_OMITTED_NAMES_CHARACTERS = 240
 _MAX_LABEL_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of a schema to show; with `is_terse`, only required fields have descriptions."""
+    """How much of a schema to show; if `is_terse` is set, only required fields have descriptions."""
 
     depth: int = 2
     description_characters: int = 100
@@ -41,9 +41,11 @@ class SchemaField:
 
 
 def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return the lines of a schema: as deep as `detail.lines` allows, required fields first, omitted fields by name."""
+    """Return a schema as lines, as deep as `detail.lines` allows; required fields come first, omitted fields
+    are named.
+    """
     for depth in range(detail.depth, 0, -1):
-        lines = _take_lines(_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
+        lines = _take_lines(_outline_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
         if len(lines) <= detail.lines:
             is_whole = depth == detail.depth or _alternatives(schema, resolve)
             return lines if is_whole else _expand_members(schema, resolve, detail)
@@ -51,19 +53,19 @@ def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
     if len(members) <= detail.lines:
         return lines[: detail.lines]
     shown = members[: detail.lines - 1]
-    names = one_line(", ".join(member.name for member in members[detail.lines - 1 :]), MAX_REST_CHARACTERS)
+    names = one_line(", ".join(member.name for member in members[detail.lines - 1 :]), MAX_OMITTED_NAMES_CHARACTERS)
     rest = f"… and {len(members) - len(shown)} more: {names}"
     return [*(_member_line(member, resolve, detail, 0) for member in shown), rest]
 
 
 def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return all fields, with the fields inside them while there are lines left, required ones first."""
+    """Return lines for all fields, expanding nested fields while lines remain, required fields first."""
     members = shown_members(schema, resolve)
     max_lines_left = detail.lines - len(members)
     nested_lines: dict[str, list[str]] = {}
     for member in sorted(members, key=lambda member: not member.required):
         for depth in range(detail.depth, 1, -1):
-            lines = _take_lines(_nested(member, resolve, detail, depth, 0, ()), max_lines_left)
+            lines = _take_lines(_nested_field_lines(member, resolve, detail, depth, 0, ()), max_lines_left)
             if len(lines) <= max_lines_left:
                 break
         if len(lines) > max_lines_left:
@@ -80,22 +82,22 @@ def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]
 
 
 def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, max_lines_left: int) -> list[str]:
-    """Return the first fields inside a field, and the names of the omitted ones."""
+    """Return the lines of the first nested fields, and a line with the names of the omitted ones."""
     fields = members_of(member.schema, resolve)
     shown = [line for line in lines if not line.startswith("    ")][: max_lines_left - 1]
-    names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_REST_CHARACTERS)
+    names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_OMITTED_NAMES_CHARACTERS)
     return [*shown, f"  … and {len(fields) - len(shown)} more: {names}"]
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
     """Return the fields of an object, including those of `allOf` parts and of array items."""
     found: dict[str, SchemaField] = {}
-    _collect(schema, resolve, found, (), 0)
+    _collect_fields(schema, resolve, found, (), 0)
     return list(found.values())
 
 
 def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields in display order: as written, but required and enum fields first for a GraphQL input."""
+    """Return the fields in display order: as written, or for a GraphQL input, required and enum fields first."""
     members = members_of(schema, resolve)
     if not is_graphql_input(schema, resolve):
         return members
@@ -114,7 +116,7 @@ def _is_enum(schema: Json, resolve: Resolve) -> bool:
 
 
 def _items_of(schema: Json, resolve: Resolve) -> Json:
-    """Return the target of a schema; for an array, the target of its items."""
+    """Return the resolved schema; for an array, the resolved schema of its items."""
     schema = follow(schema, resolve)
     for _ in range(_MAX_LABEL_DEPTH):
         if not (isinstance(schema, dict) and "items" in schema):
@@ -124,7 +126,7 @@ def _items_of(schema: Json, resolve: Resolve) -> Json:
 
 
 def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
-    """Return the type of a schema in a few words: `string(date-time)`, `array of Pet`, `a | b`."""
+    """Return a short type label for a schema, such as `string(date-time)`, `array of Pet` or `a | b`."""
     if not isinstance(schema, dict) or depth > _MAX_LABEL_DEPTH:
         return "any"
     if isinstance(target := schema.get("$ref"), str):
@@ -140,13 +142,13 @@ def label(schema: Json, resolve: Resolve, depth: int = 0) -> str:
 
 
 def _intersection_label(labels: Sequence[str]) -> str:
-    """Join the labels of `allOf` parts, omitting `any` and `object` if another label is more specific."""
+    """Return the joined labels of `allOf` parts, without `any` and `object` if another label is more specific."""
     specific = dict.fromkeys(each for each in labels if each not in ("any", "object"))
     return " & ".join(specific) or ("object" if "object" in labels else "any")
 
 
 def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
-    """Return the name of a type with its enum values; the type itself if it has no name."""
+    """Return the name of a referenced type with its enum values, or the label of a type without a name."""
     if not names_type(target):
         return label(resolve(target), resolve, depth + 1)
     found = follow({"$ref": target}, resolve)
@@ -154,7 +156,7 @@ def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
         return f"any (not read: {reference_name(target)})"
     values = found.get("enum") if isinstance(found, dict) else None
     name = reference_name(target)
-    return f"{name} ({_enum(values)})" if isinstance(values, list) and values else name
+    return f"{name} ({_enum_text(values)})" if isinstance(values, list) and values else name
 
 
 def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
@@ -162,7 +164,7 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
     if isinstance(kind, list):
         kind = "|".join(map(str, kind))
     if "enum" in schema and isinstance(schema["enum"], list):
-        text = _enum(schema["enum"])
+        text = _enum_text(schema["enum"])
     elif "const" in schema:
         text = short_value(schema["const"])
     elif kind == "array" or (kind is None and "items" in schema):
@@ -173,26 +175,28 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
         text = str(kind or ("object" if "properties" in schema else "any"))
         form = schema.get("format")
         text += f"({form})" if isinstance(form, str) and form != kind else ""
-        text += _bounds(schema, "minimum", "maximum", "") or _bounds(schema, "minLength", "maxLength", " characters")
-    return f"{text}|null" if is_true(schema.get("nullable")) else text
+        text += _format_range(schema, "minimum", "maximum", "") or _format_range(
+            schema, "minLength", "maxLength", " characters"
+        )
+    return f"{text}|null" if is_flag_set(schema.get("nullable")) else text
 
 
-def _bounds(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
-    """Return the range of allowed values: ` 1..100`, ` ≤30000`; empty if there is none."""
+def _format_range(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
+    """Return the range of allowed values, such as ` 1..100` or ` ≤30000`; empty if it is unlimited."""
     low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (minimum, maximum))
-    low = "" if unit and low in ("0", "1") else low  # "not empty" is not worth showing
+    low = "" if unit and low in ("0", "1") else low  # "not empty" is too little information to show
     if low and high:
         return f" {low}..{high}{unit}"
     return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
 
 
 def _is_number(value: Json) -> bool:
-    """Whether a value is a number; booleans are not."""
+    """Whether a value is a number and not a boolean."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def follow(schema: Json, resolve: Resolve) -> Json:
-    """Resolve references through at most `MAX_HOPS` hops."""
+    """Return a schema with its reference resolved, following at most `MAX_HOPS` references."""
     for _ in range(MAX_HOPS):
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(target, str):
@@ -201,34 +205,34 @@ def follow(schema: Json, resolve: Resolve) -> Json:
     return schema
 
 
-def _lines(
+def _outline_lines(
     schema: Json, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
     if alternatives := _alternatives(schema, resolve):
         for option in alternatives:
             yield f"{'  ' * level}one of: {label(option, resolve)}"
-            if level < depth and (name := _name(option)) not in seen:
-                yield from _lines(option, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
+            if level < depth and (name := _type_name(option)) not in seen:
+                yield from _outline_lines(option, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
         return
     for member in shown_members(schema, resolve):
         yield _member_line(member, resolve, detail, level)
         if level + 1 < depth:
-            yield from _nested(member, resolve, detail, depth, level, seen)
+            yield from _nested_field_lines(member, resolve, detail, depth, level, seen)
 
 
-def _nested(
+def _nested_field_lines(
     member: SchemaField, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield the lines of the fields inside a field; a type that is already open above is only named."""
-    name = _name(member.schema)
+    """Yield the lines of nested fields; a type that contains itself is only named."""
+    name = _type_name(member.schema)
     if name and name in seen:
         yield f"{'  ' * (level + 1)}(cycle: {name}, shown above)"
     elif not _alternatives(member.schema, resolve):
-        yield from _lines(member.schema, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
+        yield from _outline_lines(member.schema, resolve, detail, depth, level + 1, (*seen, name) if name else seen)
 
 
-def _name(schema: Json) -> str:
-    """Return the name of a field's type, or of its array items."""
+def _type_name(schema: Json) -> str:
+    """Return the name of the type of a field or of its array items; empty if it has none."""
     for _ in range(_MAX_LABEL_DEPTH):
         if not isinstance(schema, dict):
             return ""
@@ -239,7 +243,7 @@ def _name(schema: Json) -> str:
 
 
 def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
-    """Return the branches of a `oneOf` or `anyOf` schema without fields of its own."""
+    """Return the alternatives of a `oneOf` or `anyOf` schema that has no fields of its own."""
     schema = follow(schema, resolve)
     if not isinstance(schema, dict) or schema.get("properties"):
         return []
@@ -249,29 +253,31 @@ def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
     return []
 
 
-def _collect(schema: Json, resolve: Resolve, found: dict[str, SchemaField], seen: tuple[str, ...], depth: int) -> None:
+def _collect_fields(
+    schema: Json, resolve: Resolve, found: dict[str, SchemaField], seen: tuple[str, ...], depth: int
+) -> None:
     if depth > MAX_HOPS or not isinstance(schema, dict):
         return
     if isinstance(target := schema.get("$ref"), str):
         if target not in seen:
-            _collect(resolve(target), resolve, found, (*seen, target), depth + 1)
+            _collect_fields(resolve(target), resolve, found, (*seen, target), depth + 1)
         return
     if isinstance(parts := schema.get("allOf"), list):
         for part in parts:
-            _collect(part, resolve, found, seen, depth + 1)
+            _collect_fields(part, resolve, found, seen, depth + 1)
     given = schema.get("required")
     required = dict.fromkeys(name for name in given if isinstance(name, str)) if isinstance(given, list) else {}
     extra = schema.get("additionalProperties")
     if isinstance(properties := schema.get("properties"), dict):
         for name, value in properties.items():
             found[name] = SchemaField(name, value, name in required or (name in found and found[name].required))
-    for name in required:  # some are named only here
+    for name in required:  # some required fields are named only here
         known = found[name].schema if name in found else extra if isinstance(extra, dict) else {}
         found[name] = SchemaField(name, known, required=True)
     if "items" in schema:
-        _collect(schema["items"], resolve, found, seen, depth + 1)
+        _collect_fields(schema["items"], resolve, found, seen, depth + 1)
     if isinstance(extra, dict) and not found:
-        _collect(extra, resolve, found, seen, depth + 1)
+        _collect_fields(extra, resolve, found, seen, depth + 1)
 
 
 def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: int) -> str:
@@ -281,7 +287,7 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
     line = f"{'  ' * level}{name}{'*' if member.required else ''}: {label(schema, resolve)}"
     if schema.get("default") not in (None, ""):
         line += f" = {short_value(schema['default'])}"
-    if is_true(schema.get("deprecated")):
+    if is_flag_set(schema.get("deprecated")):
         line += " (deprecated)"
     description = schema.get("description")
     is_described = bool(detail.description_characters) and (member.required or not detail.is_terse)
@@ -291,7 +297,7 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
 
 
 def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
-    """Return at most `limit` + 1 lines, enough to detect that there are too many."""
+    """Return at most `limit` + 1 lines, which suffices to detect that there are too many."""
     kept = []
     for line in lines:
         kept.append(line)
@@ -300,7 +306,7 @@ def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
     return kept
 
 
-def _enum(values: list[Json]) -> str:
+def _enum_text(values: list[Json]) -> str:
     shown: list[str] = []
     for value in values[:MAX_ENUM_VALUES]:
         shown.append(short_value(value))
@@ -311,7 +317,7 @@ def _enum(values: list[Json]) -> str:
 
 
 def short_value(value: Json) -> str:
-    """Return a default or enum value in a few characters."""
+    """Return a default or enum value as short text."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"
     if isinstance(value, (dict, list)):

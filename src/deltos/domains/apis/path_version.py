@@ -1,4 +1,4 @@
-"""Versions in operation paths: which version an operation has, and which is the newest stable one."""
+"""Determine the versions in operation paths and the newest stable version of each operation."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 
 
 def version_of(path: str) -> tuple[int, int]:
-    """Return the version in a path as a sortable pair; previews sort before stable versions."""
+    """Return the version in a path as a sort key, in which previews precede stable versions."""
     for part in path.lower().split("/"):
         if match := _VERSION.match(part):
             return (0 if match[2] else 1, int(match[1]))
     return (1, 0)
 
 
-def without_version(unit: FoundUnit) -> tuple[str, str, str]:
+def version_independent_key(unit: FoundUnit) -> tuple[str, str, str]:
     """Return a key that is equal for all versions of an operation."""
     segments = (part for part in unit.row.path.lower().split("/") if not _VERSION.match(part))
     return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
 
 
 def newest_versions(found: Iterable[FoundUnit]) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Return the newest stable version for each version-independent key."""
+    """Return the newest stable version of each operation, by version-independent key."""
     newest: dict[tuple[str, str, str], tuple[int, int]] = {}
     for unit in found:
-        key = without_version(unit)
+        key = version_independent_key(unit)
         newest[key] = max(newest.get(key, (0, 0)), version_of(unit.row.path))
     return newest

@@ -1,7 +1,8 @@
-"""Turn documents into stored units: detect, parse, merge, chunk. Runs in a child process that reads no files.
+"""Convert documents to units for the store: detect, parse, merge and chunk. Runs in a child process that reads no
+files.
 
-If a document refers to documents that the child was not given, the child returns their paths; the parent reads them and
-calls again. Parsers are imported lazily because the parent does not need them.
+If a document refers to other documents, the child returns their paths; the parent reads them and calls again. Parsers
+are imported lazily, because the parent does not need them.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json, OperationChange, Overview
 
 _decode_operation = msgspec.json.Decoder(Operation).decode
-# Units are unpickled in batches so that other threads can run in between.
+# Units are unpickled in batches, so that other threads can run in between.
 _UNITS_PER_BATCH = 200
-_IMPORT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
+_IMPORT_STATEMENT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]+)?["']([^"'\n]*)["']""", re.MULTILINE)
 
 
 class RawDocument(NamedTuple):
-    """A document as bytes; `refers` says whether referenced documents can be read for it."""
+    """A document as bytes; `refers` says whether its referenced documents can be read."""
 
     data: bytes
     citation: str
@@ -42,25 +43,26 @@ class RawDocument(NamedTuple):
     refers: bool
 
 
-# Maps a document's position and a path relative to it to the content, or to the reason why it cannot be read.
+# Maps the position of a document and a path relative to it to the content of the referenced document, or to the reason
+# why it cannot be read.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 
 class WantedDocument(NamedTuple):
-    """Candidate paths of one referenced document; the first readable one is used."""
+    """Candidate paths of one referenced document, of which the first readable one is used."""
 
     position: int
     paths: tuple[str, ...]
 
 
-class Missing(NamedTuple):
-    """Other documents are needed before preparation can continue."""
+class MissingDocuments(NamedTuple):
+    """Documents that are needed before preparation can continue."""
 
     wanted: tuple[WantedDocument, ...]
 
 
 class PreparedApi(NamedTuple):
-    """One API ready to store; `units` are pickled lists of new units."""
+    """An API ready to store; `units` contains pickled batches of its units."""
 
     citation: str
     name: str
@@ -73,7 +75,7 @@ class PreparedApi(NamedTuple):
 
     @property
     def has_only_types(self) -> bool:
-        """Whether it is a protobuf package without services."""
+        """Whether the API is a protobuf package without services."""
         return _is_protobuf(self.overview) and not self.operations
 
 
@@ -85,14 +87,14 @@ class UnreadDocument(NamedTuple):
 
 
 class PreparedDocuments(NamedTuple):
-    """Result of preparing documents."""
+    """Result of preparing documents: APIs, and documents that could not be read."""
 
     apis: tuple[PreparedApi, ...]
     failures: tuple[UnreadDocument, ...]
 
 
 class _ReadDescription(NamedTuple):
-    """A description with its document."""
+    """A parsed description and its document."""
 
     document: ApiDocument
     description: ApiDescription
@@ -100,25 +102,25 @@ class _ReadDescription(NamedTuple):
 
 def prepare(
     documents: Sequence[RawDocument], referenced: ReferencedDocuments, is_last_round: bool
-) -> PreparedDocuments | Missing:
+) -> PreparedDocuments | MissingDocuments:
     """Parse and chunk documents that may form one API.
 
-    With `is_last_round`, missing neighbours cannot be requested any more.
+    If `is_last_round` is set, missing documents can no longer be requested.
     """
     from deltos.domains.apis.description import read_description
 
     references: dict[int, list[str]] = {}
     wanted = tuple(_missing_documents(documents, referenced, references))
     if wanted and not is_last_round:
-        return Missing(wanted)
+        return MissingDocuments(wanted)
     with garbage_collection_paused():
-        if len(documents) > 1 and all(_is_proto(raw) for raw in documents):
+        if len(documents) > 1 and all(_is_proto_file(raw) for raw in documents):
             return _prepare_protobuf(documents, referenced)
         missing: list[WantedDocument] = []
         readings: list[_ReadDescription] = []
         failures: list[UnreadDocument] = []
         for position, raw in enumerate(documents):
-            read = _reader(position, referenced, missing) if raw.refers else None
+            read = _referenced_document_reader(position, referenced, missing) if raw.refers else None
             document = ApiDocument(raw.data, raw.citation, raw.name, read)
             try:
                 description = read_description(document, references.get(position))
@@ -126,12 +128,12 @@ def prepare(
             except SourceError as exc:
                 failures.append(UnreadDocument(raw.citation, str(exc)))
         if missing and not is_last_round:
-            return Missing(tuple(dict.fromkeys(missing)))
-        apis = [_prepared(reading, failures) for reading in readings]
+            return MissingDocuments(tuple(dict.fromkeys(missing)))
+        apis = [_prepare_api(reading, failures) for reading in readings]
         return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
-def _prepared(reading: _ReadDescription, failures: list[UnreadDocument]) -> PreparedApi | None:
+def _prepare_api(reading: _ReadDescription, failures: list[UnreadDocument]) -> PreparedApi | None:
     description = reading.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
@@ -159,16 +161,16 @@ def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
         yield pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
 
 
-# ---------------------------------------------------------------------- neighbours
+# ---------------------------------------------------------------------- referenced documents
 
 
 def _missing_documents(
     documents: Sequence[RawDocument], referenced: ReferencedDocuments, references: dict[int, list[str]]
 ) -> Iterator[WantedDocument]:
-    """Yield the referenced documents that were not read yet, found by scanning the raw bytes.
+    """Yield the referenced documents that have not been read yet, found by scanning the raw bytes.
 
-    Parsing everything again for each level of references would be slow. Targets found in the documents themselves are
-    added to `references`.
+    The documents are not parsed for this, because that would be slow for each level of references. Reference targets
+    found in the documents are added to `references`.
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
 
@@ -182,7 +184,7 @@ def _missing_documents(
             path, data = pending.pop()
             targets = find_references(data) if b"$ref" in data else []
             references.setdefault(position, targets)
-            for paths in (*_referred(targets, path, raw.name), *_imported(data, here)):
+            for paths in (*_referenced_paths(targets, path, raw.name), *_imported_paths(data, here)):
                 if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
                     continue
                 seen.add(paths[0])
@@ -198,8 +200,8 @@ def _is_available(text: bytes | str | None) -> bool:
     return isinstance(text, bytes)
 
 
-def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
-    """Yield the other documents that references in the document at `path` lead to."""
+def _referenced_paths(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of other documents to which references in the document at `path` lead."""
     from deltos.domains.apis.refs import referenced_path
 
     for target in targets:
@@ -208,23 +210,25 @@ def _referred(targets: list[str], path: str, root_name: str) -> Iterator[tuple[s
 
 
 def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
-    """Return all names by which an import may refer to one of these documents: the suffixes of their paths."""
+    """Return all names by which imports may refer to one of the documents: the ends of their paths."""
     parts = [raw.citation.split("/") for raw in documents]
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
 
-def _imported(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the candidate paths of each imported protobuf file that is not among the documents."""
+def _imported_paths(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the candidate paths of each imported protobuf file that is not one of the documents."""
     from deltos.domains.apis.description import import_paths
 
     if data.lstrip()[:1] not in (b"{", b"["):
-        for raw in dict.fromkeys(_IMPORT.findall(data)):
+        for raw in dict.fromkeys(_IMPORT_STATEMENT.findall(data)):
             name = raw.decode("utf-8", "replace")
             if name not in here and (paths := import_paths(name)):
                 yield paths
 
 
-def _reader(position: int, referenced: ReferencedDocuments, missing: list[WantedDocument]) -> ReadDocument:
+def _referenced_document_reader(
+    position: int, referenced: ReferencedDocuments, missing: list[WantedDocument]
+) -> ReadDocument:
     def read(path: str) -> bytes:
         found = referenced.get((position, path))
         if isinstance(found, bytes):
@@ -239,14 +243,14 @@ def _reader(position: int, referenced: ReferencedDocuments, missing: list[Wanted
 # ---------------------------------------------------------------------- protobuf packages
 
 
-def _is_proto(raw: RawDocument) -> bool:
+def _is_proto_file(raw: RawDocument) -> bool:
     from deltos.domains.apis.detect import sniff
 
     return sniff(raw.data) == "protobuf"
 
 
 def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDocuments) -> PreparedDocuments:
-    """Prepare protobuf packages; packages without services only define types for the others."""
+    """Prepare protobuf packages; packages without services are omitted if others have services."""
     from deltos.domains.apis.json_yaml import decode_text
     from deltos.domains.apis.parse.protobuf import parse_protobuf_files
 
@@ -260,7 +264,7 @@ def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDo
         is_only = len(package.positions) == 1
         citation = first.citation if is_only else str(PurePosixPath(first.citation).parent)
         reading = _ReadDescription(ApiDocument(b"", citation, first.name), package.description)
-        apis.append(_prepared(reading, failures))
+        apis.append(_prepare_api(reading, failures))
     return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
@@ -272,19 +276,19 @@ def _is_protobuf(overview: Overview) -> bool:
 
 
 class StoredApi(NamedTuple):
-    """The stored bodies of an API: operations by key, schemas by pointer."""
+    """The stored bodies of an API: pairs of key and operation, and of pointer and schema."""
 
     operations: tuple[tuple[str, bytes], ...] = ()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
     def reading(self) -> ApiState:
-        """Decode the bodies for comparison."""
+        """Return the bodies decoded for comparison."""
         from deltos.domains.apis.diff import ApiState
 
         bodies = dict(self.operations)
         schemas: dict[str, bytes] = {}
         for pointer, body in self.schemas:
-            schemas.setdefault(pointer, body)  # a reference resolves to the first of several
+            schemas.setdefault(pointer, body)  # a reference resolves to the first of several schemas
         known: dict[str, Json] = {}
 
         def resolve(target: str) -> Json:
@@ -305,14 +309,14 @@ class StoredChanges(NamedTuple):
 
 
 def changes_between(old: StoredApi, new: StoredApi) -> StoredChanges:
-    """Compare two stored versions of an API."""
+    """Return the differences between two stored versions of an API."""
     from deltos.domains.apis.diff import compare
 
     before, after = old.reading(), new.reading()
-    gained = _without(after.encoded_schemas, before.encoded_schemas)
-    lost = _without(before.encoded_schemas, after.encoded_schemas)
+    gained = _names_missing_from(after.encoded_schemas, before.encoded_schemas)
+    lost = _names_missing_from(before.encoded_schemas, after.encoded_schemas)
     return StoredChanges(compare(before, after), gained, lost)
 
 
-def _without(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
+def _names_missing_from(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
     return tuple(pointer for pointer in schemas if pointer not in others)

@@ -1,4 +1,4 @@
-"""Analysis of API queries: terms, synonyms, requested verb, path and method."""
+"""Parse API queries: terms, synonyms, requested verb, path and method."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from deltos.text.words import TOKEN, shared_words, stemmer, tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_METHOD = re.compile(
+_METHOD_AND_PATH = re.compile(
     r"^\s*(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|QUERY|MUTATION|SUBSCRIPTION|RPC|SEND|RECEIVE)\s+(\S+)\s*$"
 )
 _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
-SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has 1
+SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has weight 1
 MAX_WORDS = 40
-# Words that may open a question about an API, before the requested action.
+# Words that may open a query about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
     "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()
 )
@@ -32,7 +32,7 @@ _OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
     must may will use used using need needed lets let allows allow makes it possible in""".split()
 )
 
-# Verbs of APIs: the words of a row are synonyms; the first one names the row.
+# Verbs in APIs: the words in a row are synonyms, and the first word names the row.
 _VERB_ROWS = """
     create add new post make insert register generate open submit start
     list all browse enumerate index every
@@ -58,7 +58,7 @@ _VERB_ROWS = """
     close end finish complete
 """
 VERBS = {row.split()[0]: tuple(row.split()) for row in _VERB_ROWS.strip().splitlines()}
-# Synonymous nouns of APIs, with their abbreviations.
+# Synonymous nouns in APIs, with abbreviations.
 _NOUN_ROWS = """
     repository repo | organization org organisation | configuration config setting preference |
     authentication auth login | authorization auth permission | information info detail | environment env |
@@ -81,7 +81,7 @@ ABBREVIATIONS = {"pr": ("pull", "request"), "prs": ("pull", "requests"), "mr": (
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One concept of a query: the stems that name it, with their weights."""
+    """A concept of a query: the stems of its word and synonyms, with weights."""
 
     word: str
     stems: dict[str, float]
@@ -90,7 +90,7 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class ApiQuery:
-    """An analysed query."""
+    """A parsed API query."""
 
     text: str
     concepts: tuple[Concept, ...]
@@ -101,13 +101,13 @@ class ApiQuery:
     names: frozenset[str] = frozenset()  # possible names of types and operations, as typed
 
     def asked_words(self) -> tuple[str, ...]:
-        """Return the words of the query for the word index, without synonyms."""
+        """Return the query words for the word index, without synonyms."""
         return tuple(dict.fromkeys(_index_form(next(iter(concept.stems))) for concept in self.concepts))
 
     def match_words(self) -> tuple[str, ...]:
-        """Return words for the word index, of which any may match.
+        """Return query words and synonyms for the word index, any of which may match.
 
-        Synonyms of verbs are left to ranking: they occur everywhere and would crowd out the nouns.
+        Synonyms of verbs are used only for ranking, because they are so frequent that matches of nouns would be lost.
         """
         only_verbs = all(concept.verb for concept in self.concepts)
         stems: dict[str, None] = {}
@@ -118,9 +118,9 @@ class ApiQuery:
 
 
 def parse_query(text: str) -> ApiQuery:
-    """Analyse a question, an operation id, a path, or `METHOD path`."""
+    """Parse a query, which may also be an operation id, a path, or `METHOD path`."""
     method, path = "", ""
-    if match := _METHOD.match(text):
+    if match := _METHOD_AND_PATH.match(text):
         method, path = match[1], match[2]
     elif match := _PATH.match(text):
         path = match[1]
@@ -131,13 +131,13 @@ def parse_query(text: str) -> ApiQuery:
 
 
 def find_names(text: str) -> frozenset[str]:
-    """Return the words of a query that are written as names of types or operations; a single word always counts."""
+    """Return the words of a query that may be names of types or operations; a single word always may."""
     words = _NAME.findall(text)
     return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
 
 def strip_opening(text: str) -> str:
-    """Remove an opening such as `which endpoint` or `is there a route to`; keep the text if nothing else is left."""
+    """Return a query without an opening such as `which endpoint`, or unchanged if nothing else is left."""
     words = text.split()
     bare_words = [word.strip("`'\".,;:?!()").lower() for word in words]
     opening = next((place for place, word in enumerate(bare_words) if word not in _OPENING_WORDS), len(bare_words))
@@ -151,7 +151,7 @@ def strip_opening(text: str) -> str:
 
 
 def question_words(text: str) -> list[str]:
-    """Return the significant words of a query: identifiers split, stop words removed if other words remain."""
+    """Return the words of a query with identifiers split, and without stop words if other words remain."""
     parts = [part for word in TOKEN.findall(text) for part in split_identifier(word)]
     words = [word for part in parts for word in ABBREVIATIONS.get(part, (part,))]
     kept = [word for word in words if word not in STOP_WORDS and word not in API_QUESTION_WORDS]
@@ -159,25 +159,27 @@ def question_words(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """Return the stem of a word as the index stores it."""
+    """Return the stem of a word as stored in the index."""
     return stemmer("porter").stemWord(word)
 
 
 @lru_cache(maxsize=20_000)
 def _index_form(stemmed: str) -> str:
-    """Return a word that the index stems to `stemmed`; the stem itself may be stemmed further: `releas` to `relea`."""
+    """Return a word that the index stems to `stemmed`, because the stem itself may have another stem: `relea` for
+    `releas`.
+    """
     forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
     return next((form for form in forms if stem(form) == stemmed), stemmed)
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the stems of a text, tokenised like the index, without stop words."""
+    """Return the stems of a text without stop words, tokenised like the index."""
     return stemmer("porter").stemWords([word for word in tokens(text) if word not in STOP_WORDS])
 
 
 @cache
 def verb_of(word: str) -> str:
-    """Return the API verb of a word: `adding` gives `create`."""
+    """Return the API verb of a word, such as `create` for `adding`; empty if it is not a verb."""
     return _verb_stems().get(stem(word), "")
 
 
@@ -192,7 +194,7 @@ def _verb_stems() -> dict[str, str]:
 
 @cache
 def _synonyms(stem_of: Callable[[str], str]) -> dict[str, dict[str, float]]:
-    """Map each stem to the stems of its synonyms."""
+    """Return the stems of the synonyms of each stem."""
     known: dict[str, dict[str, float]] = {}
     for row in (*VERBS.values(), *NOUNS):
         stems = [stem_of(word) for word in row]
@@ -207,7 +209,7 @@ def synonyms_of(word: str) -> Mapping[str, float]:
 
 
 def synonyms_in_index(index_word: str) -> Mapping[str, float]:
-    """Return the synonyms of a term of the shared word index, as terms of that index."""
+    """Return the synonyms of a term in the shared word index, as terms of that index."""
     return _synonyms(shared_words().of).get(index_word, {})
 
 

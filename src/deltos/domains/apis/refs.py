@@ -1,4 +1,4 @@
-"""`$ref` references: find them in raw bytes, follow them across documents, and report unresolved ones."""
+"""Find `$ref` references in raw bytes, follow them across documents, and report unresolved ones."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from deltos.domains.apis.document import ReadDocument
     from deltos.domains.apis.model import Json
 
-MAX_HOPS = 16  # a longer chain of references is treated as a cycle
-MAX_DOCUMENTS = 50_000  # same limit as for the files of a folder; bytes and time are limited where documents are read
-MAX_NAMED = 3
-_TOKENS_OF_ENTRY = 3  # `#/definitions/Pet`
-_LISTS_OF_DEFINITIONS = frozenset(
+MAX_HOPS = 16  # longer chains of references are treated as cycles
+MAX_DOCUMENTS = 50_000  # same limit as for files in a folder; bytes and time are limited where documents are read
+MAX_NAMED_REFERENCES = 3
+_ENTRY_TOKEN_COUNT = 3  # as in `#/definitions/Pet`
+_DEFINITION_LISTS = frozenset(
     "schemas definitions $defs responses parameters requestBodies headers messages types components".split()
 )
 _REFERENCE = re.compile(rb"""\$ref['"]?[ \t]*:[ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s'"#{}\[\],][^\s{}\[\],]*))""")
-_FOREIGN = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
+_EXTERNAL_TARGET = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\)")
 
 
 def find_references(data: bytes) -> list[str]:
-    """Return every distinct `$ref` target of a document, in order."""
+    """Return the distinct `$ref` targets in a document, in order."""
     found = dict.fromkeys(_REFERENCE.findall(data))
     return [b"".join(target).decode("utf-8", errors="replace") for target in found]
 
 
 @dataclass(slots=True)
 class ReferenceFollower:
-    """Follows references from a root document into itself and the other documents that it refers to.
+    """Follows references in a root document to the same and other documents.
 
-    A reference is `#/pointer` within the root document and `path/to/file.yaml#/pointer` in the others; references
-    inside the others are rewritten to that form when they are loaded.
+    References have the form `#/pointer` for the root document and `path/to/file.yaml#/pointer` for other documents.
+    References inside other documents are rewritten to this form when they are loaded.
     """
 
     root: Json
@@ -53,7 +53,9 @@ class ReferenceFollower:
     _resolved: dict[str, Json] = field(default_factory=dict)
 
     def follow(self, value: Json) -> Json:
-        """Return `value` or its reference target; an empty mapping if the target is missing or a cycle."""
+        """Return the target of `value` if it is a reference, otherwise `value`; an empty mapping if the target is
+        missing or a cycle.
+        """
         hops = 0
         while isinstance(value, dict) and isinstance(target := value.get("$ref"), str):
             hops += 1
@@ -61,7 +63,7 @@ class ReferenceFollower:
         return value
 
     def resolve(self, target: str) -> Json:
-        """Return the value at a reference, or an empty mapping if there is none."""
+        """Return the value at a reference target, or an empty mapping if it does not exist."""
         if target in self._resolved:
             return self._resolved[target]
         path, _, pointer = target.partition("#")
@@ -76,9 +78,11 @@ class ReferenceFollower:
         """Return warnings about refused and unresolved references."""
         lines = []
         if self.refused:
-            lines.append(f"{counted(len(self.refused), 'external reference')} not followed: {_some(self.refused)}.")
+            lines.append(
+                f"{counted(len(self.refused), 'external reference')} not followed: {_list_some(self.refused)}."
+            )
         if self.dangling:
-            lines.append(f"{counted(len(self.dangling), 'reference')} without a target: {_some(self.dangling)}.")
+            lines.append(f"{counted(len(self.dangling), 'reference')} without a target: {_list_some(self.dangling)}.")
         return lines
 
     def _document(self, path: str) -> Json:
@@ -89,7 +93,7 @@ class ReferenceFollower:
         return self._documents[path]
 
     def _load(self, path: str) -> Json:
-        if self.read is None or _FOREIGN.match(path):
+        if self.read is None or _EXTERNAL_TARGET.match(path):
             self.refused.append(path)
             return None
         if len(self._documents) >= MAX_DOCUMENTS:
@@ -105,22 +109,22 @@ class ReferenceFollower:
 
 
 def referenced_path(target: str, path: str, root_name: str) -> str:
-    """Return the path of the document that a reference leads to, relative to the root document.
+    """Return the path of the document to which a reference leads, relative to the root document.
 
-    `path` is the document with the reference. Return an empty string for the root document and for disallowed
-    addresses.
+    `path` is the document that contains the reference. Empty for the root document and for targets that are not
+    allowed.
     """
     if not path and "#" in target and not target.partition("#")[0]:
         return ""
-    if _FOREIGN.match(target):
+    if _EXTERNAL_TARGET.match(target):
         return ""
-    whole = _absolute(target, path, posixpath.dirname(path), root_name) if path else target
+    whole = _absolute_target(target, path, posixpath.dirname(path), root_name) if path else target
     file = whole.partition("#")[0]
     return "" if not file or posixpath.normpath(file) == root_name else posixpath.normpath(unquote(file))
 
 
 def walk_pointer(document: Json, pointer: str) -> Json:
-    """Return the value at a JSON pointer, or None."""
+    """Return the value at a JSON pointer, or None if it does not exist."""
     value = document
     for raw in pointer.split("/")[1:]:
         token = unquote(raw).replace("~1", "/").replace("~0", "~") if "~" in raw or "%" in raw else raw
@@ -134,46 +138,46 @@ def walk_pointer(document: Json, pointer: str) -> Json:
 
 
 def escape_token(token: str) -> str:
-    """Escape a key for use in a JSON pointer."""
+    """Return a key escaped for use in a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1") if "/" in token or "~" in token else token
 
 
 def reference_name(target: str) -> str:
-    """Return the last token of a reference target, which is its short name."""
+    """Return the short name of a reference target: its last token."""
     name = target.rstrip("/").rsplit("/", 1)[-1].rsplit("#", 1)[-1] or target
     return unquote(name).replace("~1", "/").replace("~0", "~")
 
 
 def names_type(target: str) -> bool:
-    """Whether a reference leads to something with a name: a whole document or an entry of a definition list.
+    """Whether a reference leads to a named target: a whole document or an entry of a definition list.
 
-    Others point inside a schema, as in `…/schema/allOf/0`, where the last token is not a name.
+    Other targets are inside a schema, as in `…/schema/allOf/0`, where the last token is not a name.
     """
     tokens = target.rstrip("/").partition("#")[2].split("/")
-    return len(tokens) < _TOKENS_OF_ENTRY or tokens[-2] in _LISTS_OF_DEFINITIONS
+    return len(tokens) < _ENTRY_TOKEN_COUNT or tokens[-2] in _DEFINITION_LISTS
 
 
 def _rewrite_references(document: Json, path: str, root_name: str) -> Iterator[str]:
-    """Make the references of a referenced document relative to the root document; yield each."""
+    """Make the references in a document relative to the root document; yield the rewritten targets."""
     folder = posixpath.dirname(path)
     pending = [document]
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
-            if isinstance(target := value.get("$ref"), str) and not _FOREIGN.match(target):
-                value["$ref"] = target = _absolute(target, path, folder, root_name)
+            if isinstance(target := value.get("$ref"), str) and not _EXTERNAL_TARGET.match(target):
+                value["$ref"] = target = _absolute_target(target, path, folder, root_name)
                 yield target
             pending.extend(value.values())
         elif isinstance(value, list):
             pending.extend(value)
 
 
-def _absolute(target: str, path: str, folder: str, root_name: str) -> str:
+def _absolute_target(target: str, path: str, folder: str, root_name: str) -> str:
     file, _, pointer = target.partition("#")
     whole = posixpath.normpath(posixpath.join(folder, file)) if file else path
     return f"{'' if whole == root_name else whole}#{pointer}"
 
 
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:MAX_NAMED])
-    return f"{shown}, …" if len(names) > MAX_NAMED else shown
+def _list_some(names: list[str]) -> str:
+    shown = ", ".join(names[:MAX_NAMED_REFERENCES])
+    return f"{shown}, …" if len(names) > MAX_NAMED_REFERENCES else shown

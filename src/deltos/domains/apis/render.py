@@ -1,4 +1,4 @@
-"""Render APIs as Markdown within a budget; text by an API's author is inside a fence."""
+"""Render APIs as Markdown within a budget; text written by the API's author is in a fence."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
     from deltos.store.apis import UnitRow
 
-OPERATION_CHARACTERS = 16_000
-SUMMARY_CHARACTERS = 100
+MAX_OPERATION_CHARACTERS = 16_000
+MAX_SUMMARY_CHARACTERS = 100
 MAX_TAGS = 12
 MAX_WARNINGS_SHOWN = 3
 MAX_CHANGES = 100
-# Levels of detail, from most to least; the first rendering that fits the budget is used.
-DETAILS = (
+# Levels of detail, most detailed first; the first level whose rendering fits the budget is used.
+DETAIL_LEVELS = (
     Detail(depth=4, description_characters=200, lines=400),
     Detail(depth=3, description_characters=140, lines=160),
     Detail(depth=3, description_characters=60, lines=140),
@@ -49,30 +49,30 @@ DETAILS = (
     Detail(depth=1, description_characters=0, lines=10),
     Detail(depth=1, description_characters=0, lines=4),
 )
-_DESCRIPTION_CHARACTERS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
-_EXAMPLE_SHARE = 0.7
-_GRAPH_DEPTH = 2
-_GRAPH_LINES = 40
-_OMITTED = "… and "
+_DESCRIPTION_LENGTH_STEPS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
+_MAX_EXAMPLE_SHARE = 0.7
+_GRAPHQL_DEPTH = 2
+_MAX_GRAPHQL_LINES = 40
+_OMITTED_PREFIX = "… and "
 _MAX_SOURCE_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A text, and whether parts of it were omitted."""
+    """A rendered text, and whether parts were omitted."""
 
     text: str
     shortened: bool
 
 
 def fence(text: str, language: str = "quoted") -> str:
-    """Put text inside a fence that its content cannot close."""
+    """Return text inside a fence that the text cannot close."""
     return fenced(text, language, mark="~")
 
 
 def operation_line(unit: UnitRow) -> str:
-    """Return `METHOD path — summary`."""
-    line = f"{unit.method} {unit.path} — {one_line(unit.title, SUMMARY_CHARACTERS)}"
+    """Return an operation as a line: `METHOD path — summary`."""
+    line = f"{unit.method} {unit.path} — {one_line(unit.title, MAX_SUMMARY_CHARACTERS)}"
     return f"{line} (deprecated)" if unit.deprecated else line
 
 
@@ -82,7 +82,7 @@ def render_operation(
     resolve: Resolve,
     *,
     citation: str,
-    characters: int = OPERATION_CHARACTERS,
+    characters: int = MAX_OPERATION_CHARACTERS,
 ) -> Rendered:
     """Render one operation with its inputs, responses, authentication and an example call, within `characters`."""
     example = example_if_short(operation, overview, resolve, characters)
@@ -99,7 +99,7 @@ def render_operation(
 
 
 def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
-    """Render one operation as plain text without fence and citation."""
+    """Render one operation as plain text, without fence and citation."""
     example = example_if_short(operation, overview, resolve, characters)
     tail = "\n\n".join([f"Auth: {auth_line(operation, overview)}", *([f"Example:\n{example}"] if example else [])])
     head = one_line(operation.key, 200)
@@ -108,18 +108,18 @@ def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *
 
 
 def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
-    """Return an example call if it fits; a truncated call would not work."""
+    """Return an example call if it fits the budget, otherwise ""; a truncated call would not work."""
     example = example_call(operation, overview, resolve)
-    return example if len(example) <= characters * _EXAMPLE_SHARE else ""
+    return example if len(example) <= characters * _MAX_EXAMPLE_SHARE else ""
 
 
 def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Rendered:
     text = whole = ""
-    for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
+    for detail, description_characters in zip(DETAIL_LEVELS, _DESCRIPTION_LENGTH_STEPS, strict=True):
         text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
         whole = whole or text
         if len(text) <= max_length:
-            return Rendered(text, shortened=text != whole or _OMITTED in text)
+            return Rendered(text, shortened=text != whole or _OMITTED_PREFIX in text)
     return Rendered(truncate(text, characters=max_length), shortened=True)
 
 
@@ -130,7 +130,7 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
     if description:
-        sections.append(_shortened(description, description_characters))
+        sections.append(_shorten_description(description, description_characters))
     if operation.tags:
         sections.append(f"Tags: {one_line(', '.join(operation.tags), 200)}")
     if operation.parameters:
@@ -141,7 +141,7 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
     return sections
 
 
-def _shortened(text: str, characters: int) -> str:
+def _shorten_description(text: str, characters: int) -> str:
     text = re.sub(r"\n\s+", "\n", text[:_MAX_SOURCE_CHARACTERS])
     if len(text) <= characters:
         return text
@@ -149,7 +149,7 @@ def _shortened(text: str, characters: int) -> str:
 
 
 def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: Detail) -> str:
-    """Render a table of parameters, required ones first and marked with `*`."""
+    """Render a table of parameters; required ones come first and are marked with `*`."""
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
     described = bool(detail.description_characters)
@@ -158,13 +158,13 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
         f"|---|---|---|{'---|' if described else ''}",
     ]
     for parameter in shown:
-        kind = _cell(_typed(parameter.schema, resolve), 120)
+        kind = _cell(_type_label(parameter.schema, resolve), 120)
         name = _cell(parameter.name, 80) + ("*" if parameter.required else "")
         row = f"| {name} | {parameter.location} | {kind} |"
         rows.append(f"{row} {_cell(parameter.description, detail.description_characters)} |" if described else row)
     if len(shown) < len(ordered):
         names = ", ".join(parameter.name for parameter in ordered[len(shown) :])
-        rows.append(f"{_OMITTED}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
+        rows.append(f"{_OMITTED_PREFIX}{len(ordered) - len(shown)} more: {one_line(names, 240)}")
     for parameter in shown:
         if lines := outline(parameter.schema, resolve, detail):
             rows.append(f"{_cell(parameter.name, 80)}: {_cell(label(parameter.schema, resolve), 120)}")
@@ -172,7 +172,7 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
     return "\n".join(["Parameters (* required):", *rows])
 
 
-def _typed(schema: Json, resolve: Resolve) -> str:
+def _type_label(schema: Json, resolve: Resolve) -> str:
     default = schema.get("default") if isinstance(schema, dict) else None
     return label(schema, resolve) + (f" = {short_value(default)}" if default not in (None, "") else "")
 
@@ -189,7 +189,7 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
             parts.append(_content(f"Request body ({content.media_type}{required})", content, resolve, detail))
     if len(operation.bodies) > 3:
         rest = ", ".join(content.media_type for content in operation.bodies[3:])
-        parts.append(f"{_OMITTED}{len(operation.bodies) - 3} more bodies: {one_line(rest, 240)}")
+        parts.append(f"{_OMITTED_PREFIX}{len(operation.bodies) - 3} more bodies: {one_line(rest, 240)}")
     return "\n\n".join(parts)
 
 
@@ -200,7 +200,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Return contents with distinct schemas, so that one schema in several media types appears once."""
+    """Return the contents that have distinct schemas, so that a schema used for several media types appears once."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):
@@ -209,9 +209,9 @@ def distinct_contents(contents: Iterable[Content]) -> list[Content]:
 
 
 def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) -> list[str]:
-    """Render success responses in full and the others in one line.
+    """Render success responses in full, and the other responses in one line.
 
-    GraphQL types refer to nearly all others, so they are shown to a depth of two only.
+    GraphQL types are shown to a depth of two, because they refer to nearly all other types.
     """
     success = success_responses(responses)
     sections = []
@@ -236,7 +236,7 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
 
 
 def _limit_graphql_detail(detail: Detail) -> Detail:
-    return replace(detail, depth=min(detail.depth, _GRAPH_DEPTH), lines=min(detail.lines, _GRAPH_LINES))
+    return replace(detail, depth=min(detail.depth, _GRAPHQL_DEPTH), lines=min(detail.lines, _MAX_GRAPHQL_LINES))
 
 
 def success_responses(responses: Sequence[Response]) -> list[Response]:
@@ -260,7 +260,7 @@ def _response_summary(response: Response) -> str:
 
 
 def auth_line(operation: Operation, overview: Overview) -> str:
-    """Return the required authentication; alternatives are joined by `or`."""
+    """Return the required authentication as text; alternatives are joined with `or`."""
     if not operation.security:
         return "not specified"
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}
@@ -282,17 +282,17 @@ def render_schema(
     resolve: Resolve,
     *,
     description: str = "",
-    characters: int = OPERATION_CHARACTERS,
+    characters: int = MAX_OPERATION_CHARACTERS,
 ) -> str:
     """Render one schema as an outline, in at most `characters`."""
     text = ""
-    for detail, description_characters in zip(DETAILS, _DESCRIPTION_CHARACTERS, strict=True):
+    for detail, description_characters in zip(DETAIL_LEVELS, _DESCRIPTION_LENGTH_STEPS, strict=True):
         kind = label(schema, resolve)
         lines = [
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shortened(plain(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
+        about = _shorten_description(plain(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
@@ -300,7 +300,7 @@ def render_schema(
 
 
 def render_api(api: Api, tags: Sequence[str]) -> str:
-    """Render one API in a few lines for the list of APIs."""
+    """Render one API in a few lines for the API list."""
     overview = api.overview
     counts = f"{counted(api.operation_count, 'operation')}, {counted(api.schema_count, 'schema')}"
     if api.webhook_count:
@@ -313,21 +313,21 @@ def render_api(api: Api, tags: Sequence[str]) -> str:
         lines.append(f"  tags: {one_line(', '.join(tags[:MAX_TAGS]), 300)}{more}")
     lines.extend(f"  warning: {one_line(warning, 200)}" for warning in api.warnings[:MAX_WARNINGS_SHOWN])
     if len(api.warnings) > MAX_WARNINGS_SHOWN:
-        lines.append(f"  {_OMITTED}{len(api.warnings) - MAX_WARNINGS_SHOWN} more warnings")
+        lines.append(f"  {_OMITTED_PREFIX}{len(api.warnings) - MAX_WARNINGS_SHOWN} more warnings")
     return "\n".join(lines)
 
 
 def render_unread(document: str, reason: str) -> str:
-    """Return a line for a document that could not be read, with the reason."""
+    """Return a line about a document that could not be read, with the reason."""
     return f"not read: {one_line(document, 120)}: {one_line(reason, 300)}"
 
 
 def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
-    """Render title, servers, authentication and operation groups of an API."""
+    """Render the title, servers, authentication and operation groups of an API."""
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
-        lines.append(_shortened(plain(overview.description[:_MAX_SOURCE_CHARACTERS]).strip(), 1_500))
+        lines.append(_shorten_description(plain(overview.description[:_MAX_SOURCE_CHARACTERS]).strip(), 1_500))
     if overview.servers:
         lines.append(f"Servers: {', '.join(overview.servers[:5])}")
     for scheme in overview.security_schemes[:8]:
@@ -356,7 +356,7 @@ def render_changes(changes: ApiChanges) -> str:
         why = " BREAKING: " + one_line("; ".join(change.breaking), 400) if change.breaking else ""
         lines.append(f"{signs[change.what]} {one_line(change.key, 160)}{why}")
     if len(found) > MAX_CHANGES:
-        lines.append(f"{_OMITTED}{len(found) - MAX_CHANGES} more")
+        lines.append(f"{_OMITTED_PREFIX}{len(found) - MAX_CHANGES} more")
     if changes.schemas_added or changes.schemas_removed:
         lines.append(f"schemas: {len(changes.schemas_added)} added, {len(changes.schemas_removed)} removed")
     return "\n".join(lines)

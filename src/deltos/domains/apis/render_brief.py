@@ -1,6 +1,6 @@
-"""Short renderings of operations and schemas for lists of search results.
+"""Render operations and schemas briefly for lists of search results.
 
-`render` shows an operation in full.
+render.py renders them in full.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, Response
     from deltos.domains.apis.outline import Resolve
 
-_DESCRIPTION_CHARACTERS = 240
-_FIELD_CHARACTERS = 80
+_MAX_DESCRIPTION_CHARACTERS = 240
+_MAX_FIELD_CHARACTERS = 80
 _MAX_RESPONSE_FIELDS = 16
 _MAX_SIGNATURE_FIELDS = 14
 _MAX_PARAMETERS = 30
-# Levels of detail, from most to least; the first rendering that fits the budget is used.
+# Levels of detail, most detailed first; the first level whose rendering fits the budget is used.
 _DETAIL_LEVELS = (
     Detail(2, 100, 40),
     Detail(2, 60, 40),
@@ -41,7 +41,7 @@ def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, 
     text = ""
     for detail in _DETAIL_LEVELS:
         lines = [
-            _title(operation),
+            _title_line(operation),
             *_description_lines(operation),
             *_parameters(operation.parameters, resolve, detail),
             *_bodies(operation, resolve, detail),
@@ -56,7 +56,7 @@ def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, 
 
 
 def operation_signature(operation: Operation, resolve: Resolve, *, characters: int) -> str:
-    """Render one operation in one or two lines: its title, and its inputs with names and types."""
+    """Render one operation in one or two lines: its title, and the names and types of its inputs."""
     parts = [
         part for parameter in _required_first(operation.parameters) for part in _signature_parts(parameter, resolve)
     ]
@@ -64,33 +64,33 @@ def operation_signature(operation: Operation, resolve: Resolve, *, characters: i
         parts += [f"body {field}" for field in _fields(content.schema, resolve)] or [f"body {content.media_type}"]
     shown = parts[:_MAX_SIGNATURE_FIELDS]
     more = f", and {len(parts) - len(shown)} more" if len(parts) > len(shown) else ""
-    line = "; ".join(_grouped(shown)) + more
-    return "\n".join(filter(None, (_title(operation), one_line(line, characters))))
+    line = "; ".join(_group_by_location(shown)) + more
+    return "\n".join(filter(None, (_title_line(operation), one_line(line, characters))))
 
 
 def schema_signature(name: str, schema: Json, resolve: Resolve, *, characters: int) -> str:
-    """Render a schema in one line: its fields with names and types."""
+    """Render a schema in one line: the names and types of its fields."""
     fields = ", ".join(_fields(schema, resolve))
     return one_line(f"{name}: {fields or label(schema, resolve)}", characters)
 
 
-def _title(operation: Operation) -> str:
-    """Return `METHOD path — summary`."""
+def _title_line(operation: Operation) -> str:
+    """Return the title of an operation: `METHOD path — summary`."""
     text = one_line(operation.summary, 140) or one_line(operation.description[:_MAX_SOURCE_CHARACTERS], 140)
     title = f"{one_line(operation.key, 200)} — {text}" if text else one_line(operation.key, 200)
     return f"{title} (deprecated)" if operation.deprecated else title
 
 
 def _server_and_auth(operation: Operation, overview: Overview) -> list[str]:
-    """Return a line with the server address and the required authentication."""
+    """Return a line with the server URL and the required authentication."""
     server = operation.server or (overview.servers[0] if overview.servers else "")
     auth = f"Auth: {auth_line(operation, overview)}"
     return [f"Server: {one_line(server, 200)} | {auth}" if server else auth]
 
 
 def _description_lines(operation: Operation) -> list[str]:
-    """Return the description without the part that repeats the summary."""
-    about = one_line(operation.description[:_MAX_SOURCE_CHARACTERS], _DESCRIPTION_CHARACTERS)
+    """Return the description of an operation without a repetition of the summary."""
+    about = one_line(operation.description[:_MAX_SOURCE_CHARACTERS], _MAX_DESCRIPTION_CHARACTERS)
     summary = one_line(operation.summary, 140).rstrip(".…")
     rest = about.removeprefix(summary).lstrip(" .") if summary else ""
     return [rest] if rest else []
@@ -101,12 +101,12 @@ def _required_first(parameters: Iterable[ApiParameter]) -> list[ApiParameter]:
 
 
 def _parameters(parameters: Iterable[ApiParameter], resolve: Resolve, detail: Detail) -> list[str]:
-    """Return a line for each parameter, required ones first and marked with `*`."""
+    """Return a line for each parameter; required ones come first and are marked with `*`."""
     ordered = _required_first(parameters)
     lines = []
     for parameter in ordered[:_MAX_PARAMETERS]:
         line = _parameter_line(parameter, resolve)
-        text = one_line(parameter.description, min(detail.description_characters, _FIELD_CHARACTERS))
+        text = one_line(parameter.description, min(detail.description_characters, _MAX_FIELD_CHARACTERS))
         lines.append(f"{line} — {text}" if detail.description_characters and text else line)
         lines += [f"  {inner}" for inner in outline(parameter.schema, resolve, detail)]
     if rest := ordered[_MAX_PARAMETERS:]:
@@ -115,14 +115,14 @@ def _parameters(parameters: Iterable[ApiParameter], resolve: Resolve, detail: De
 
 
 def _signature_parts(parameter: ApiParameter, resolve: Resolve) -> list[str]:
-    """Return a parameter with its type; for a GraphQL input object, each of its fields."""
+    """Return a parameter with its type or, for a GraphQL input object, each of its fields."""
     if not is_graphql_input(parameter.schema, resolve):
         return [_parameter_line(parameter, resolve)]
     return [f"argument {parameter.name}.{field}" for field in _fields(parameter.schema, resolve)]
 
 
 def _parameter_line(parameter: ApiParameter, resolve: Resolve) -> str:
-    """Return `location name*: type = default`."""
+    """Return a parameter as `location name*: type = default`."""
     default = parameter.schema.get("default") if isinstance(parameter.schema, dict) else None
     kind = one_line(label(parameter.schema, resolve), 120)
     given = f" = {short_value(default)}" if default not in (None, "") else ""
@@ -141,7 +141,7 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> list[str]
 
 
 def _response_lines(responses: tuple[Response, ...], resolve: Resolve) -> list[str]:
-    """Return the success responses with their field names, then the other status codes."""
+    """Return lines with the success responses and their fields, followed by the other status codes."""
     success = success_responses(responses)
     lines = []
     for response in success[:2]:
@@ -153,7 +153,7 @@ def _response_lines(responses: tuple[Response, ...], resolve: Resolve) -> list[s
 
 
 def _content(contents: tuple[Content, ...], resolve: Resolve) -> str:
-    """Return the type and the field names of the first content."""
+    """Return the type and the field names of the first media type."""
     for content in contents[:1]:
         names = [member.name for member in members_of(content.schema, resolve)]
         more = ", …" if len(names) > _MAX_RESPONSE_FIELDS else ""
@@ -163,7 +163,7 @@ def _content(contents: tuple[Content, ...], resolve: Resolve) -> str:
 
 
 def _fields(schema: Json, resolve: Resolve) -> list[str]:
-    """Return the fields of an object with their types, required ones first."""
+    """Return the fields of an object with their types; required fields come first."""
     members = sorted(shown_members(schema, resolve), key=lambda member: not member.required)
     return [
         f"{member.name}{'*' if member.required else ''}: {one_line(label(member.schema, resolve), 80)}"
@@ -171,8 +171,8 @@ def _fields(schema: Json, resolve: Resolve) -> list[str]:
     ]
 
 
-def _grouped(parts: list[str]) -> list[str]:
-    """Join parts of one location: `path a*: string`, `body b: integer, c: string`."""
+def _group_by_location(parts: list[str]) -> list[str]:
+    """Return the parts joined by location, such as `path a*: string` and `body b: integer, c: string`."""
     groups: dict[str, list[str]] = {}
     for part in parts:
         location, _, rest = part.partition(" ")

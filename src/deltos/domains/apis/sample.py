@@ -1,4 +1,4 @@
-"""Sample values for schemas: the author's value if it fits, else required fields with placeholders of their types."""
+"""Generate sample values for schemas: an example by the author if it fits, or required fields with placeholders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from deltos.domains.apis.refs import MAX_HOPS, reference_name
-from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
+from deltos.domains.apis.spec_text import is_flag_set, mapping, sequence, text_of
 from deltos.errors import BadArgument
 from deltos.linear_regex import compile_regex
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.outline import Resolve
 
-MAX_OPTIONS = 12  # alternatives tried per schema
-MAX_LEVELS = 24
-MAX_STEPS = 4_000  # schema parts visited per sample
+MAX_OPTIONS = 12  # maximum number of alternatives tried per schema
+MAX_SAMPLE_LEVELS = 24
+MAX_STEPS = 4_000  # maximum number of schema parts visited per sample
 MAX_AUTHOR_VALUE_CHARACTERS = 700
-MAX_PATTERN_CHARACTERS = 80  # a longer pattern is not shown as a placeholder
+MAX_PATTERN_CHARACTERS = 80  # longer patterns are not shown as placeholders
 MAX_ITEMS = 50
 MAX_LENGTH = 1_000
-# The first entry with which a format, or the name of a GraphQL scalar, ends.
+# Sample texts by the end of a format or GraphQL scalar name; the first matching entry is used.
 _TEXT_BY_FORMAT = {
     **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
     "date": "2024-01-01",
@@ -43,8 +43,8 @@ _TEXT_BY_FORMAT = {
     **dict.fromkeys(("byte", "base64string"), "c3RyaW5n"),
     **dict.fromkeys(("int32", "int64", "bigint", "decimal"), "1"),
 }
-# Texts tried for a pattern that the placeholder of the format does not match.
-_TEXTS = ("string", "a", "1", "A", "AA", "1.0", "#000000", "/a", *dict.fromkeys(_TEXT_BY_FORMAT.values()))
+# Texts tried for a pattern that the sample text of the format does not match.
+_PATTERN_CANDIDATES = ("string", "a", "1", "A", "AA", "1.0", "#000000", "/a", *dict.fromkeys(_TEXT_BY_FORMAT.values()))
 _WELL_KNOWN_VALUES: dict[str, Json] = {
     "Timestamp": "2024-01-01T00:00:00Z",
     "Duration": "1s",
@@ -60,7 +60,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES_KEY = "x-choices"  # key of a merged schema's `oneOf` and `anyOf` lists, each with its keyword
+_CHOICES_KEY = "x-choices"  # key for the `oneOf` and `anyOf` lists of a merged schema, each with its keyword
 _JSON_TYPES: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -79,12 +79,14 @@ _KIND_BY_KEYWORD = {
 
 
 def sample(schema: Json, resolve: Resolve) -> Json:
-    """Return a value that fits a schema, with its required fields or else the first one."""
+    """Return a sample value that fits a schema, with its required fields or, if it has none, its first field."""
     return Sampler(resolve).value(schema)
 
 
 class Sampler:
-    """Generates values for the schemas of one API, and checks values against them, within a number of steps."""
+    """Generates sample values for schemas of one API and checks values against schemas, within a limited number of
+    steps.
+    """
 
     def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
@@ -92,10 +94,10 @@ class Sampler:
         self._patterns: dict[str, Pattern[bytes] | None] = {}
 
     def value(self, schema: Json, seen: tuple[str, ...] = ()) -> Json:
-        """Return a value that fits a schema; an empty object for a recursive schema."""
+        """Return a sample value that fits a schema; an empty object for a recursive schema."""
         target = schema.get("$ref") if isinstance(schema, dict) else None
         if isinstance(target, str):
-            if target in seen or len(seen) >= MAX_LEVELS:
+            if target in seen or len(seen) >= MAX_SAMPLE_LEVELS:
                 return {}
             if (name := target.removeprefix(_WELL_KNOWN_PREFIX)) != target and name in _WELL_KNOWN_VALUES:
                 return _WELL_KNOWN_VALUES[name]
@@ -104,7 +106,7 @@ class Sampler:
         for given in self.fitting(author_values(flat), flat):
             return given
         if not flat.get(_CHOICES_KEY):
-            return self._by_type(flat, seen)
+            return self._value_by_type(flat, seen)
         values = []
         for value in self._option_values(flat, seen):
             if self.conforms(value, flat):
@@ -113,7 +115,7 @@ class Sampler:
         return values[0] if values else {}
 
     def fitting(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
-        """Yield those of the author's values that are short and fit the schema, with the types of the schema."""
+        """Yield the author's values that are short and fit the schema, converted to the types of the schema."""
         for given in values:
             value = self.with_types(given, schema)
             if len(json.dumps(value, default=str)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(value, schema):
@@ -133,14 +135,16 @@ class Sampler:
             if isinstance(target, str) and target not in known and len(known) < MAX_HOPS * MAX_HOPS:
                 known.add(target)
                 pending.insert(0, self.resolve(target))
-            _merge(found, part)
+            _merge_schema_part(found, part)
             pending.extend(sequence(part.get("allOf"))[:MAX_ITEMS])
         return found
 
     def with_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
-        """Convert an author's value to the types of its schema and drop read-only fields; YAML scalars are text."""
+        """Return an author's value with the types of its schema, because YAML scalars are text, and without read-only
+        fields.
+        """
         flat = self.merged(schema)
-        if isinstance(value, dict) and depth < MAX_LEVELS:
+        if isinstance(value, dict) and depth < MAX_SAMPLE_LEVELS:
             members = mapping(flat.get("properties"))
             for _, options in sequence(flat.get(_CHOICES_KEY)):
                 for option in options[:MAX_OPTIONS]:
@@ -150,15 +154,15 @@ class Sampler:
                 for name, part in value.items()
                 if not self._is_read_only(members.get(name))
             }
-        if isinstance(value, list) and depth < MAX_LEVELS:
+        if isinstance(value, list) and depth < MAX_SAMPLE_LEVELS:
             return [self.with_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
         return coerce_to_type(value, flat)
 
     def _is_read_only(self, schema: Json) -> bool:
-        return isinstance(schema, dict) and is_true(self.merged(schema).get("readOnly"))
+        return isinstance(schema, dict) and is_flag_set(self.merged(schema).get("readOnly"))
 
     def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
-        """Yield a value for each alternative of the first choice, with the first alternative of the other choices."""
+        """Yield a value for each alternative of the first choice, using the first alternative of other choices."""
         base = {name: part for name, part in flat.items() if name != _CHOICES_KEY}
         first, *others = [options for _, options in flat[_CHOICES_KEY]]
         for option in sorted(first[:MAX_OPTIONS], key=lambda option: bool(option.get("type") == "null")):
@@ -166,10 +170,10 @@ class Sampler:
             if target in seen or self._steps <= 0:
                 continue
             value = self.value({"allOf": [base, option, *(options[0] for options in others)]}, (*seen, target))
-            yield self._discriminated(value, flat, target)
+            yield self._with_discriminator(value, flat, target)
 
-    def _discriminated(self, value: Json, flat: dict[str, Json], target: str) -> Json:
-        """Set the discriminator field of a value to the name of its alternative."""
+    def _with_discriminator(self, value: Json, flat: dict[str, Json], target: str) -> Json:
+        """Return a value whose discriminator field is set to the name of its alternative."""
         discriminator = mapping(flat.get("discriminator"))
         name, keys = text_of(discriminator.get("propertyName")), mapping(discriminator.get("mapping"))
         if not (name and target and isinstance(value, dict)):
@@ -177,64 +181,68 @@ class Sampler:
         key = next((key for key, mapped in keys.items() if mapped in (target, reference_name(target))), "")
         return {**value, name: key or value.get(name, reference_name(target))}
 
-    def _by_type(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+    def _value_by_type(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
         kind = kind_of_value(flat)
         if kind == "object" or not (kind or flat.get("format")):
-            return self._object(flat, seen)
+            return self._object_value(flat, seen)
         if kind == "array":
-            return self._array(flat, seen)
+            return self._array_value(flat, seen)
         if kind in ("integer", "number"):
-            return _number(flat, kind)
-        return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text(flat)
+            return _number_value(flat, kind)
+        return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text_value(flat)
 
-    def _object(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+    def _object_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
         members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
-        minimum = int(_bound(flat, "minProperties") or 0)
+        minimum = int(_limit_value(flat, "minProperties") or 0)
         writable = [name for name, part in members.items() if not self._is_read_only(part)]
         required = [name for name in sequence(flat.get("required")) if isinstance(name, str)]
         chosen = [name for name in writable if name in required] + [name for name in required if name not in members]
         if max(minimum, 1) > len(chosen):
             optional = sorted(
-                (each for each in writable if each not in chosen), key=lambda each: self._rank(members[each])
+                (each for each in writable if each not in chosen),
+                key=lambda each: self._optional_field_rank(members[each]),
             )
             chosen += optional[: max(minimum, 1) - len(chosen)]
-        found = {name: self._inner(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
+        found = {name: self._nested_value(members.get(name, extra), seen) for name in chosen[:MAX_LENGTH]}
         while len(found) < min(minimum, MAX_ITEMS):
-            found[f"key{len(found) + 1}"] = self._inner(extra, seen)
+            found[f"key{len(found) + 1}"] = self._nested_value(extra, seen)
         return found
 
-    def _rank(self, schema: Json) -> int:
-        """Return the order of an optional field: scalars first, deprecated fields last."""
+    def _optional_field_rank(self, schema: Json) -> int:
+        """Return the sort key of an optional field: scalars first, deprecated fields last."""
         flat = self.merged(schema)
-        return 2 * is_true(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
+        return 2 * is_flag_set(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
 
-    def _inner(self, schema: Json, seen: tuple[str, ...]) -> Json:
+    def _nested_value(self, schema: Json, seen: tuple[str, ...]) -> Json:
         value = self.value(schema, seen) if isinstance(schema, dict) and self._steps > 0 else "string"
         return value or ("string" if value == {} and not kind_of_value(self.merged(schema)) else value)
 
-    def _array(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
-        minimum = min(int(_bound(flat, "minItems") or 0), MAX_ITEMS)
+    def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
         items = flat.get("items")
         is_recursive = isinstance(items, dict) and items.get("$ref") in seen
-        if not minimum and (is_recursive or _bound(flat, "maxItems") == 0):
+        if not minimum and (is_recursive or _limit_value(flat, "maxItems") == 0):
             return []
-        first = self._inner(items, seen)
+        first = self._nested_value(items, seen)
         values = [coerce_to_type(each, self.merged(items)) for each in sequence(self.merged(items).get("enum"))]
         return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
 
-    def _text(self, flat: dict[str, Json]) -> str:
-        minimum, maximum = (_bound(flat, name) for name in ("minLength", "maxLength"))
+    def _text_value(self, flat: dict[str, Json]) -> str:
+        minimum, maximum = (_limit_value(flat, name) for name in ("minLength", "maxLength"))
         length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
         given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
         placeholder = next((text for name, text in _TEXT_BY_FORMAT.items() if given.lower().endswith(name)), "string")
-        repeated = (each * (1 if len(each) >= length else length // len(each) + 1) for each in (placeholder, *_TEXTS))
+        repeated = (
+            each * (1 if len(each) >= length else length // len(each) + 1)
+            for each in (placeholder, *_PATTERN_CANDIDATES)
+        )
         texts = [each[:most] for each in repeated]
         pattern = flat.get("pattern")
         shown = f"<{pattern}>" if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS else texts[0]
         return next((each for each in texts if self._matches(pattern, each)), shown)
 
     def _matches(self, pattern: Json, text: str) -> bool:
-        """Whether a text matches a pattern; an unsupported pattern matches everything."""
+        """Whether a text matches a pattern; an unsupported pattern matches every text."""
         if not isinstance(pattern, str):
             return True
         if pattern not in self._patterns:
@@ -246,12 +254,12 @@ class Sampler:
         return known is None or bool(known.search(text.encode()))
 
     def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
-        """Whether a value fits a schema according to the common keywords."""
+        """Whether a value fits a schema, judging by the common keywords."""
         self._steps -= 1
-        if not isinstance(schema, dict) or depth > MAX_LEVELS or self._steps <= 0:
+        if not isinstance(schema, dict) or depth > MAX_SAMPLE_LEVELS or self._steps <= 0:
             return True
         flat = self.merged(schema)
-        if value is None and is_true(flat.get("nullable")):
+        if value is None and is_flag_set(flat.get("nullable")):
             return True
         return (
             _fits_type(value, flat)
@@ -288,7 +296,7 @@ class Sampler:
 
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
-    """Whether a value has the type, one of the fixed values and the size that a merged schema demands."""
+    """Whether a value has the type, the size and one of the fixed values that a merged schema requires."""
     kinds, own = _kinds(flat), _JSON_TYPES.get(type(value), "")
     is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # `file`, `bytes`, `ID`
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
@@ -299,11 +307,13 @@ def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     if isinstance(value, (int, float)):
         return isinstance(value, bool) or _is_number_within(value, flat)
     what = {"string": "Length", "array": "Items", "object": "Properties"}.get(own)
-    return what is None or (_bound(flat, f"min{what}") or 0) <= len(value) <= _or_infinite(_bound(flat, f"max{what}"))
+    return what is None or (_limit_value(flat, f"min{what}") or 0) <= len(value) <= _or_infinite(
+        _limit_value(flat, f"max{what}")
+    )
 
 
 def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
-    """Convert a scalar that YAML parsed as text to the type of its schema, and vice versa."""
+    """Return a scalar converted to the type of its schema, because YAML scalars are parsed as text."""
     kinds = _kinds(schema)
     if isinstance(value, (int, float)) and kinds == {"string"}:
         return str(value).lower() if isinstance(value, bool) else str(value)
@@ -319,7 +329,7 @@ def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
 
 
 def kind_of_value(flat: dict[str, Json]) -> str:
-    """Return the type of a merged schema, inferred from other keywords if it is missing."""
+    """Return the type of a merged schema; if it is missing, infer it from other keywords."""
     kind = flat.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -342,8 +352,8 @@ def author_values(flat: dict[str, Json]) -> Iterator[Json]:
         yield from (one for one in sequence(flat.get(name))[:3] if one is not None)
 
 
-def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
-    """Merge one part of a schema into another; stricter limits win."""
+def _merge_schema_part(found: dict[str, Json], part: dict[str, Json]) -> None:
+    """Merge one part of a schema into another; the stricter limits are kept."""
     for name, value in part.items():
         known = found.get(name)
         if name in ("oneOf", "anyOf"):
@@ -365,14 +375,14 @@ def _merge(found: dict[str, Json], part: dict[str, Json]) -> None:
 
 
 def as_number(value: Json) -> float | None:
-    """Return a number, also if YAML parsed it as text."""
+    """Return a value as a number, even if YAML parsed it as text, or None if it is not a number."""
     try:
         return None if isinstance(value, (bool, list, dict)) or len(str(value)) > 40 else float(value)
     except (ValueError, TypeError):
         return None
 
 
-def _bound(flat: dict[str, Json], name: str) -> float | None:
+def _limit_value(flat: dict[str, Json], name: str) -> float | None:
     number = as_number(flat.get(name))
     return number if number is not None and math.isfinite(number) and number >= 0 else None
 
@@ -382,11 +392,11 @@ def _or_infinite(number: float | None) -> float:
 
 
 def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
-    """Whether a number is within its limits, which OpenAPI 3.0 and 3.1 exclude in different ways."""
+    """Whether a number is within its limits; OpenAPI 3.0 and 3.1 express exclusive limits in different ways."""
     for limit_name, exclusive_name, sign in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
         limit, exclusive = as_number(flat.get(limit_name)), flat.get(exclusive_name)
         number = as_number(exclusive)
-        if limit is not None and ((value - limit) * sign < 0 or (value == limit and is_true(exclusive))):
+        if limit is not None and ((value - limit) * sign < 0 or (value == limit and is_flag_set(exclusive))):
             return False
         if number is not None and (value - number) * sign <= 0:
             return False
@@ -394,7 +404,7 @@ def _is_number_within(value: float, flat: dict[str, Json]) -> bool:
     return not step or math.isclose(value / step, round(value / step))
 
 
-def _number(flat: dict[str, Json], kind: str) -> float:
+def _number_value(flat: dict[str, Json], kind: str) -> float:
     """Return a number within the limits of its schema."""
     names = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
     limits = [limit for limit in (as_number(flat.get(name)) for name in names) if limit is not None]

@@ -1,4 +1,4 @@
-"""Search for API units: candidates by shared terms and by similarity, ordered by features."""
+"""Search for API units: find candidates by shared terms and by similarity, and rank them by features."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from deltos.semantic_index import Similarities
     from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
 
-COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description, details
+COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description and details
 NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
-CANDIDATES = 100
-MAX_SEMANTIC_CANDIDATES = 80  # candidates by meaning
-_SIMILARITY_CANDIDATES = 600  # across all APIs and kinds, before filtering
-_MIN_SIMILARITY = 0.12  # lower cosines occur for meaningless queries too
-_MIN_SIMILARITY_ONE_WORD = 0.25  # for one-word queries, which always resemble some unit
-# If the best unit lacks more than this share of the query, similarity weighs much more.
+MAX_WORD_CANDIDATES = 100
+MAX_SEMANTIC_CANDIDATES = 80  # candidates added by similarity
+_MAX_SIMILARITY_CANDIDATES = 600  # most similar units of all APIs and kinds, before filtering
+_MIN_SIMILARITY = 0.12  # meaningless queries reach lower similarities too
+_MIN_SIMILARITY_ONE_WORD = 0.25  # for one-word queries, to which some unit is always similar
+# If the best unit lacks more than this share of the query, similarity counts much more.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
@@ -47,15 +47,16 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _KIND_GROUPS = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if the queried address does not exist
-_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if the query equals the title or a description verbatim
-_COSINE_CONFIDENCE_OFFSET = 0.07  # measured: within the right API, precision is about the cosine minus this
-_OTHER_KIND_FACTOR = 0.6  # factor for cosines of schemas and overviews, because the encoder was trained on operations
-_MIN_QUOTED_WORDS = 3  # minimum length of a verbatim match
-_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the unit itself
+_MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # if no operation has the method and path in the query
+_MIN_VERBATIM_CONFIDENCE = 0.9  # if a title or description contains the query verbatim
+# Measured: within the right API, precision is about the cosine similarity minus this value.
+_COSINE_CONFIDENCE_OFFSET = 0.07
+_OTHER_KIND_FACTOR = 0.6  # for similarities of schemas and overviews, because the encoder was trained on operations
+_MIN_QUOTED_WORDS = 3  # for a verbatim match
+_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the unit itself
 
-# From this score on, the query is about the unit: 95 % of paraphrased operations reach it, and 3 % of questions about
-# documentation (docs/decisions.md).
+# Minimum score with which a query clearly refers to a unit. It is reached by 95 % of paraphrased operations and by 3 %
+# of queries about documentation (docs/decisions.md).
 CLEAR_MATCH = 1.7
 
 
@@ -63,7 +64,7 @@ CLEAR_MATCH = 1.7
 class RankedUnit:
     """A unit with its score and confidence.
 
-    `name_match`: 2 if the query contains the unit's exact name, 1 if it differs in case, else 0.
+    `name_match` is 2 if the query contains the unit's exact name, 1 if it differs only in case, else 0.
     """
 
     row: UnitRow
@@ -81,8 +82,8 @@ class UnitFeatures(NamedTuple):
 
     - `X_coverage`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
     - `identity_coverage`: coverage by title, names and tags together.
-    - `meaning`: similarity to the query in standard deviations.
-    - `near_alone`: similarity, weighted by the share of the query that no unit covers.
+    - `meaning`: similarity to the query, in standard deviations from the mean.
+    - `near_alone`: similarity multiplied by the share of the query that no unit covers.
     """
 
     bm25: float
@@ -104,7 +105,7 @@ class UnitFeatures(NamedTuple):
 
 
 def kinds_of(types: Iterable[str]) -> tuple[str, ...]:
-    """Return the unit kinds for tool types; types of documentation yield none."""
+    """Return the unit kinds for types given to tools; documentation types have no unit kinds."""
     return tuple(dict.fromkeys(kind for name in types for kind in KINDS_OF_TYPE.get(name, ())))
 
 
@@ -121,7 +122,7 @@ def search_units(
 ) -> list[RankedUnit]:
     """Return the best units for `query`, skipping APIs whose ids are in `without`.
 
-    `similarities` compare whole units and provide candidates; `model` compares single words and is used for ordering.
+    `similarities` compares units as a whole and adds candidates; `model` compares single words for ranking.
     """
     question = parse_query(query)
     if not question.concepts:
@@ -129,7 +130,7 @@ def search_units(
     found = find_units(store, question, similarities, api_id=api_id, kinds=kinds, limit=limit, without=without)
     if not found:
         return []
-    cosines = _cosines(found, similarities) if similarities else {}
+    cosines = _unit_cosines(found, similarities) if similarities else {}
     api_similarities_by_name = api_similarities(store, found, similarities)
     rows = describe_operations(
         query,
@@ -139,13 +140,13 @@ def search_units(
         api_similarities_by_name=api_similarities_by_name,
     )
     names_cosines = np.array(rows[:, OperationFeatures._fields.index("names_cosine")])
-    ranked = _ranked(
+    ranked = _rank_units(
         question, found, _describe_units(store, question, found, standardised(names_cosines), cosines), cosines
     )
     return _order_units(ranked, question, score_operations(rows))[:limit]
 
 
-def _cosines(found: Iterable[FoundUnit], similarities: Similarities) -> dict[int, float]:
+def _unit_cosines(found: Iterable[FoundUnit], similarities: Similarities) -> dict[int, float]:
     """Return the similarity of each unit to the query."""
     kinds = {unit.row.id: unit.row.kind for unit in found}
     return {
@@ -164,41 +165,41 @@ def find_units(
     limit: int,
     without: Sequence[int],
 ) -> list[FoundUnit]:
-    """Return candidates: units that share words with the query, and the most similar ones."""
-    found = _candidates(store, question, api_id, kinds, max(CANDIDATES, 2 * limit), without)
+    """Return candidates: units that share words with the query, and units that are most similar to it."""
+    found = _word_candidates(store, question, api_id, kinds, max(MAX_WORD_CANDIDATES, 2 * limit), without)
     if api_id is not None:
-        found += _types_named(store, question, api_id, kinds, {unit.row.id for unit in found})
+        found += _find_named_types(store, question, api_id, kinds, {unit.row.id for unit in found})
     if similarities:
         known = {unit.row.id for unit in found}
         if api_id is not None:
             similarities = similarities.among(store.unit_ids(api_id))
         is_one_word = len(question.concepts) == 1
         keys = similarities.semantic_matches(
-            _SIMILARITY_CANDIDATES, min_similarity=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
+            _MAX_SIMILARITY_CANDIDATES, min_similarity=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
         )
         near = store.units_by_id(keys, api_id=api_id, kinds=kinds, without=without)
         found += [unit for unit in near[:MAX_SEMANTIC_CANDIDATES] if unit.row.id not in known]
     return found
 
 
-def _types_named(
+def _find_named_types(
     store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
 ) -> list[FoundUnit]:
-    """Return types whose exact name is in the query; word matching may miss them among hundreds of similar ones."""
+    """Return types whose exact name is in the query, because word matching may miss them among many similar names."""
     units = [store.unit(api_id, f"schema {name}") for name in question.names]
     keys = [unit.id for unit in units if unit and unit.id not in known]
     return store.units_by_id(keys, api_id=api_id, kinds=kinds) if keys else []
 
 
 def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
-    """Return units in order, best first.
+    """Return the ranked units, best first.
 
-    The learned ranker orders operations among themselves; term features decide the positions of operations and others.
+    Term features decide which positions operations and other units have; the learned ranker orders the operations.
     """
     by_words = sorted(
         range(len(ranked)),
         key=lambda place: (
-            -ranked[place].name_match,  # an exact name comes first
+            -ranked[place].name_match,  # units with an exact name come first
             -ranked[place].score,
             ranked[place].row.id,
         ),
@@ -209,14 +210,14 @@ def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Seque
         key=lambda place: (-_name_rank(ranked[place], question), -scores[place], len(ranked[place].row.path)),
     )
     instead = dict(zip(places, learned, strict=True))
-    shown = [_place_at(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
-    # Ordering uses more features than confidence does; a lower result must not show a higher confidence.
+    shown = [_move_to_position(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
+    # Ranking uses more features than the confidence does, but a lower result must not have a higher confidence.
     confidences = accumulate((unit.confidence for unit in shown), min)
     return [replace(unit, confidence=confidence) for unit, confidence in zip(shown, confidences, strict=True)]
 
 
-def _place_at(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
-    """Return `unit` at the position of `place`, with the higher confidence of the two."""
+def _move_to_position(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
+    """Return `unit` with the score of `place` and the higher confidence of the two."""
     confidence = max(place.confidence, unit.confidence)
     return replace(
         place, row=unit.row, api_name=unit.api_name, is_semantic_match=unit.is_semantic_match, confidence=confidence
@@ -224,24 +225,24 @@ def _place_at(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
 
 
 def _name_rank(unit: RankedUnit, question: ApiQuery) -> int:
-    """Return how exactly the query identifies a unit: by name, address, address with another method, or title."""
+    """Return how exactly the query identifies a unit: by name, by method and path, by path only, or by title."""
     is_named = unit.is_verbatim or tuple(stems_of(unit.row.title)) == question.stems
     return 2 * unit.name_match or _address_match(unit.row, question) or -int(not is_named)
 
 
 def _name_match(unit: FoundUnit, question: ApiQuery) -> int:
     """Return 2 if the query contains the unit's exact name, 1 if a compound name differs only in case, else 0."""
-    names = _names_of(unit, question.names)
+    names = _unit_names(unit, question.names)
     if names & question.names:
         return 2
     asked = {name.lower() for name in question.names}
     return int(any(name.lower() in asked and _is_compound(name) for name in names))
 
 
-def _names_of(unit: FoundUnit, asked: Iterable[str]) -> set[str]:
+def _unit_names(unit: FoundUnit, asked: Iterable[str]) -> set[str]:
     """Return the names of a type or operation, including the last part of a dotted or slashed name.
 
-    Operation ids are indexed as words only, so they are matched against the `asked` names.
+    Operation ids are indexed only as words, so they are compared with the names in `asked`.
     """
     row = unit.row
     if row.kind in ("schema", "message"):
@@ -256,8 +257,8 @@ def _is_compound(name: str) -> bool:
     return len(split_identifier(name)) > 1
 
 
-def _quotes_question(unit: FoundUnit, question: ApiQuery) -> bool:
-    """Whether the query occurs verbatim in the descriptions of an operation's parameters or responses."""
+def _contains_query_verbatim(unit: FoundUnit, question: ApiQuery) -> bool:
+    """Whether the descriptions of an operation's parameters or responses contain the query verbatim."""
     asked = tokens(question.text)
     if unit.row.kind != "operation" or len(asked) < _MIN_QUOTED_WORDS:
         return False
@@ -266,8 +267,8 @@ def _quotes_question(unit: FoundUnit, question: ApiQuery) -> bool:
 
 
 def _address_match(row: UnitRow, question: ApiQuery) -> int:
-    """Return 2 if the query is the unit's address, 1 if only the method differs, else 0."""
-    if not (row.path and question.path) or _shape(row.path) != _shape(question.path):
+    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, else 0."""
+    if not (row.path and question.path) or _path_shape(row.path) != _path_shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1
 
@@ -282,7 +283,9 @@ def _describe_units(
     """Return the features of each candidate."""
     weights = _concept_weights(store, question)
     best = max(unit.score for unit in found) or 1.0
-    rows = [_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)]
+    rows = [
+        _unit_features(unit, question, weights, best, meaning) for unit, meaning in zip(found, meanings, strict=True)
+    ]
     uncovered = _uncovered_share(rows)
     return [
         row._replace(near_alone=uncovered * max(0.0, cosines.get(unit.row.id, 0.0)))
@@ -302,16 +305,16 @@ def api_similarities(
 
 
 def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
-    """Return the share of the query that even the best unit lacks, scaled so that 0 is the expected share."""
+    """Return the share of the query that even the best unit lacks, scaled so that the expected share is 0."""
     share = 1 - max(max(row.coverage, float(row.address or row.exact_title)) for row in rows)
     return max(0.0, share - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
 
 
-def _ranked(
+def _rank_units(
     question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
 ) -> list[RankedUnit]:
     is_address_missing = bool(question.method and question.path) and not any(row.address for row in rows)
-    is_name = any(map(_is_compound, question.names))  # an ordinary word could be about anything
+    is_name = any(map(_is_compound, question.names))  # an ordinary word need not be a name
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
     ranked: list[RankedUnit] = []
     for unit, row in zip(found, rows, strict=True):
@@ -322,14 +325,15 @@ def _ranked(
                 unit.row,
                 unit.api_name,
                 ranker.score(row),
-                # The cosine approximates the confidence of a semantic match; its ranker weight is for ordering only.
+                # The cosine similarity approximates the confidence of a semantic match; its weight in the ranker only
+                # serves ordering.
                 confidence=min(
                     max(
                         ranker.confidence(by_words),
                         cosines.get(unit.row.id, 0.0) - _COSINE_CONFIDENCE_OFFSET,
-                        _VERBATIM_CONFIDENCE * (row.exact_title or name_match > 0),
+                        _MIN_VERBATIM_CONFIDENCE * (row.exact_title or name_match > 0),
                     ),
-                    _WRONG_ADDRESS_CONFIDENCE if is_address_missing and not row.address_of_other_method else 1.0,
+                    _MAX_WRONG_ADDRESS_CONFIDENCE if is_address_missing and not row.address_of_other_method else 1.0,
                 ),
                 is_clear=(by_words >= CLEAR_MATCH or (name_match > 0 and is_name)) and not is_address_missing,
                 is_semantic_match=not (unit.score or row.coverage),
@@ -340,7 +344,7 @@ def _ranked(
     return ranked
 
 
-def _candidates(
+def _word_candidates(
     store: ApiDescriptions,
     question: ApiQuery,
     api_id: int | None,
@@ -348,15 +352,16 @@ def _candidates(
     limit: int,
     without: Sequence[int],
 ) -> list[FoundUnit]:
-    """Return units that share words with the query; operations are searched separately so that schemas do not crowd
-    them out."""
+    """Return units that share words with the query; operations are searched separately, so that schemas do not displace
+    them.
+    """
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _KIND_GROUPS]
     found: list[FoundUnit] = []
     for position, wanted in enumerate(filter(None, groups)):
         most = limit // 3 if position else limit
         search = partial(store.search, api_id=api_id, kinds=wanted, limit=most, without=without)
         matches = search(question.match_words(), COLUMN_WEIGHTS)
-        if position == 0:  # synonyms and words of other columns can crowd out the operation with this very name
+        if position == 0:  # matches of synonyms and other fields can displace the operation with exactly this name
             known, lowest = {unit.row.id for unit in matches}, min((unit.score for unit in matches), default=0.0)
             named = (unit for unit in search(question.asked_words(), NAME_WEIGHTS) if unit.row.id not in known)
             matches += [replace(unit, score=lowest) for unit in named]
@@ -365,7 +370,7 @@ def _candidates(
 
 
 def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, float]:
-    """Return the weight of each query concept; rare words weigh more."""
+    """Return the weight of each query concept; rarer words weigh more."""
     stems = [next(iter(concept.stems)) for concept in question.concepts]
     frequencies = store.document_frequencies(stems)
     total = max(1, store.count_searchable())
@@ -375,30 +380,30 @@ def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, fl
     }
 
 
-def _features(
+def _unit_features(
     unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float, meaning: float
 ) -> UnitFeatures:
     row = unit.row
     title_stems = stems_of(unit.words.title)
     title, names = set(title_stems), set(stems_of(unit.words.names))
     near = title | names | set(stems_of(unit.words.tags))
-    anywhere = near | set(stems_of(unit.words.description[:_DESCRIPTION_CHARACTERS]))
+    anywhere = near | set(stems_of(unit.words.description[:_MAX_DESCRIPTION_CHARACTERS]))
     asked = {
         stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
     address = _address_match(row, question)
     return UnitFeatures(
         bm25=unit.score / best,
-        title_coverage=_coverage(question.concepts, title, weights),
-        names_coverage=_coverage(question.concepts, names, weights),
-        identity_coverage=_coverage(question.concepts, near, weights),
-        coverage=_coverage(question.concepts, anywhere, weights),
-        title_in_question=_share(title, asked),
+        title_coverage=_query_coverage(question.concepts, title, weights),
+        names_coverage=_query_coverage(question.concepts, names, weights),
+        identity_coverage=_query_coverage(question.concepts, near, weights),
+        coverage=_query_coverage(question.concepts, anywhere, weights),
+        title_in_question=_matched_stem_share(title, asked),
         is_operation=row.kind == "operation",
         is_schema=row.kind in ("schema", "message"),
-        exact_title=tuple(title_stems) == question.stems or _quotes_question(unit, question),
-        path_in_question=_share(_path_stems(row.path), asked) if row.path else 0.0,
-        verb_agrees=bool(row.path and question.verb) and question.verb in _verbs(row),
+        exact_title=tuple(title_stems) == question.stems or _contains_query_verbatim(unit, question),
+        path_in_question=_matched_stem_share(_path_stems(row.path), asked) if row.path else 0.0,
+        verb_agrees=bool(row.path and question.verb) and question.verb in _implied_verbs(row),
         address=address == 2,
         address_of_other_method=address == 1,
         is_deprecated=row.deprecated,
@@ -406,8 +411,8 @@ def _features(
     )
 
 
-def _coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:
-    """Return the weighted share of the query that `stems` cover."""
+def _query_coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str, float]) -> float:
+    """Return the share of the query's weight that `stems` cover."""
     total = covered = 0.0
     for concept in concepts:
         weight = weights[concept.word]
@@ -416,17 +421,17 @@ def _coverage(concepts: Iterable[Concept], stems: set[str], weights: Mapping[str
     return covered / total if total else 0.0
 
 
-def _share(stems: set[str], asked: set[str]) -> float:
-    """Return the share of a unit's stems that were asked for."""
+def _matched_stem_share(stems: set[str], asked: set[str]) -> float:
+    """Return the share of a unit's stems that occur in the query."""
     return len(stems & asked) / len(stems) if stems else 0.0
 
 
 def _path_stems(path: str) -> set[str]:
     fixed = " ".join(segment for segment in path_segments(path) if not is_parameter_segment(segment))
-    return set(stems_of(spaced(fixed, after_acronyms=False)))  # the weights were fitted with this setting
+    return set(stems_of(spaced(fixed, after_acronyms=False)))  # the weights were trained with this setting
 
 
-def _verbs(row: UnitRow) -> set[str]:
+def _implied_verbs(row: UnitRow) -> set[str]:
     """Return the verbs implied by a method, path and title."""
     segments = path_segments(row.path)
     keyed = bool(segments) and is_parameter_segment(segments[-1])
@@ -442,5 +447,5 @@ def _verbs(row: UnitRow) -> set[str]:
     return by_method.get(row.method, set()) | title_stems
 
 
-def _shape(path: str) -> str:
+def _path_shape(path: str) -> str:
     return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))

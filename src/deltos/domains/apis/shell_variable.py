@@ -1,10 +1,10 @@
-"""Shell variables for example calls, named after their values and never equal to variables of shells or systems."""
+"""Create shell variables for example calls, which never have the name of a shell or system variable."""
 
 from __future__ import annotations
 
 import re
 
-# Set by POSIX shells, bash, zsh, tcsh, logins, desktops, terminals or Windows, or read by most programs.
+# Variables set by shells, logins, desktops, terminals or Windows, or read by many programs.
 _RESERVED_NAMES = frozenset(
     """ALL_PROXY ALLUSERSPROFILE APPDATA ARGV BROWSER CDPATH CI COLORTERM COLUMNS COMMONPROGRAMFILES
     COMPUTERNAME COMSPEC COPROC CPUTYPE DESKTOP_SESSION DIRSTACK DISPLAY EDITOR EGID ENV EPOCHREALTIME
@@ -22,9 +22,9 @@ _RESERVED_PREFIXES = tuple("BASH COMP_ DBUS_ DYLD_ GPG_ HIST LC_ LD_ PROCESSOR_ 
 
 
 def shell_variable(name: str, *, following: str = "") -> str:
-    """Return a shell variable for the value called `name`: `$PET_ID`.
+    """Return a shell variable for the value called `name`, such as `$PET_ID`.
 
-    Braces are added if the `following` text would extend the variable's name: `${NAME_VALUE}:cancel`.
+    Braces are added if the `following` text could be read as part of the variable, as in `${NAME_VALUE}:cancel`.
     """
     own = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
     if own in _RESERVED_NAMES or own.startswith(_RESERVED_PREFIXES):

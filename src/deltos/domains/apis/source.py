@@ -1,4 +1,4 @@
-"""Locate and read API descriptions: files, folders, addresses and live GraphQL endpoints."""
+"""Locate and read API descriptions in files, in folders, at URLs and at live GraphQL endpoints."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
     from deltos.isolated_parser import Parser
 
-MAX_FILES = 50_000  # files and folders per added folder
+MAX_FILES = 50_000  # files and subfolders of an added folder
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
 _MAX_SHOWN_CHARACTERS = 200
-_BATCH_FILES = 64
-_BATCH_BYTES = 1_000_000
+_MAX_BATCH_FILES = 64
+_MAX_BATCH_BYTES = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 _TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
 _BINARY_HEAD_BYTES = 1_024
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which is full of zero bytes
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16, which contains zero bytes without being binary
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An HTTP response; `url` is the address after redirects."""
+    """An HTTP response; `url` is the final URL after redirects."""
 
     body: bytes
     url: str
@@ -50,23 +50,23 @@ class Fetched:
 
 
 class Network(Protocol):
-    """Network access that refuses private addresses."""
+    """Network access that refuses private IP addresses."""
 
     def get(self, url: str) -> Fetched:
-        """Fetch an address; raise SourceError if that is not allowed or fails."""
+        """Fetch a URL; raise SourceError if that is not allowed or fails."""
 
     def post(self, url: str, body: bytes, content_type: str) -> Fetched:
-        """Post a body and return the response."""
+        """Send a POST request and return the response."""
 
 
-def is_address(location: str) -> bool:
-    """Whether a location is an HTTP address rather than a path."""
+def is_http_url(location: str) -> bool:
+    """Whether a location is an HTTP URL rather than a path."""
     return location.strip().lower().startswith(("http://", "https://"))
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two locations are the same address, or the same file or folder after resolving links."""
-    if one == other or is_address(one) or is_address(other):
+    """Whether two locations are the same URL, or the same file or folder after resolving links."""
+    if one == other or is_http_url(one) or is_http_url(other):
         return one.strip() == other.strip()
     return os.path.realpath(one) == os.path.realpath(other)
 
@@ -74,14 +74,16 @@ def is_same_place(one: str, other: str) -> bool:
 def find_documents(
     location: str, *, network: Network | None, parser: Parser, root: Path | None = None
 ) -> Iterator[ApiDocument]:
-    """Yield the root documents at a location; references may lead below `root`, by default the document's folder."""
-    if is_address(location):
+    """Yield the root documents at a location; their references may lead to files below `root`, by default their
+    folder.
+    """
+    if is_http_url(location):
         if network is None:
             raise SourceError(f"Cannot fetch {location}: network access is disabled", hint="Give a local file instead.")
         yield _fetch_document(location, network, parser)
         return
     if "://" in location or location.startswith("file:"):
-        raise SourceError(f"Cannot read {location}", hint="Give a path, or an address that starts with http(s)://.")
+        raise SourceError(f"Cannot read {location}", hint="Give a path, or a URL that starts with http(s)://.")
     path = _real_path(location)
     boundary = path if root is None else root.resolve()
     if path.is_dir():
@@ -91,12 +93,13 @@ def find_documents(
 
 
 def _real_path(location: str) -> Path:
-    """Return the user's path with links resolved; files below it are read without following links."""
+    """Return a path given by the user with links resolved; links below it are not followed."""
     try:
         path = Path(location).expanduser().resolve()
         check_folder(path)
         exists = path.exists()
-    except (OSError, RuntimeError, ValueError):  # too long, a loop of links, `~` of an unknown user, a zero byte
+    # The path is too long, or contains a link loop, an unknown user or a zero byte.
+    except (OSError, RuntimeError, ValueError):
         exists = False
     if not exists:
         shown = visible_location(location)[:_MAX_SHOWN_CHARACTERS]
@@ -111,7 +114,7 @@ def _file_document(path: Path, root: Path) -> ApiDocument:
 
 
 def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiDocument]:
-    """Yield every description in a folder; all GraphQL schema files form one document."""
+    """Yield every API description in a folder; all GraphQL schema files form one document."""
     found = False
     schema_files: dict[Path, bytes] = {}
     with FileTree(folder) as tree:
@@ -120,7 +123,7 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
             path = folder / relative
             if reply.error is not None:
                 found = True
-                yield ApiDocument(b"", _citation_of(path, folder), path.name, problem=_problem(reply.error))
+                yield ApiDocument(b"", _citation_of(path, folder), path.name, problem=_parsing_error(reply.error))
             elif reply.value == "graphql":
                 schema_files[path] = data
             elif reply.value:
@@ -144,19 +147,19 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
 
 
 def description_files(folder: Path) -> Iterator[str]:
-    """Yield files with a suffix of API descriptions, relative to `folder`."""
+    """Yield the files with a suffix of API descriptions, relative to `folder`."""
     with FileTree(folder) as tree:
         yield from (relative for relative in _FolderWalk(tree).files() if relative.lower().endswith(_TEXT_SUFFIXES))
 
 
-def _problem(error: Exception) -> SourceError:
+def _parsing_error(error: Exception) -> SourceError:
     if isinstance(error, SourceError):
         return error
     return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
 
 
 def _classify_files(walk: _FolderWalk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
-    """Yield every file with its content and detected format; a child process detects them in batches."""
+    """Yield every file with its content and format, which a child process detects in batches."""
     waiting: list[tuple[str, bytes]] = []
     waiting_bytes = 0
     for relative in walk.files():
@@ -170,7 +173,7 @@ def _classify_files(walk: _FolderWalk, parser: Parser) -> Iterator[tuple[str, by
             continue
         waiting.append((relative, data))
         waiting_bytes += len(data)
-        if len(waiting) >= _BATCH_FILES or waiting_bytes >= _BATCH_BYTES:
+        if len(waiting) >= _MAX_BATCH_FILES or waiting_bytes >= _MAX_BATCH_BYTES:
             yield from _classify_batch(waiting, parser)
             waiting, waiting_bytes = [], 0
     yield from _classify_batch(waiting, parser)
@@ -182,19 +185,19 @@ def _classify_batch(files: list[tuple[str, bytes]], parser: Parser) -> list[tupl
 
 
 def _citation_of(path: Path, folder: Path) -> str:
-    """Return a path relative to the parent of the added folder, as answers cite it."""
+    """Return the citation of a file: its path relative to the parent of the added folder."""
     return path.relative_to(folder.parent).as_posix()
 
 
 @dataclass(slots=True)
 class _FolderWalk:
-    """Walks a folder; `is_truncated` says afterwards whether the limit was reached."""
+    """Walks a folder; `is_truncated` is set if the limit on files was reached."""
 
     tree: FileTree
     is_truncated: bool = False
 
     def files(self) -> Iterator[str]:
-        """Yield the regular files of each folder before those of its subfolders; links are not followed."""
+        """Yield the regular files of a folder before those of its subfolders, without following links."""
         for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_enters_folder)):
             if seen >= MAX_FILES:
                 self.is_truncated = True
@@ -208,9 +211,9 @@ def _enters_folder(entry: FolderEntry) -> bool:
 
 
 def _referenced_documents(path: Path, root: Path) -> ReadDocument:
-    """Return a reader for files that the document at `path` refers to.
+    """Return a function that reads files to which the document at `path` refers.
 
-    It reads only below `root` and follows no links.
+    It reads only files below `root` and does not follow links.
     """
     folder = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else ""
     boundary = root if path.is_relative_to(root) else path.parent
@@ -235,7 +238,7 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
     except SourceError:
         if not _may_be_graphql(url):
             raise
-    if introspected := _introspected_by_get(url, network):
+    if introspected := _introspect_by_get(url, network):
         return introspected
     query = json.dumps({"query": INTROSPECTION_QUERY}).encode()
     answer = network.post(url, query, "application/json")
@@ -244,8 +247,8 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
     return ApiDocument(answer.body, answer.url, urlsplit(url).hostname or "")
 
 
-def _introspected_by_get(url: str, network: Network) -> ApiDocument | None:
-    """Return the schema of an endpoint that accepts queries in its address, or None."""
+def _introspect_by_get(url: str, network: Network) -> ApiDocument | None:
+    """Return the schema of an endpoint that accepts queries in its URL, or None if it does not."""
     try:
         answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
     except SourceError:
@@ -260,7 +263,7 @@ def _may_be_graphql(url: str) -> bool:
 
 
 def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
-    """Return a fetched description; its references may lead to the same host only."""
+    """Return a fetched description as a document, whose references may lead only to the same host."""
     origin = urlsplit(fetched.url)
 
     def read(relative: str) -> bytes:

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from deltos.tool import Call
 
 NO_APIS = (
-    "No API descriptions indexed. Use add_source to add an OpenAPI, GraphQL, AsyncAPI or proto file, folder or address."
+    "No API descriptions indexed. Use add_source to add an OpenAPI, GraphQL, AsyncAPI or proto file, folder or URL."
 )
-_HEAD_CHARACTERS = 300
+_RESERVED_HEAD_CHARACTERS = 300
 
 
 def api_tools(opened: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, ...]:
-    """Return the tools `list_apis` and `get_api_endpoints`; `opened` opens the domain at the first call."""
+    """Return the tools `list_apis` and `get_api_endpoints`; `opened` returns the API domain and opens it on the first
+    call.
+    """
 
     def list_apis(call: Call) -> Answer:
         notes = opened().freshen()
@@ -85,16 +87,17 @@ def api_tools(opened: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, .
 
 
 def with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
-    """Prepend notes to an answer."""
+    """Return an answer with notes prepended."""
     return replace(answer, text="\n".join((*notes, answer.text))) if notes else answer
 
 
 def render_list(
     library: ApiLibrary, token_budget: int, *, wanted: str = "", page: int = 1, roots: Sequence[Path] = ()
 ) -> Answer:
-    """List the APIs that the projects at `roots` see and that contain all words of `wanted`, paged by the token budget.
+    """List the APIs that are visible to the projects at `roots` and contain all words of `wanted`, paged by the token
+    budget.
 
-    APIs that only other projects see are named.
+    APIs that only other projects see are listed by name.
     """
     with library.store.snapshot():
         others = library.elsewhere(roots).values()
@@ -111,7 +114,7 @@ def render_list(
             f"None of {counted(len(every), 'API')} contains '{one_line(wanted, 60)}'",
             hint="Call list_apis without filter.",
         )
-    pages = _pages([*kept, *unread], characters_for(token_budget) - _HEAD_CHARACTERS)
+    pages = _paginate([*kept, *unread], characters_for(token_budget) - _RESERVED_HEAD_CHARACTERS)
     number = min(max(page, 1), len(pages))
     quoted = fence("\n".join(pages[number - 1]))
     head = _list_head(len(every), len(kept), len(unread), wanted, number, pages)
@@ -133,8 +136,8 @@ def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pag
     return head
 
 
-def _pages(pieces: list[str], characters: int) -> list[list[str]]:
-    """Pack whole entries into pages of at least one entry."""
+def _paginate(pieces: list[str], characters: int) -> list[list[str]]:
+    """Distribute entries over pages, with at least one entry on each page."""
     pages: list[list[str]] = [[]]
     used = 0
     for piece in pieces:

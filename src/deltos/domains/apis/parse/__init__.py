@@ -1,1 +1,1 @@
-"""Parsers, one module per format; each turns a document into an `ApiDescription`."""
+"""Parsers that convert documents to `ApiDescription` objects, with one module for each format."""

@@ -1,4 +1,4 @@
-"""Parser for AsyncAPI 2 and 3, where operations send to and receive from channels."""
+"""Parser for AsyncAPI 2 and 3, in which operations send messages to channels and receive them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiD
     """Parse an AsyncAPI document."""
     version = text_of(root.get("asyncapi"))
     reader = _AsyncApiReader(references, text_of(root.get("defaultContentType")) or "application/json")
-    operations = tuple(reader.operations_2(root) if version.startswith("2") else reader.operations_3(root))
+    operations = tuple(
+        reader.operations_of_version_2(root) if version.startswith("2") else reader.operations_of_version_3(root)
+    )
     components = mapping(root.get("components"))
     info = mapping(root.get("info"))
     overview = Overview(
@@ -57,14 +59,14 @@ def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
 
 
 class _AsyncApiReader:
-    """Reads channels, operations and messages of both versions."""
+    """Reads channels, operations and messages of AsyncAPI 2 and 3."""
 
     def __init__(self, references: ReferenceFollower, content_type: str) -> None:
         self._references = references
         self._content_type = content_type
 
-    def operations_2(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Yield the operations of version 2, where channels contain `publish` and `subscribe`."""
+    def operations_of_version_2(self, root: dict[str, Json]) -> Iterator[Operation]:
+        """Yield the operations of AsyncAPI 2, in which channels contain `publish` and `subscribe`."""
         for address, given in mapping(root.get("channels")).items():
             channel = mapping(self._references.follow(given))
             for action in ("publish", "subscribe"):
@@ -75,8 +77,8 @@ class _AsyncApiReader:
                     pointer = f"#/channels/{escape_token(address)}/{action}"
                     yield self._operation(action, address, pointer, raw, channel, messages)
 
-    def operations_3(self, root: dict[str, Json]) -> Iterator[Operation]:
-        """Yield the operations of version 3, which refer to channels; without operations, yield the channels."""
+    def operations_of_version_3(self, root: dict[str, Json]) -> Iterator[Operation]:
+        """Yield the operations of AsyncAPI 3, which refer to channels; if there are none, yield the channels."""
         declared = mapping(root.get("operations"))
         for name, given in declared.items():
             raw = mapping(self._references.follow(given))
@@ -163,7 +165,7 @@ class _AsyncApiReader:
 
 
 def _payload(message: dict[str, Json]) -> Json:
-    """Return the payload schema of a message; version 3 may wrap it with its schema format."""
+    """Return the payload schema of a message, which AsyncAPI 3 may wrap together with the schema format."""
     payload = message.get("payload")
     return (
         payload["schema"]

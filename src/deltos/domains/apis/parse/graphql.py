@@ -1,4 +1,4 @@
-"""GraphQL types as operations and schemas, from both schema language and introspection."""
+"""Convert GraphQL types, read from schema language or introspection, to operations and schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_LIST_DEPTH = 20
 
 @dataclass(slots=True)
 class Field:
-    """A field, argument or enum value; `type` has GraphQL syntax: `[User!]!`."""
+    """A field, argument or enum value; `type` has GraphQL syntax such as `[User!]!`."""
 
     name: str
     type: str = ""
@@ -42,7 +42,7 @@ class Field:
 
 @dataclass(slots=True)
 class TypeDefinition:
-    """A named type: object, interface, input, enum, union or scalar."""
+    """A named GraphQL type: object, interface, input, enum, union or scalar."""
 
     kind: str
     name: str
@@ -53,7 +53,7 @@ class TypeDefinition:
 
 @dataclass(slots=True)
 class GraphqlSchema:
-    """All types of a schema, and the names of its root types."""
+    """All types of a GraphQL schema, and the names of its root types."""
 
     types: dict[str, TypeDefinition] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class GraphqlSchema:
     warnings: list[str] = field(default_factory=list)
 
     def root_names(self) -> dict[str, str]:
-        """Map operation kinds to root types: declared ones, or `Query`, `Mutation` and `Subscription`."""
+        """Return the root type of each kind of operation: as declared, or `Query`, `Mutation` and `Subscription`."""
         return self.roots or {kind: kind.capitalize() for kind in ROOT_KINDS if kind.capitalize() in self.types}
 
 
@@ -77,7 +77,7 @@ def describe(schema: GraphqlSchema) -> ApiDescription:
         Schema(each.name, f"#/{each.name}", _type_schema(each), each.description) for each in schema.types.values()
     )
     warnings = list(schema.warnings)
-    warnings += _unknown_types(schema)
+    warnings += _unknown_types_warning(schema)
     if not operations:
         warnings.append("The schema has no queries or mutations.")
     overview = Overview(title="", version="", kind="GraphQL", description=schema.description)
@@ -102,13 +102,13 @@ def _operation(kind: str, root: str, member: Field) -> Operation:
         summary=first_sentence(member.description) or split_words(member.name).capitalize(),
         description=member.description,
         tags=(root,),
-        parameters=tuple(_argument(argument) for argument in member.arguments),
+        parameters=tuple(_argument_parameter(argument) for argument in member.arguments),
         responses=(Response(GRAPHQL_DATA, member.type, (Content("", type_reference(member.type)),)),),
         deprecated=member.deprecated,
     )
 
 
-def _argument(argument: Field) -> ApiParameter:
+def _argument_parameter(argument: Field) -> ApiParameter:
     schema = {**type_reference(argument.type), **({"default": argument.default} if argument.default else {})}
     required = argument.type.endswith("!") and not argument.default
     return ApiParameter(argument.name, "argument", required, schema, argument.description)
@@ -127,7 +127,7 @@ def _type_schema(definition: TypeDefinition) -> Json:
     schema["type"] = "object"
     if definition.members:
         schema["x-implements"] = definition.members
-    schema["properties"] = {member.name: _property(member) for member in definition.fields}
+    schema["properties"] = {member.name: _field_schema(member) for member in definition.fields}
     required = [
         member.name
         for member in definition.fields
@@ -138,7 +138,7 @@ def _type_schema(definition: TypeDefinition) -> Json:
     return schema
 
 
-def _property(member: Field) -> Json:
+def _field_schema(member: Field) -> Json:
     schema = type_reference(member.type)
     if member.description:
         schema["description"] = member.description
@@ -151,7 +151,7 @@ def _property(member: Field) -> Json:
     return schema
 
 
-def _unknown_types(schema: GraphqlSchema) -> Iterator[str]:
+def _unknown_types_warning(schema: GraphqlSchema) -> Iterator[str]:
     known = {*schema.types, *BUILT_IN}
     unknown = {
         name

@@ -1,4 +1,4 @@
-"""GraphQL introspection: the query sent to a live endpoint, and the parser of its result."""
+"""GraphQL introspection: the query sent to a live endpoint, and the parser for its result."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from deltos.domains.apis.parse.graphql import (
     TypeDefinition,
     describe,
 )
-from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
+from deltos.domains.apis.spec_text import is_flag_set, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiDescription, Json
 
-_TYPE = "kind name" + " ofType { kind name" * 5 + " }" * 5
-_INPUT = f"name description defaultValue type {{ {_TYPE} }}"
+_TYPE_SELECTION = "kind name" + " ofType { kind name" * 5 + " }" * 5
+_INPUT_SELECTION = f"name description defaultValue type {{ {_TYPE_SELECTION} }}"
 INTROSPECTION_QUERY = (
     "query IntrospectionQuery { __schema { "
     "queryType { name } mutationType { name } subscriptionType { name } types { kind name description "
     "fields(includeDeprecated: true) { name description isDeprecated "
-    f"args {{ {_INPUT} }} type {{ {_TYPE} }} }} "
-    f"inputFields {{ {_INPUT} }} interfaces {{ name }} "
+    f"args {{ {_INPUT_SELECTION} }} type {{ {_TYPE_SELECTION} }} }} "
+    f"inputFields {{ {_INPUT_SELECTION} }} interfaces {{ name }} "
     "enumValues(includeDeprecated: true) { name description isDeprecated } possibleTypes { name } } } }"
 )
 _KINDS = {
@@ -48,34 +48,34 @@ def parse_introspection(root: dict[str, Json]) -> ApiDescription:
     for given in map(mapping, sequence(raw.get("types"))):
         name = text_of(given.get("name"))
         if name and not name.startswith("__") and name not in BUILT_IN:
-            schema.types[name] = _type(name, given)
+            schema.types[name] = _read_type(name, given)
     return describe(schema)
 
 
-def _type(name: str, raw: dict[str, Json]) -> TypeDefinition:
+def _read_type(name: str, raw: dict[str, Json]) -> TypeDefinition:
     kind = _KINDS.get(text_of(raw.get("kind")), "type")
     members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("interfaces"))]
     if kind == "union":
         members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("possibleTypes"))]
     given = sequence(raw.get("fields")) or sequence(raw.get("inputFields")) or sequence(raw.get("enumValues"))
     return TypeDefinition(
-        kind, name, text_of(raw.get("description")), [_field(mapping(each)) for each in given], members
+        kind, name, text_of(raw.get("description")), [_read_field(mapping(each)) for each in given], members
     )
 
 
-def _field(raw: dict[str, Json]) -> Field:
+def _read_field(raw: dict[str, Json]) -> Field:
     return Field(
         name=text_of(raw.get("name")),
         type=_type_text(raw.get("type")),
         description=text_of(raw.get("description")),
         default=text_of(raw.get("defaultValue")),
-        deprecated=is_true(raw.get("isDeprecated")),
-        arguments=[_field({**each, "args": None}) for each in map(mapping, sequence(raw.get("args")))],
+        deprecated=is_flag_set(raw.get("isDeprecated")),
+        arguments=[_read_field({**each, "args": None}) for each in map(mapping, sequence(raw.get("args")))],
     )
 
 
 def _type_text(raw: Json) -> str:
-    """Convert nested `NON_NULL` and `LIST` kinds to GraphQL syntax: `[User]!`."""
+    """Return nested `NON_NULL` and `LIST` kinds in GraphQL syntax, such as `[User]!`."""
     prefix, suffix = "", ""
     for _ in range(2 * MAX_LIST_DEPTH):
         kind = mapping(raw).get("kind")

@@ -1,4 +1,4 @@
-"""Tolerant parser for the GraphQL schema language; unknown text is skipped up to the next definition."""
+"""Tolerant parser for the GraphQL schema language, which skips unknown text up to the next definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from deltos.domains.apis.json_yaml import MAX_DUPLICATES_NAMED
+from deltos.domains.apis.json_yaml import MAX_NAMED_DUPLICATES
 from deltos.domains.apis.parse.graphql import ROOT_KINDS, Field, GraphqlSchema, TypeDefinition, describe
 from deltos.text.counts import counted
 
@@ -20,10 +20,12 @@ _TOKEN = re.compile(
     r'"""(?:[^"\\]|\\.|""?(?!"))*(?:"""|\\?\Z)|"(?:[^"\\\n]|\\.)*"?|[_A-Za-z]\w*|-?\d[\w.+-]*|\.\.\.|[!$&()\[\]{}:=@|]|\#[^\n]*',
     re.DOTALL,
 )
-_OPENING = frozenset("([{")
-_CLOSING = frozenset(")]}")
+_OPENING_BRACKETS = frozenset("([{")
+_CLOSING_BRACKETS = frozenset(")]}")
 _FIELD_KINDS = frozenset(("type", "interface", "input"))
-_DEFINITIONS = frozenset(("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend"))
+_DEFINITION_KEYWORDS = frozenset(
+    ("type", "interface", "input", "enum", "union", "scalar", "schema", "directive", "extend")
+)
 
 
 def parse_sdl(text: str) -> ApiDescription:
@@ -32,7 +34,7 @@ def parse_sdl(text: str) -> ApiDescription:
 
 
 class _SdlParser:
-    """A cursor over tokens; every step consumes at least one, so parsing always ends."""
+    """Parser with a cursor over tokens; every step consumes at least one token, so that parsing always ends."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [token for token in _TOKEN.findall(text) if token[0] != "#"]
@@ -61,18 +63,18 @@ class _SdlParser:
                 skipped += bool(keyword)
         if skipped:
             self._schema.warnings.append(f"{counted(skipped, 'word')} outside of any definition skipped.")
-        self._schema.warnings += self._defined_twice()
+        self._schema.warnings += self._duplicate_warnings()
         return self._schema
 
-    def _defined_twice(self) -> Iterator[str]:
+    def _duplicate_warnings(self) -> Iterator[str]:
         """Yield warnings for types and fields that are defined more than once; all definitions are used."""
         twice = [name for name, count in self._defined.items() if count > 1]
         for name, definition in self._schema.types.items():
             fields = Counter(each.name for each in definition.fields)
             twice += [f"{name}.{field}" for field, count in fields.items() if count > 1]
-        yield from (f"'{name}' is defined twice; both definitions were used." for name in twice[:MAX_DUPLICATES_NAMED])
-        if (more := len(twice) - MAX_DUPLICATES_NAMED) > 0:
-            yield f"{more} more are defined twice; all definitions were used."
+        yield from (f"'{name}' is defined twice; both definitions were used." for name in twice[:MAX_NAMED_DUPLICATES])
+        if (more := len(twice) - MAX_NAMED_DUPLICATES) > 0:
+            yield f"{more} more names are defined twice; all definitions were used."
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
@@ -166,13 +168,13 @@ class _SdlParser:
         depth = 0
         while self._at < len(self._tokens):
             token = self._next()
-            depth += (token in _OPENING) - (token in _CLOSING)
+            depth += (token in _OPENING_BRACKETS) - (token in _CLOSING_BRACKETS)
             if depth <= 0:
                 break
         return " ".join(self._tokens[start : self._at])
 
     def _directives(self) -> bool:
-        """Skip applied directives; return whether one of them was `@deprecated`."""
+        """Skip applied directives; return whether one of them is `@deprecated`."""
         deprecated = False
         while self._take("@"):
             deprecated |= self._next() == "deprecated"
@@ -190,7 +192,7 @@ class _SdlParser:
                 self._schema.warnings.append(f"{others} entries of `schema` are not query, mutation or subscription.")
 
     def _skip_directive_definition(self) -> None:
-        while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITIONS:
+        while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITION_KEYWORDS:
             if self._peek() == "(":
                 self._value()
             else:

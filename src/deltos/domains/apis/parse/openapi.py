@@ -1,4 +1,4 @@
-"""Parser for OpenAPI 3.0 to 3.2, and for documents with a later or missing version."""
+"""Parser for OpenAPI 3.0 to 3.2, also used for later and missing versions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from deltos.domains.apis.model import ApiDescription, Content, Overview, Respons
 from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
-    equivalent_paths,
-    path_mistakes,
+    equivalent_path_warnings,
+    path_warnings,
     read_schemas,
     read_security,
     read_security_scheme,
     read_servers,
     read_tags,
-    unknown_schemes,
+    unknown_scheme_warnings,
 )
-from deltos.domains.apis.spec_text import is_true, mapping, text_of
+from deltos.domains.apis.spec_text import is_flag_set, mapping, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KNOWN_VERSIONS = ("3.0", "3.1", "3.2")
 MAX_EXAMPLE_CHARACTERS = 2_000
-MAX_EXAMPLES = 20  # of one request body
+MAX_EXAMPLES = 20  # per request body
 
 
 def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
@@ -56,14 +56,14 @@ def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     schemas = read_schemas(components.get("schemas"), "#/components/schemas")
     if not operations and not webhooks:
         warnings.append("The description has no operations.")
-    warnings += (*equivalent_paths(operations), *path_mistakes(operations))
+    warnings += (*equivalent_path_warnings(operations), *path_warnings(operations))
     if "$ref" not in components:
-        warnings += unknown_schemes(operations, mapping(components.get("securitySchemes")))
+        warnings += unknown_scheme_warnings(operations, mapping(components.get("securitySchemes")))
     return ApiDescription(overview, (*operations, *webhooks), schemas, warnings=tuple(warnings))
 
 
 def version_warnings(version: str) -> list[str]:
-    """Return a warning for an unknown or missing version."""
+    """Return a warning if the version is unknown or missing."""
     if not version:
         return ["The description has no version; it was parsed as OpenAPI 3.1."]
     if not version.startswith(KNOWN_VERSIONS):
@@ -79,27 +79,27 @@ def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[t
         Content(
             media_type,
             content_schema(mapping(content)),
-            _examples(reader, mapping(content)),
-            _deep(mapping(mapping(content).get("encoding"))),
+            _body_examples(reader, mapping(content)),
+            _deep_object_fields(mapping(mapping(content).get("encoding"))),
         )
         for media_type, content in mapping(body.get("content")).items()
     )
-    return contents, is_true(body.get("required"))
+    return contents, is_flag_set(body.get("required"))
 
 
 def content_schema(content: dict[str, Json]) -> Json:
-    """Return the schema of a body; for a stream (OpenAPI 3.2), an array of its items."""
+    """Return the schema of a body; for a stream (OpenAPI 3.2), an array schema of its items."""
     if "schema" not in content and "itemSchema" in content:
         return {"type": "array", "items": content["itemSchema"]}
     return content.get("schema")
 
 
-def _deep(encoding: dict[str, Json]) -> tuple[str, ...]:
+def _deep_object_fields(encoding: dict[str, Json]) -> tuple[str, ...]:
     return tuple(name for name, how in encoding.items() if mapping(how).get("style") == "deepObject")
 
 
-def _examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, ...]:
-    """Return the small examples of a request body."""
+def _body_examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, ...]:
+    """Return the examples of a request body that are not too large."""
     examples = [content.get("example")]
     if examples == [None]:
         given = list(mapping(content.get("examples")).values())[:MAX_EXAMPLES]

@@ -1,4 +1,4 @@
-"""Parser for the `paths` of OpenAPI and Swagger, partly shared with AsyncAPI; a `Dialect` holds the differences."""
+"""Parser for the `paths` of OpenAPI and Swagger, partly shared with AsyncAPI; a `Dialect` contains the differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltos.domains.apis.model import ApiParameter, Operation, Schema, SecurityS
 from deltos.domains.apis.refs import ReferenceFollower, escape_token
 from deltos.domains.apis.spec_text import (
     first_sentence,
-    is_true,
+    is_flag_set,
     mapping,
     name_from_path,
     sequence,
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Content, Json, Response
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-_NOT_IN_NAME = "+#./;?&* "
-_ADDRESSES = ("#", ".", "/", "http:", "https:")  # prefixes of references to external schemes (OpenAPI 3.2)
+_TEMPLATE_CHARACTERS = "+#./;?&* "
+_URI_PREFIXES = ("#", ".", "/", "http:", "https:")  # prefixes of references to external security schemes (OpenAPI 3.2)
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one specification version represents bodies, responses and parameter types."""
+    """How a specification version represents bodies, responses and parameter types."""
 
     bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
     response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
     parameter_schema: Callable[[dict[str, Json]], Json]
     body_locations: frozenset[str] = frozenset()
-    responses_vary: bool = False  # a shared response depends on the operation that uses it
+    responses_vary: bool = False  # whether a shared response depends on the operation that uses it
 
 
 @dataclass(slots=True)
 class PathReader:
-    """Reads all operations of a `paths` mapping, parsing shared parameters and responses once."""
+    """Reads all operations of a `paths` mapping; shared parameters and responses are parsed only once."""
 
     references: ReferenceFollower
     dialect: Dialect
     security: tuple[tuple[str, ...], ...] = ()
     warnings: list[str] = field(default_factory=list)
-    # Keys are object identities, which is safe because the document outlives the reader.
+    # Keys are object ids, which is safe because the document outlives the reader.
     _parameters: dict[int, ApiParameter] = field(default_factory=dict)
     _shared_responses: dict[tuple[int, str], Response] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ class PathReader:
         if not isinstance(raw, dict):
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
             raw = {}
-        given = self._given_parameters(item, raw)
+        given = self._raw_parameters(item, raw)
         bodies, body_required = self.dialect.bodies(self, raw, given)
         method = method.upper()
         description = text_of(raw.get("description")) or text_of(item.get("description"))
@@ -94,12 +94,12 @@ class PathReader:
             responses=self._responses(raw),
             security=read_security(raw["security"]) if "security" in raw else self.security,
             server=first_server(raw) or first_server(item),
-            deprecated=is_true(raw.get("deprecated")),
+            deprecated=is_flag_set(raw.get("deprecated")),
             webhook=webhook,
         )
 
-    def _given_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
-        """Return the parameters of path and operation; those of the operation win."""
+    def _raw_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
+        """Return the parameters of a path and an operation; those of the operation take precedence."""
         merged: dict[tuple[Json, Json], dict[str, Json]] = {}
         for given in (*sequence(item.get("parameters")), *sequence(raw.get("parameters"))):
             parameter = self.references.follow(given)
@@ -116,12 +116,13 @@ class PathReader:
     def _read_parameter(self, raw: dict[str, Json]) -> ApiParameter:
         schema = self.dialect.parameter_schema(raw)
         described = text_of(raw.get("description"))
-        if not described and isinstance(schema, dict):  # some authors describe the parameter in its schema
+        # Some authors put the description of the parameter into its schema.
+        if not described and isinstance(schema, dict):
             described = text_of(schema.get("description"))
         return ApiParameter(
             name=text_of(raw.get("name")),
             location=text_of(raw.get("in")),
-            required=is_true(raw.get("required")) or raw.get("in") == "path",
+            required=is_flag_set(raw.get("required")) or raw.get("in") == "path",
             schema=schema,
             description=described,
         )
@@ -144,23 +145,23 @@ class PathReader:
 
 
 def tag_name(tag: Json) -> str:
-    """Return the name of a tag that is written as text or as a mapping."""
+    """Return the name of a tag, which may be given as text or as a mapping."""
     return text_of(mapping(tag).get("name")) or text_of(tag)
 
 
 def read_tags(value: Json) -> tuple[Tag, ...]:
-    """Return the declared tags."""
+    """Return the tags declared in a document."""
     declared = (tag for tag in map(mapping, sequence(value)) if tag.get("name"))
     return tuple(Tag(text_of(tag["name"]), text_of(tag.get("description"))) for tag in declared)
 
 
 def read_security(value: Json) -> tuple[tuple[str, ...], ...]:
-    """Return alternative sets of security schemes; a request needs all schemes of one set."""
+    """Return alternative sets of security schemes, of which a request needs all schemes of one set."""
     return tuple(tuple(need) for need in sequence(value) if isinstance(need, dict))
 
 
 def first_server(holder: dict[str, Json]) -> str:
-    """Return the first server of a document, path or operation."""
+    """Return the first server URL of a document, path or operation."""
     if not holder.get("servers"):
         return ""
     servers = read_servers(holder["servers"])
@@ -168,7 +169,7 @@ def first_server(holder: dict[str, Json]) -> str:
 
 
 def read_servers(value: Json) -> tuple[str, ...]:
-    """Return server addresses with the default values of their variables."""
+    """Return server URLs with the default values of their variables."""
     urls = []
     for server in map(mapping, sequence(value)):
         url = text_of(server.get("url"))
@@ -180,14 +181,14 @@ def read_servers(value: Json) -> tuple[str, ...]:
 
 
 def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
-    """Return the named schemas of one section."""
+    """Return the named schemas in one section of a document."""
     return tuple(
         Schema(name, f"{pointer}/{escape_token(name)}", schema, text_of(mapping(schema).get("description")))
         for name, schema in mapping(section).items()
     )
 
 
-def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
+def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return a warning if operations differ only in the names of path parameters."""
     seen: dict[str, str] = {}
     doubles = []
@@ -203,14 +204,14 @@ def equivalent_paths(operations: tuple[Operation, ...]) -> list[str]:
     )
 
 
-def path_mistakes(operations: tuple[Operation, ...]) -> list[str]:
+def path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return warnings for paths without a leading slash, and for path parameters missing from the path."""
     bare = list(dict.fromkeys(operation.path for operation in operations if not operation.path.startswith("/")))
     strangers = [
         (operation.key, parameter.name)
         for operation in operations
         for parameter in operation.parameters
-        if parameter.location == "path" and parameter.name not in _placeholders(operation.path)
+        if parameter.location == "path" and parameter.name not in _placeholder_names(operation.path)
     ]
     warnings = []
     if bare:
@@ -223,13 +224,13 @@ def path_mistakes(operations: tuple[Operation, ...]) -> list[str]:
     return warnings
 
 
-def _placeholders(path: str) -> set[str]:
-    """Return the parameter names of a path, including `{+name*}` and `{name:pattern}` forms."""
+def _placeholder_names(path: str) -> set[str]:
+    """Return the parameter names in a path, including forms such as `{+name*}` and `{name:pattern}`."""
     inside = (found.group()[1:-1] for found in _PLACEHOLDER.finditer(path))
-    return {name.partition(":")[0].strip(_NOT_IN_NAME) for names in inside for name in names.split(",")}
+    return {name.partition(":")[0].strip(_TEMPLATE_CHARACTERS) for names in inside for name in names.split(",")}
 
 
-def unknown_schemes(operations: tuple[Operation, ...], schemes: dict[str, Json]) -> list[str]:
+def unknown_scheme_warnings(operations: tuple[Operation, ...], schemes: dict[str, Json]) -> list[str]:
     """Return a warning for each security scheme that operations use but the description does not define."""
     if "$ref" in schemes:
         return []
@@ -237,12 +238,12 @@ def unknown_schemes(operations: tuple[Operation, ...], schemes: dict[str, Json])
     return [
         f"Security scheme '{name}', used by {needed[name]}, is not defined."
         for name in reversed(needed)
-        if name not in schemes and not name.startswith(_ADDRESSES)
+        if name not in schemes and not name.startswith(_URI_PREFIXES)
     ]
 
 
 def read_security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
-    """Read a security scheme of OpenAPI or AsyncAPI."""
+    """Return a security scheme of OpenAPI or AsyncAPI."""
     return SecurityScheme(
         name=name,
         kind=text_of(raw.get("type")),

@@ -1,4 +1,4 @@
-"""Parser for Postman collections 2.x and 1.0; schemas of bodies are derived from examples."""
+"""Parser for Postman collections 2.x and 1.0; body schemas are derived from examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deltos.domains.apis.model import (
     SecurityScheme,
 )
 from deltos.domains.apis.refs import escape_token
-from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
+from deltos.domains.apis.spec_text import is_flag_set, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_FOLDER_DEPTH = 50
 _ORIGIN = re.compile(r"^(?:\{\{[^}]*\}\}|[a-z][a-z0-9+.-]*://[^/?#]*)", re.IGNORECASE)
 _MEDIA_TYPES = {"urlencoded": "application/x-www-form-urlencoded", "formdata": "multipart/form-data"}
-_SCHEMES = {
+_SECURITY_SCHEMES = {
     "bearer": ("http", "bearer"),
     "basic": ("http", "basic"),
     "apikey": ("apiKey", ""),
@@ -36,9 +36,9 @@ _SCHEMES = {
 
 
 def parse_postman(root: dict[str, Json]) -> ApiDescription:
-    """Parse a collection."""
+    """Parse a Postman collection."""
     info = mapping(root.get("info"))
-    operations = tuple(_requests(root) if "item" in root else _requests_1(root))
+    operations = tuple(_requests(root) if "item" in root else _requests_of_version_1(root))
     servers = tuple(dict.fromkeys(operation.server for operation in operations if operation.server))
     auth = mapping(root.get("auth"))
     overview = Overview(
@@ -53,30 +53,30 @@ def parse_postman(root: dict[str, Json]) -> ApiDescription:
     return ApiDescription(overview, operations, (), warnings=warnings)
 
 
-_Pending = tuple[Any, str, int, tuple[str, ...]]
+_PendingItem = tuple[Any, str, int, tuple[str, ...]]
 """An unread item, the pointer of its list, its index there, and the names of its folders."""
 
 
 def _requests(root: dict[str, Json]) -> Iterator[Operation]:
     """Yield all requests in collection order."""
     auth = text_of(mapping(root.get("auth")).get("type"))
-    pending = _items(root.get("item"), "#/item", ())
+    pending = _reversed_items(root.get("item"), "#/item", ())
     while pending:
         given, parent, index, folders = pending.pop()
         item, pointer = mapping(given), f"{parent}/{index}"
         if isinstance(item.get("item"), list) and len(folders) < MAX_FOLDER_DEPTH:
             inside = (*folders, text_of(item.get("name")))
-            pending += _items(item["item"], f"{pointer}/item", inside)
+            pending += _reversed_items(item["item"], f"{pointer}/item", inside)
         elif "request" in item:
             yield _operation(item, pointer, folders, auth)
 
 
-def _items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_Pending]:
+def _reversed_items(given: Json, parent: str, folders: tuple[str, ...]) -> list[_PendingItem]:
     """Return the items of a folder in reverse order, because the caller pops from the end."""
     return [(item, parent, index, folders) for index, item in enumerate(sequence(given))][::-1]
 
 
-def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
+def _requests_of_version_1(root: dict[str, Json]) -> Iterator[Operation]:
     names = {each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))}
     for index, request in enumerate(map(mapping, sequence(root.get("requests")))):
         body = {"mode": request.get("dataMode"), "raw": request.get("rawModeData")}
@@ -88,7 +88,7 @@ def _requests_1(root: dict[str, Json]) -> Iterator[Operation]:
 def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], auth: str) -> Operation:
     request = item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
     url = request.get("url") if isinstance(request.get("url"), dict) else {"raw": text_of(request.get("url"))}
-    server, path = _address(mapping(url))
+    server, path = _split_url(mapping(url))
     own_auth = text_of(mapping(request.get("auth")).get("type")) or auth
     name = text_of(item.get("name"))
     return Operation(
@@ -107,7 +107,7 @@ def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], au
     )
 
 
-def _address(url: dict[str, Json]) -> tuple[str, str]:
+def _split_url(url: dict[str, Json]) -> tuple[str, str]:
     raw = text_of(url.get("raw"))
     origin = _ORIGIN.match(raw)
     server = origin[0] if origin else ""
@@ -121,7 +121,7 @@ def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[ApiP
     places = (("path", url.get("variable")), ("query", url.get("query")), ("header", request.get("header")))
     for location, given in places:
         for raw in map(mapping, sequence(given)):
-            if not is_true(raw.get("disabled")) or location == "query":
+            if not is_flag_set(raw.get("disabled")) or location == "query":
                 schema = {"type": "string", "example": text_of(raw.get("value"))}
                 name = text_of(raw.get("key"))
                 yield ApiParameter(name, location, location == "path", schema, _description(raw.get("description")))
@@ -145,28 +145,28 @@ def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
             Content("application/json", {"type": "object", "description": "A GraphQL query"}, (body.get("graphql"),)),
         )
     raw = text_of(body.get("raw"))
-    return (_by_example(raw),) if raw else ()
+    return (_body_from_example(raw),) if raw else ()
 
 
-def _by_example(text: str) -> Content:
-    """Return a body whose schema is derived from an example."""
+def _body_from_example(text: str) -> Content:
+    """Return a body with a schema derived from an example."""
     try:
         example = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return Content("text/plain", {"type": "string", "example": text[:200]})
-    return Content("application/json", shape_of(example), (example,) if len(text) < 2_000 else ())
+    return Content("application/json", schema_from_example(example), (example,) if len(text) < 2_000 else ())
 
 
-def shape_of(example: Json, depth: int = 4) -> Json:
-    """Derive a schema from an example value."""
+def schema_from_example(example: Json, depth: int = 4) -> Json:
+    """Return a schema derived from an example value."""
     match example:
         case dict() if depth:
             return {
                 "type": "object",
-                "properties": {key: shape_of(value, depth - 1) for key, value in example.items()},
+                "properties": {key: schema_from_example(value, depth - 1) for key, value in example.items()},
             }
         case list():
-            return {"type": "array", "items": shape_of(example[0], depth - 1) if example and depth else {}}
+            return {"type": "array", "items": schema_from_example(example[0], depth - 1) if example and depth else {}}
         case bool():
             return {"type": "boolean"}
         case int() | float():
@@ -178,7 +178,7 @@ def shape_of(example: Json, depth: int = 4) -> Json:
 
 def _response(raw: dict[str, Json]) -> Response:
     body = text_of(raw.get("body"))
-    content = _by_example(body) if body else None
+    content = _body_from_example(body) if body else None
     shown = (Content(content.media_type, content.schema),) if content else ()
     return Response(text_of(raw.get("code")) or "default", text_of(raw.get("name")), shown)
 
@@ -194,5 +194,5 @@ def _version(value: Json) -> str:
 
 
 def _security_scheme(kind: str) -> SecurityScheme:
-    known, scheme = _SCHEMES.get(kind, (kind, ""))
+    known, scheme = _SECURITY_SCHEMES.get(kind, (kind, ""))
     return SecurityScheme(kind, known, scheme)

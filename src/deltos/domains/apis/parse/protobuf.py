@@ -1,4 +1,4 @@
-"""Parser for Protocol Buffers: services and messages with comments; types of imports are resolved."""
+"""Parser for Protocol Buffers that reads services and messages with comments, and resolves imported types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[\w.]+|\n|[^\s]""", re.DOTALL
 )
-_SCALARS = {
+_SCALAR_TYPES = {
     **dict.fromkeys(("int32", "sint32", "sfixed32", "uint32", "fixed32"), "integer"),
     **dict.fromkeys(("int64", "sint64", "sfixed64", "uint64", "fixed64"), "integer"),
     **dict.fromkeys(("double", "float"), "number"),
@@ -32,12 +32,12 @@ _HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
 MAX_NESTING = 64
-MAX_PACKAGE_CHARACTERS = 500  # limited because the package is part of every type's name
+MAX_PACKAGE_CHARACTERS = 500  # limited because the package is part of the name of every type
 
 
 @dataclass(slots=True)
 class _Token:
-    """A token and the comment that belongs to it."""
+    """A token and its comment."""
 
     text: str
     comment: str
@@ -45,7 +45,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _ProtoFile:
-    """Declarations of one file; type names are unresolved and stored with their scope."""
+    """Declarations in one file; type names are not yet resolved and are stored with their scope."""
 
     package: str = ""
     syntax: str = "proto2"
@@ -56,14 +56,14 @@ class _ProtoFile:
 
 
 def parse_protobuf(text: str, read_import: Callable[[str], str | None]) -> ApiDescription:
-    """Parse one `.proto` file; types of readable imports become fragments."""
+    """Parse one `.proto` file; types from readable imports become fragments."""
     file = _ProtoParser(text).parse()
     imported_types = _imported_types(file, read_import)
     return _describe_package([file], {**imported_types, **file.schemas})
 
 
 def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[ProtobufPackage]:
-    """Parse many files together; the files of each package form one API, and types resolve across packages."""
+    """Parse several files together; the files of a package form one API, and types are resolved across packages."""
     packages: dict[str, list[int]] = {}
     files: list[_ProtoFile] = []
     for position, text in enumerate(texts):
@@ -80,18 +80,18 @@ def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class ProtobufPackage:
-    """The files of one package, by position, as one API."""
+    """The API that the files of one package form, with the positions of the files."""
 
     positions: tuple[int, ...]
     description: ApiDescription
 
 
 def _describe_package(files: Sequence[_ProtoFile], types: Mapping[str, Schema]) -> ApiDescription:
-    """Convert the files of one package to an `ApiDescription`, including types of other packages it needs."""
+    """Convert the files of one package to an `ApiDescription`, including the types that it uses from other packages."""
     own = {schema.pointer: schema for file in files for schema in file.schemas.values()}
-    schemas = tuple(_resolved(schema, types) for schema in own.values())
+    schemas = tuple(_resolve_schema(schema, types) for schema in own.values())
     operations = tuple(
-        _resolved_operation(operation, file.package, types) for file in files for operation in file.operations
+        _resolve_operation(operation, file.package, types) for file in files for operation in file.operations
     )
     first = next((file for file in files if file.operations), files[0])
     warnings = () if operations else dict.fromkeys(warning for file in files for warning in file.warnings)
@@ -104,15 +104,15 @@ def _describe_package(files: Sequence[_ProtoFile], types: Mapping[str, Schema]) 
         servers=tuple(dict.fromkeys(operation.server for operation in operations if operation.server)),
     )
     distinct = tuple({operation.key: operation for operation in operations}.values())
-    return ApiDescription(overview, distinct, schemas, _foreign_types(schemas, distinct, own, types), kept)
+    return ApiDescription(overview, distinct, schemas, _referenced_foreign_types(schemas, distinct, own, types), kept)
 
 
-def _foreign_types(
+def _referenced_foreign_types(
     schemas: Iterable[Schema], operations: Iterable[Operation], own: Mapping[str, Schema], types: Mapping[str, Schema]
 ) -> dict[str, Json]:
-    """Return the types of other packages that are referenced directly or indirectly."""
+    """Return the types from other packages that are referenced directly or indirectly."""
     foreign: dict[str, Json] = {}
-    pending = [target for schema in schemas for target in _targets(schema)]
+    pending = [target for schema in schemas for target in _reference_targets(schema)]
     for operation in operations:
         contents = (*operation.bodies, *(one for response in operation.responses for one in response.contents))
         pending += [content.schema["$ref"] for content in contents]
@@ -120,8 +120,8 @@ def _foreign_types(
         pointer = pending.pop()
         found = types.get(pointer.removeprefix("#/"))
         if found is not None and pointer not in own and pointer not in foreign:
-            foreign[pointer] = _resolved(found, types).schema
-            pending += _targets(found)
+            foreign[pointer] = _resolve_schema(found, types).schema
+            pending += _reference_targets(found)
     return foreign
 
 
@@ -133,7 +133,7 @@ def _reference_holders(schema: Schema) -> Iterator[dict[str, Json]]:
                 yield holder
 
 
-def _targets(schema: Schema) -> list[str]:
+def _reference_targets(schema: Schema) -> list[str]:
     return [holder["$ref"] for holder in _reference_holders(schema)]
 
 
@@ -153,7 +153,7 @@ def _imported_types(importing: _ProtoFile, read_import: Callable[[str], str | No
             types.update(file.schemas)
             pending.extend(file.imports)
     if pending:
-        importing.warnings.append(f"More than {MAX_IMPORTS:,} imported files; the others were not read.")
+        importing.warnings.append(f"There are more than {MAX_IMPORTS:,} imported files; the others were not read.")
     return types
 
 
@@ -163,10 +163,10 @@ def _version(package: str) -> str:
 
 
 class _ProtoParser:
-    """A cursor over tokens; every step consumes at least one, so parsing always ends."""
+    """Parser with a cursor over tokens; every step consumes at least one token, so that parsing always ends."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _tokenise(text)
+        self._tokens = _tokenize(text)
         self._at = 0
         self._file = _ProtoFile()
 
@@ -247,7 +247,7 @@ class _ProtoParser:
         if self._peek() == "returns":
             self._next()
         response, response_streams = self._rpc_type()
-        options = self._braces() if self._peek() == "{" else []
+        options = self._braced_tokens() if self._peek() == "{" else []
         http = _http_rule(options)
         scope = self._file.package
         full = f"{scope}.{service}" if scope else service
@@ -275,8 +275,8 @@ class _ProtoParser:
         self._take(")")
         return name, streams
 
-    def _braces(self) -> list[str]:
-        """Return the tokens of a braced block, including nested blocks."""
+    def _braced_tokens(self) -> list[str]:
+        """Return the tokens of a block in braces, including nested blocks."""
         depth, texts = 0, []
         while self._at < len(self._tokens):
             text = self._next().text
@@ -374,7 +374,7 @@ class _ProtoParser:
                 break
             if text == "{":
                 self._at -= 1
-                texts += self._braces()
+                texts += self._braced_tokens()
             else:
                 texts.append(text)
         return texts
@@ -398,8 +398,8 @@ class _ProtoParser:
         self._file.schemas[full] = Schema(full, f"#/{full}", schema, description)
 
 
-def _tokenise(text: str) -> list[_Token]:
-    """Split a file into tokens, each with the comment before it or at the end of its line."""
+def _tokenize(text: str) -> list[_Token]:
+    """Return the tokens of a file, each with the comment before it or at the end of its line."""
     tokens: list[_Token] = []
     comment: list[str] = []
     line_started = 0
@@ -414,7 +414,7 @@ def _tokenise(text: str) -> list[_Token]:
         elif lexeme.startswith(("//", "/*")):
             is_blank = False
             if len(tokens) > line_started and tokens[-1].text in (";", "{", "}"):
-                _comment_behind(tokens, statement, lexeme)
+                _attach_trailing_comment(tokens, statement, lexeme)
             else:
                 comment.append(_comment_text(lexeme))
         else:
@@ -426,7 +426,7 @@ def _tokenise(text: str) -> list[_Token]:
     return tokens
 
 
-def _comment_behind(tokens: list[_Token], statement: int, comment: str) -> None:
+def _attach_trailing_comment(tokens: list[_Token], statement: int, comment: str) -> None:
     if tokens[-1].text == ";" and not tokens[statement].comment:
         tokens[statement].comment = _comment_text(comment).strip()
 
@@ -438,13 +438,13 @@ def _comment_text(token: str) -> str:
 
 
 def _default_host(option: list[str]) -> str:
-    """Return the host of a `(google.api.default_host) = "pubsub.googleapis.com"` option."""
+    """Return the host in an option such as `(google.api.default_host) = "pubsub.googleapis.com"`."""
     host = option[-1].strip("\"'") if "google.api.default_host" in option else ""
     return host if _HOST.fullmatch(host) else ""
 
 
 def _http_rule(options: list[str]) -> str:
-    """Return `GET /v1/{name}` from `option (google.api.http) = { get: "/v1/{name}" }`."""
+    """Return the HTTP rule in the options: `GET /v1/{name}` for `option (google.api.http) = { get: "/v1/{name}" }`."""
     for position, text in enumerate(options[:-2]):
         if text in _HTTP_METHODS and options[position + 1] == ":" and options[position + 2][:1] in "\"'":
             return f"{text.upper()} {options[position + 2][1:-1]}"
@@ -452,27 +452,27 @@ def _http_rule(options: list[str]) -> str:
 
 
 def _type_schema(type_name: str, scope: str) -> dict[str, Json]:
-    if type_name in _SCALARS:
-        return {"type": _SCALARS[type_name], "format": type_name}
+    if type_name in _SCALAR_TYPES:
+        return {"type": _SCALAR_TYPES[type_name], "format": type_name}
     return {"$ref": type_name, "x-scope": scope}
 
 
-def _resolved(schema: Schema, known: Container[str]) -> Schema:
-    """Resolve the references of a schema to full names."""
+def _resolve_schema(schema: Schema, known: Container[str]) -> Schema:
+    """Return a schema with its references resolved to full names."""
     for holder in _reference_holders(schema):
         if "x-scope" in holder:
             holder["$ref"] = _full_name(holder["$ref"], holder.pop("x-scope"), known)
     return schema
 
 
-def _resolved_operation(operation: Operation, package: str, known: Container[str]) -> Operation:
+def _resolve_operation(operation: Operation, package: str, known: Container[str]) -> Operation:
     for content in (*operation.bodies, *operation.responses[0].contents):
         content.schema["$ref"] = _full_name(content.schema["$ref"], package, known)
     return operation
 
 
 def _full_name(name: str, scope: str, known: Container[str]) -> str:
-    """Resolve a type name as protobuf does: the innermost scope that defines it wins."""
+    """Return the full name of a type, which belongs to the innermost scope that defines it."""
     if name.startswith("."):
         return f"#/{name[1:]}"
     while scope:

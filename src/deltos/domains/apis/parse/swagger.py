@@ -1,4 +1,4 @@
-"""Parser for Swagger 2.0, where bodies are parameters and servers are a host and a base path."""
+"""Parser for Swagger 2.0, in which bodies are parameters, and a host and base path identify the server."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from deltos.domains.apis.model import ApiDescription, Content, Overview, Respons
 from deltos.domains.apis.parse.paths import (
     Dialect,
     PathReader,
-    equivalent_paths,
-    path_mistakes,
+    equivalent_path_warnings,
+    path_warnings,
     read_schemas,
     read_security,
     read_tags,
-    unknown_schemes,
+    unknown_scheme_warnings,
 )
-from deltos.domains.apis.spec_text import is_true, mapping, sequence, text_of
+from deltos.domains.apis.spec_text import is_flag_set, mapping, sequence, text_of
 
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
     from deltos.domains.apis.refs import ReferenceFollower
 
-_NOT_SCHEMA = frozenset(("name", "in", "required", "description", "allowEmptyValue"))
-_FILE = "multipart/form-data"
-_FORM = "application/x-www-form-urlencoded"
+_NON_SCHEMA_KEYS = frozenset(("name", "in", "required", "description", "allowEmptyValue"))
+_MULTIPART_MEDIA_TYPE = "multipart/form-data"
+_FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
 def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
@@ -47,14 +47,14 @@ def parse_swagger(root: dict[str, Json], references: ReferenceFollower) -> ApiDe
     )
     if not operations:
         warnings.append("The description has no operations.")
-    warnings += (*equivalent_paths(operations), *path_mistakes(operations))
-    warnings += unknown_schemes(operations, mapping(root.get("securityDefinitions")))
+    warnings += (*equivalent_path_warnings(operations), *path_warnings(operations))
+    warnings += unknown_scheme_warnings(operations, mapping(root.get("securityDefinitions")))
     schemas = read_schemas(root.get("definitions"), "#/definitions")
     return ApiDescription(overview, operations, schemas, warnings=tuple(warnings))
 
 
 def _dialect(media: dict[str, list[Json]]) -> Dialect:
-    """Return the Swagger dialect with the media types that the document sets for all operations."""
+    """Return the Swagger dialect with the default media types of the document."""
 
     def bodies(
         _reader: PathReader, raw: dict[str, Json], given: list[dict[str, Json]]
@@ -62,12 +62,12 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
         consumes = [text_of(name) for name in sequence(raw.get("consumes")) or media["consumes"]]
         fields = [parameter for parameter in given if parameter.get("in") == "formData"]
         if fields:
-            return (_form(fields, consumes),), any(is_true(field.get("required")) for field in fields)
+            return (_form_schema(fields, consumes),), any(is_flag_set(field.get("required")) for field in fields)
         for parameter in given:
             if parameter.get("in") == "body":
                 taken = next((name for name in consumes if "json" in name), (consumes or ["application/json"])[0])
                 content = Content(taken, parameter.get("schema"))
-                return (content,), is_true(parameter.get("required"))
+                return (content,), is_flag_set(parameter.get("required"))
         return (), False
 
     def response(_reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
@@ -78,8 +78,8 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
     return Dialect(bodies, response, _parameter_schema, frozenset(("body", "formData")), responses_vary=True)
 
 
-def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
-    """Combine form fields into one object schema."""
+def _form_schema(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
+    """Return form fields combined into one object schema."""
     schema = {
         "type": "object",
         "properties": {
@@ -89,17 +89,19 @@ def _form(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
             }
             for field in fields
         },
-        "required": [text_of(field.get("name")) for field in fields if is_true(field.get("required"))],
+        "required": [text_of(field.get("name")) for field in fields if is_flag_set(field.get("required"))],
     }
     has_file = any(field.get("type") == "file" for field in fields)
-    media_type = next((name for name in consumes if "form" in name), _FILE if has_file else _FORM)
+    media_type = next(
+        (name for name in consumes if "form" in name), _MULTIPART_MEDIA_TYPE if has_file else _FORM_MEDIA_TYPE
+    )
     return Content(media_type, schema)
 
 
 def _parameter_schema(raw: dict[str, Json]) -> dict[str, Json]:
     if isinstance(schema := raw.get("schema"), dict):
         return schema
-    return {key: value for key, value in raw.items() if key not in _NOT_SCHEMA}
+    return {key: value for key, value in raw.items() if key not in _NON_SCHEMA_KEYS}
 
 
 def _servers(root: dict[str, Json]) -> tuple[str, ...]:
