@@ -221,7 +221,7 @@ def test_warns_about_imports_beyond_the_limit() -> None:
         return f'import "{int(name) + 1}";'
 
     assert (
-        "More than 10,000 imported files; the others were not read."
+        "There are more than 10,000 imported files; the others were not read."
         in parse_protobuf('import "1";', read_next).warnings
     )
 
