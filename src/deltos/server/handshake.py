@@ -33,7 +33,7 @@ class Handshake:
         request_id = message.get("id")
         if message.get("jsonrpc") != "2.0" or not _is_request_id(request_id):
             return None
-        result = self._result(message.get("method"), message.get("params") or {})
+        result = self._result_for(message.get("method"), message.get("params") or {})
         if result is None:
             return None
         if self.opening is None:
@@ -41,7 +41,7 @@ class Handshake:
         reply = {"jsonrpc": "2.0", "id": request_id, "result": result}
         return json.dumps(reply, separators=(",", ":")).encode()
 
-    def _result(self, method: object, params: object) -> JsonObject | None:
+    def _result_for(self, method: object, params: object) -> JsonObject | None:
         if not isinstance(params, dict):
             return None
         meta = params.get("_meta", {})

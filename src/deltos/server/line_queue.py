@@ -32,7 +32,7 @@ class LineQueue:
         """Read the client's lines until it disconnects."""
         with suppress(OSError):  # a broken pipe means that the client disconnected
             for line in self._pipes.lines():
-                self._put(line)
+                self._put_line(line)
         self.end()
 
     def end(self) -> None:
@@ -60,7 +60,7 @@ class LineQueue:
             self._sink = sink
             return opening
 
-    def _put(self, line: bytes) -> None:
+    def _put_line(self, line: bytes) -> None:
         with self._lock:
             if self._ended:
                 return
@@ -73,7 +73,7 @@ class LineQueue:
     def _answer_early(self, line: bytes) -> bool:
         if self._owes_answer:
             return False
-        message = _parse(line)
+        message = _parse_json(line)
         reply = self._handshake.answer(line, message) if isinstance(message, dict) else None
         if reply is not None:
             self._pipes.write(reply)
@@ -82,7 +82,7 @@ class LineQueue:
         return False
 
 
-def _parse(line: bytes) -> object:
+def _parse_json(line: bytes) -> object:
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):

@@ -85,11 +85,11 @@ class Manifest:
 
     def modern_tools_result(self, client_name: str = "") -> JsonObject:
         """Return the result of `tools/list` without a handshake."""
-        return self._modern({"tools": self.listings(client_name)})
+        return self._modern_result({"tools": self.listings(client_name)})
 
     def discover_result(self) -> JsonObject:
         """Return the result of `server/discover`."""
-        return self._modern(
+        return self._modern_result(
             {
                 "supportedVersions": self.modern_versions,
                 "capabilities": self._document["modern_capabilities"],
@@ -97,6 +97,6 @@ class Manifest:
             }
         )
 
-    def _modern(self, result: JsonObject) -> JsonObject:
+    def _modern_result(self, result: JsonObject) -> JsonObject:
         envelope: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
         return {**result, **envelope, "_meta": {SERVER_INFO_KEY: self._document["server_info"]}}

@@ -26,9 +26,9 @@ def read_message(line: bytes) -> Message:
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
-        raise _invalid_message(_parse(line)) from None
+        raise _invalid_message(_parse_json(line)) from None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in line:
-        _check_id(_parse(line))
+        _check_id(_parse_json(line))
     return message
 
 
@@ -42,7 +42,7 @@ def answered_id(message: Message) -> types.RequestId | None:
     return message.id if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else None
 
 
-def _parse(line: bytes) -> object:
+def _parse_json(line: bytes) -> object:
     try:
         parsed: object = json.loads(line, parse_int=_parse_integer)
     except (ValueError, RecursionError):

@@ -91,7 +91,7 @@ class StdioConnection:
 
         def arrive(line: bytes | None) -> None:
             with suppress(RuntimeError):  # the event loop is closed
-                loop.call_soon_threadsafe(self._take, line)
+                loop.call_soon_threadsafe(self._enqueue_line, line)
 
         if opening := self._inbox.attach(arrive):
             self._answered_id = json.loads(opening)["id"]
@@ -116,7 +116,7 @@ class StdioConnection:
             self._unanswered.note_answer(message)
         self.sent.set()
 
-    def _take(self, line: bytes | None) -> None:
+    def _enqueue_line(self, line: bytes | None) -> None:
         if line is not None:
             self._queue.send_nowait(line)
         elif not self._ending:
@@ -147,11 +147,11 @@ class PendingRequests:
         if isinstance(message, types.JSONRPCRequest):
             self._ids.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._settle((message.params or {}).get("requestId"))
+            self._remove((message.params or {}).get("requestId"))
 
     def note_answer(self, message: Message) -> None:
         """Record an outgoing message: the request that it answers is no longer pending."""
-        self._settle(answered_id(message))
+        self._remove(answered_id(message))
 
     async def wait_until_empty(self) -> None:
         """Wait until every request is answered."""
@@ -159,7 +159,7 @@ class PendingRequests:
             self._changed = anyio.Event()
             await self._changed.wait()
 
-    def _settle(self, request_id: object) -> None:
+    def _remove(self, request_id: object) -> None:
         if isinstance(request_id, int | str):
             self._ids.discard(request_id)
             self._changed.set()

@@ -111,9 +111,11 @@ class ToolRunner:
         try:
             caller.check_access()
         except Forbidden as error:
-            return FailedCall(_failure(str(error), is_bad_request=True))
+            return FailedCall(_failed_outcome(str(error), is_bad_request=True))
         if tuple(self._running.values()).count(caller.name) >= MAX_RUNNING_CALLS:
-            return FailedCall(_failure("Too many of your cancelled calls are still stopping. Try again in a moment."))
+            return FailedCall(
+                _failed_outcome("Too many of your cancelled calls are still stopping. Try again in a moment.")
+            )
         finished = threading.Event()
         self._running[finished] = caller.name
         try:
@@ -124,10 +126,12 @@ class ToolRunner:
             if caller.name and _DATABASE in message:
                 logger.warning("%s", error)
                 message = _hide_database_details(error)
-            return FailedCall(_failure(message, is_bad_request=isinstance(error, BadRequest)))
+            return FailedCall(_failed_outcome(message, is_bad_request=isinstance(error, BadRequest)))
         except (Exception, SystemExit) as error:  # top level: errors of tools must not break the protocol
             logger.exception("A tool failed")
-            return FailedCall(_failure(f"internal error ({type(error).__name__}). See the server's log for details."))
+            return FailedCall(
+                _failed_outcome(f"internal error ({type(error).__name__}). See the server's log for details.")
+            )
         finally:
             del self._running[finished]
             finished.set()
@@ -199,20 +203,20 @@ def _outcome_of(answer: Answer) -> CallOutcome:
     text = _replace_surrogates(answer.text)
     is_truncated = answer.truncated or len(text) > MAX_ANSWER_CHARACTERS
     return CallOutcome(
-        _truncate(text),
+        _truncate_answer(text),
         structured=None if answer.structured is None else _check_structured(answer.structured),
         truncated=is_truncated,
         original_characters=answer.original_characters or len(text),
     )
 
 
-def _failure(message: str, *, is_bad_request: bool = False) -> CallOutcome:
+def _failed_outcome(message: str, *, is_bad_request: bool = False) -> CallOutcome:
     return CallOutcome(
-        _truncate(_replace_surrogates(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request
+        _truncate_answer(_replace_surrogates(f"Error: {message}")), is_error=True, is_bad_request=is_bad_request
     )
 
 
-def _truncate(text: str) -> str:
+def _truncate_answer(text: str) -> str:
     """Truncate `text` to the hard limit. Normally a domain has already truncated its answer between two results."""
     if len(text) <= MAX_ANSWER_CHARACTERS:
         return text

@@ -44,9 +44,9 @@ class ToolsetWatcher:
                 chosen = chosen_toolsets(self.config.home)
                 if chosen != served:
                     served = chosen
-                    await self._apply(served, handlers)
+                    await self._apply_toolsets(served, handlers)
 
-    async def _apply(self, toolsets: tuple[str, ...], handlers: McpHandlers) -> None:
+    async def _apply_toolsets(self, toolsets: tuple[str, ...], handlers: McpHandlers) -> None:
         config = replace(self.config, toolsets=toolsets)
         self.manifest.offer(toolsets)
         self.tool_runner.reopen(lambda: self.open_toolbox(config))

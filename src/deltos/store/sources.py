@@ -160,17 +160,17 @@ class Sources(ABC):
 
     def queued(self, source_id: str) -> list[CrawlAddress]:
         """Return the queued URLs, ordered by distance from the start."""
-        return self._addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
+        return self._select_addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
         """Return the URLs that could not be read, each with its reason."""
-        return self._addresses("source_id = ? AND state IN ('failed', 'missing') ORDER BY url", source_id)
+        return self._select_addresses("source_id = ? AND state IN ('failed', 'missing') ORDER BY url", source_id)
 
     def all_addresses(self, source_id: str) -> list[CrawlAddress]:
         """Return all URLs of a source."""
-        return self._addresses("source_id = ? ORDER BY url", source_id)
+        return self._select_addresses("source_id = ? ORDER BY url", source_id)
 
-    def _addresses(self, condition: str, source_id: str) -> list[CrawlAddress]:
+    def _select_addresses(self, condition: str, source_id: str) -> list[CrawlAddress]:
         sql = f"SELECT {ADDRESS_COLUMNS} FROM {self.addresses.name} WHERE {condition}"
         return [CrawlAddress(*row) for row in self._statements.query(sql, (source_id,))]
 

@@ -144,13 +144,13 @@ def _is_generated(head: bytes) -> bool:
     lines = [line.lstrip(b" \t") for line in head.split(b"\n")]
     comments = ((number, line) for number, line in enumerate(lines) if line.startswith(_COMMENT_PREFIXES))
     return any(
-        _states_generated(line, lines[number + 1 : number + 3])
+        _is_generated_notice(line, lines[number + 1 : number + 3])
         or (number < _GENERATOR_LINES and _GENERATORS.search(line) is not None)
         for number, line in comments
     )
 
 
-def _states_generated(line: bytes, following: list[bytes]) -> bool:
+def _is_generated_notice(line: bytes, following: list[bytes]) -> bool:
     if _GENERATED_TAG.search(line) or (_MACHINE_GENERATED.search(line) and _STATES_DO_NOT_EDIT.search(line)):
         return True
     if (code := _CODE_GENERATED.search(line)) and _DO_NOT_EDIT.search(line, code.end()):

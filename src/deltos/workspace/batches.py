@@ -57,7 +57,7 @@ def extract_all(
     Several processes are used if there is enough work. If `workers` is None, extraction runs in this process, where it
     cannot be stopped; use that only for trusted files.
     """
-    batches = _batches(candidates)
+    batches = _group_into_batches(candidates)
     if workers is None:
         for batch in batches:
             yield [extract_file(root, indexers, candidate) for candidate in batch]
@@ -85,20 +85,20 @@ class _ExtractionRun:
     def run_in_order(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         """Extract the batches sequentially in one child process."""
         for batch in batches:
-            replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits)
-            yield [self._result(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
+            replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits_for)
+            yield [self._extracted_from(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
 
     def run_in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         """Extract the batches in several child processes."""
-        for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits):
-            yield [self._result(candidate, reply) for candidate, reply in replies]
+        for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits_for):
+            yield [self._extracted_from(candidate, reply) for candidate, reply in replies]
 
-    def _result(self, candidate: FileToRead, reply: Reply) -> Extracted:
+    def _extracted_from(self, candidate: FileToRead, reply: Reply) -> Extracted:
         """Return the result in a child's reply. Retry or skip a file whose extraction failed."""
         if isinstance(reply.error, ParserStopped):
             return self._retry_separately(candidate, reply.error)
         if reply.error is not None:
-            return self._skip(candidate, "failed", f"{type(reply.error).__name__}: {reply.error}")
+            return self._skip_file(candidate, "failed", f"{type(reply.error).__name__}: {reply.error}")
         extracted: Extracted = reply.value
         return extracted
 
@@ -114,7 +114,7 @@ class _ExtractionRun:
                 return part  # the file has changed meanwhile: it was deleted, or is now skipped
         extracted_parts = [part for part in parts if part.facts is not None]
         if not extracted_parts or len({part.hash for part in extracted_parts}) > 1:
-            return self._skip(candidate, reason, stopped.message)
+            return self._skip_file(candidate, reason, stopped.message)
         return replace(
             extracted_parts[0],
             facts=tuple(part.facts[0] if part.facts is not None else None for part in parts),
@@ -125,12 +125,12 @@ class _ExtractionRun:
         """Extract a file with one indexer, or as plain text if that exceeds the limits."""
         try:
             if len(self.indexers) > 1:  # if there is only one indexer, it has already failed
-                return self._run(extract_file, indexer, candidate)
+                return self._run_indexer(extract_file, indexer, candidate)
         except ParserStopped as exc:
             reason = exc.message
         failures = ((indexer.name, reason),)
         try:
-            part = self._run(extract_as_text, indexer, candidate)
+            part = self._run_indexer(extract_as_text, indexer, candidate)
         except ParserStopped:
             return Extracted(candidate.path, candidate.stamp, 0, failures=failures, failure=reason)
         return part if part.facts is None and not part.failure else replace(part, failures=failures)
@@ -138,25 +138,25 @@ class _ExtractionRun:
     def _extract_as_text(self, candidate: FileToRead, reason: str, message: str) -> Extracted:
         """Extract a file as plain text with all indexers at once. Skip it if that exceeds the limits too."""
         if self.failed_text_attempts >= MAX_SEPARATE_ATTEMPTS:
-            return self._skip(candidate, reason, message)
+            return self._skip_file(candidate, reason, message)
         try:
             extracted_parts = self.workers.run(
-                extract_as_text, self.root, self.indexers, candidate, limits=_limits(candidate)
+                extract_as_text, self.root, self.indexers, candidate, limits=_limits_for(candidate)
             )
         except ParserStopped:
             self.failed_text_attempts += 1
-            return self._skip(candidate, reason, message)
+            return self._skip_file(candidate, reason, message)
         if extracted_parts.facts is None:
             return extracted_parts
         return replace(extracted_parts, failures=tuple((indexer.name, message) for indexer in self.indexers))
 
-    def _run(self, function: Callable[..., Extracted], indexer: Indexer, candidate: FileToRead) -> Extracted:
-        return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits(candidate))
+    def _run_indexer(self, function: Callable[..., Extracted], indexer: Indexer, candidate: FileToRead) -> Extracted:
+        return self.workers.run(function, self.root, (indexer,), candidate, limits=_limits_for(candidate))
 
-    def _skip(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
+    def _skip_file(self, candidate: FileToRead, reason: str, failure: str) -> Extracted:
         """Return a result that skips the file. Its hash ensures that only a changed file is tried again."""
         try:
-            now = self.workers.run(fingerprint, self.root, candidate, limits=_limits(candidate))
+            now = self.workers.run(fingerprint, self.root, candidate, limits=_limits_for(candidate))
         except ParserStopped:
             now = Extracted(candidate.path, candidate.stamp, 0)
         if now.stamp != candidate.stamp:
@@ -165,11 +165,11 @@ class _ExtractionRun:
         return replace(now, skip_reason=reason, failure=failure)
 
 
-def _limits(candidate: FileToRead) -> TaskLimits:
+def _limits_for(candidate: FileToRead) -> TaskLimits:
     return file_limits(candidate.stamp.size)
 
 
-def _batches(candidates: Sequence[FileToRead]) -> list[Batch]:
+def _group_into_batches(candidates: Sequence[FileToRead]) -> list[Batch]:
     """Group candidates into batches of similar size, keeping their order."""
     batches: list[Batch] = []
     size = BATCH_BYTES

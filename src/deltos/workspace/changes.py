@@ -216,7 +216,7 @@ class RevisionComparison:
             self.notes.append(
                 f"Note: {whole} changed files were not compared by line; all of their lines count as changed."
             )
-        lines = self._compare(compared, texts)
+        lines = self._compare_contents(compared, texts)
         known = {file.path for file in compared}
         return [
             ChangedFile(file.path, lines.get(file.path) if file.path in known else None)
@@ -244,7 +244,7 @@ class RevisionComparison:
             offset += size_bytes + 1
         return texts
 
-    def _compare(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
+    def _compare_contents(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
         """Return the changed lines of each text file. git compares files named by numbers instead of paths."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()

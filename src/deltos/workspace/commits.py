@@ -195,7 +195,7 @@ def head_stamp(repository: Repository) -> tuple[object, ...]:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
     except FileRefused:
         return ()
-    return (head, *map(_stamp, _reference_files(repository, head)))
+    return (head, *map(_file_stamp, _reference_files(repository, head)))
 
 
 def _reference_files(repository: Repository, head: str) -> list[str]:
@@ -207,7 +207,7 @@ def _reference_files(repository: Repository, head: str) -> list[str]:
     return [str(place) for place in files_to_check]
 
 
-def _stamp(place: str) -> _Stamp:
+def _file_stamp(place: str) -> _Stamp:
     try:
         status = os.lstat(place)
     except OSError:
@@ -234,12 +234,12 @@ class Heads:
     def at(self, folder: Path) -> CheckedOut:
         """Return the checked-out state of a folder."""
         files_to_check, stamps, known = self._known.get(folder, ([], [], None))
-        if known is not None and stamps == [_stamp(place) for place in files_to_check]:
+        if known is not None and stamps == [_file_stamp(place) for place in files_to_check]:
             return known
         repository = find_repository(folder)
         before = head_stamp(repository) if repository else ()
         files_to_check = _watched_files(folder, repository, before)
-        stamps = [_stamp(place) for place in files_to_check]
+        stamps = [_file_stamp(place) for place in files_to_check]
         checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
         if checked_out.stamp == before:  # otherwise the repository changed while it was read
             self._known[folder] = files_to_check, stamps, checked_out

@@ -39,10 +39,10 @@ def summaries(failures: Iterable[FailedFile]) -> list[str]:
     by_indexer: dict[str, list[FailedFile]] = {}
     for failure in failures:
         by_indexer.setdefault(failure.indexer, []).append(failure)
-    return [_summary(indexer, group) for indexer, group in by_indexer.items()]
+    return [_summarise_indexer(indexer, group) for indexer, group in by_indexer.items()]
 
 
-def _summary(indexer: str, failures: Sequence[FailedFile]) -> str:
+def _summarise_indexer(indexer: str, failures: Sequence[FailedFile]) -> str:
     named = ", ".join(f"{failure.path} ({_shorten_reason(failure.reason)})" for failure in failures[:_MAX_NAMED_FILES])
     count = len(failures)
     more = f" and {count - _MAX_NAMED_FILES} more" if count > _MAX_NAMED_FILES else ""

@@ -234,7 +234,7 @@ def stop_all() -> None:
     with _starting:
         running = tuple(_running)
     for process in running:
-        _kill(process)
+        _kill_process(process)
 
 
 def find_git(project: Path) -> str:
@@ -267,7 +267,7 @@ def _output_chunks(
             reason = f"git took longer than {timeout_seconds:g} seconds" if is_late else stop_reason()
             if reason:
                 stopped.append(reason)
-                _kill(process)
+                _kill_process(process)
                 return
 
     threading.Thread(target=watch, name="deltos-git", daemon=True).start()
@@ -280,10 +280,10 @@ def _output_chunks(
                 if remaining_bytes >= 0:
                     yield chunk
             if remaining_bytes < 0:
-                _kill(process)
+                _kill_process(process)
         process.wait()
     except BaseException:
-        _kill(process)
+        _kill_process(process)
         process.wait()
         raise
     finally:
@@ -294,7 +294,7 @@ def _output_chunks(
         raise GitStopped(f"git printed more than {max_bytes // 1_000_000} MB and was stopped")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill_process(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children, unless it was already reaped, so that its id may belong to another process."""
     if process.returncode is not None:
         return

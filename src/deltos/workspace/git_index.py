@@ -56,13 +56,13 @@ def read_index(repository: Repository) -> Index:
             if refused.reason == MISSING:
                 return Index([])
             raise
-        files, shared = _parse(tree.read(_INDEX_FILE_NAME, MAX_INDEX_BYTES), hash_bytes)
+        files, shared = _parse_index(tree.read(_INDEX_FILE_NAME, MAX_INDEX_BYTES), hash_bytes)
         if shared:
-            files += _parse(tree.read(f"sharedindex.{shared}", MAX_INDEX_BYTES), hash_bytes)[0]
+            files += _parse_index(tree.read(f"sharedindex.{shared}", MAX_INDEX_BYTES), hash_bytes)[0]
     return Index(files, bool(shared), mtime_ns)
 
 
-def _parse(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
+def _parse_index(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
     """Return the files of an index, and the id of its shared index or an empty string."""
     try:
         signature, version, count = _HEADER.unpack_from(data)
@@ -123,13 +123,13 @@ class _EntryParser:
 
 
 def _shared_index(data: bytes, at: int, hash_bytes: int) -> str:
-    for name, content in _extensions(data, at, len(data) - hash_bytes):
+    for name, content in _read_extensions(data, at, len(data) - hash_bytes):
         if name == b"link" and len(content) >= hash_bytes and any(content[:hash_bytes]):
             return content[:hash_bytes].hex()
     return ""
 
 
-def _extensions(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, bytes]]:
+def _read_extensions(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, bytes]]:
     while at + _EXTENSION.size <= end:
         name, size = _EXTENSION.unpack_from(data, at)
         at += _EXTENSION.size

@@ -122,11 +122,11 @@ class IgnoreRules:
             found |= self._matching_names(others)
         prefix = f"{folder}/" if folder else ""
         if groups := [group for group in self._path_groups if group.can_match_prefix(prefix)]:
-            found |= {path[len(prefix) :] for path in _matching(groups, [prefix + name for name in names])}
+            found |= {path[len(prefix) :] for path in _matching_texts(groups, [prefix + name for name in names])}
         return found
 
     def _matching_names(self, names: set[str]) -> set[str]:
-        found = _matching(self._name_groups, list(names))
+        found = _matching_texts(self._name_groups, list(names))
         if len(self._plain_names) > _MAX_PLAIN_NAMES:
             self._plain_names = set()  # not cleared in place, because other threads may be reading the set
         self._plain_names |= names - found
@@ -159,7 +159,7 @@ class IgnoreRules:
             elif len(line) > MAX_PATTERN_BYTES:
                 too_long += 1
             else:
-                self._add(_trim_pattern(line))
+                self._add_rule(_trim_pattern(line))
         if len(data) > MAX_IGNORE_BYTES:
             yield f"only its first {MAX_IGNORE_BYTES:,} bytes are used"
         if skipped:
@@ -167,7 +167,7 @@ class IgnoreRules:
         if too_long:
             yield f"{too_long:,} patterns of more than {MAX_PATTERN_BYTES:,} bytes are ignored"
 
-    def _add(self, pattern: bytes) -> None:
+    def _add_rule(self, pattern: bytes) -> None:
         is_negated = pattern.startswith(b"!")
         text = os.fsdecode(pattern.removeprefix(b"!"))
         text = text.lower() if self._ignores_case else text
@@ -221,20 +221,20 @@ class Ignores:
         if not root:
             return self
         return Ignores(
-            tuple(_IgnoreLevel("", f"{_relative(root, level.folder)}/", level.rules) for level in self.levels)
+            tuple(_IgnoreLevel("", f"{_relative_path(root, level.folder)}/", level.rules) for level in self.levels)
         )
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
         """Return the names in a folder that `exclude` must check. No rule matches any other name."""
         found: set[str] = set()
         for level in self.levels:
-            found |= level.rules.may_match((level.above + _relative(folder, level.folder)).rstrip("/"), names)
+            found |= level.rules.may_match((level.above + _relative_path(folder, level.folder)).rstrip("/"), names)
         return found
 
     def exclude(self, path: str, *, is_folder: bool) -> bool:
         """Whether the path is ignored. Files in deeper folders take precedence. Parent folders are not checked."""
         for level in reversed(self.levels):
-            verdict = level.rules.verdict(level.above + _relative(path, level.folder), is_folder=is_folder)
+            verdict = level.rules.verdict(level.above + _relative_path(path, level.folder), is_folder=is_folder)
             if verdict is not None:
                 return verdict
         return False
@@ -243,7 +243,7 @@ class Ignores:
 NO_IGNORES = Ignores()
 
 
-def _relative(path: str, folder: str) -> str:
+def _relative_path(path: str, folder: str) -> str:
     return path[len(folder) + 1 :] if folder else path
 
 
@@ -280,7 +280,7 @@ def _group_rules(wildcards: list[_WildcardRule]) -> list[_RuleGroup]:
     return [_RuleGroup(rules, tuple({rule.literal for rule in rules})) for rules in groups]
 
 
-def _matching(groups: list[_RuleGroup], texts: Sequence[str]) -> set[str]:
+def _matching_texts(groups: list[_RuleGroup], texts: Sequence[str]) -> set[str]:
     """Return the texts that match any rule of the groups."""
     listed = os.fsencode("\0" + "\0\0".join(texts) + "\0")
     return {os.fsdecode(text) for group in groups for text in group.matches_of(listed)}

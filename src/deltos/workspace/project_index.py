@@ -122,7 +122,7 @@ class ProjectIndex:
 
     def index(self, *, progress: Progress | None = None, force: bool = False) -> SyncReport:
         """Update the index now. If another process is updating it, wait for that process first."""
-        report = self.store.run_with_repair(lambda: self._index(progress or Silent(), force=force))
+        report = self.store.run_with_repair(lambda: self._index_now(progress or Silent(), force=force))
         if self._background is not None:
             # The background run has nothing left to do. Wait for its end, because otherwise notes would mention it.
             self._background.wait(OTHER_PROCESS_TIMEOUT_SECONDS, progress or Silent())
@@ -176,7 +176,7 @@ class ProjectIndex:
         finally:
             with suppress(StoreError):  # an error after the answer must not replace the answer
                 if follows:  # after the answer, so that it is not delayed
-                    self._follow(after_seconds=FOLLOWER_DELAY_SECONDS, is_complete=is_complete)
+                    self._start_follower(after_seconds=FOLLOWER_DELAY_SECONDS, is_complete=is_complete)
 
     def freshen(
         self,
@@ -195,16 +195,16 @@ class ProjectIndex:
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._fresh(facts, *self._failed_notes())  # only workers can read the files
+            return self._freshness_of(facts, *self._failed_notes())  # only workers can read the files
         if self._jobs is not None:
             return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
             goes_on = self._changes_seconds != float("inf")
             return self._wait_for_first_index(progress or Silent(), seconds, files_only=files_only and goes_on)
         changes_seconds = min(self._changes_seconds, float("inf") if wait_seconds is None else wait_seconds)
-        return self._compare(facts, progress or Silent(), changes_seconds, at_once=at_once)
+        return self._compare_with_disk(facts, progress or Silent(), changes_seconds, at_once=at_once)
 
-    def _fresh(self, facts: IndexFacts, *notes: str) -> Freshness:
+    def _freshness_of(self, facts: IndexFacts, *notes: str) -> Freshness:
         """Return the freshness of an index with these facts. `notes` are added after the notes of the index."""
         return Freshness(facts.is_complete, (*self._index_notes(facts), *notes), facts.failures)
 
@@ -219,17 +219,19 @@ class ProjectIndex:
             job = self._wait_for_worker(jobs, asked, progress, wait_seconds)
             facts = self.store.facts()
             if facts.is_complete:
-                return self._fresh(facts)
+                return self._freshness_of(facts)
             known = f"this answer covers {counted(self.store.file_count(), 'file')}. Ask again for the rest."
-            return self._fresh(facts, f"Note: the project is not indexed yet: {self._job_state(jobs, job)}; {known}")
+            return self._freshness_of(
+                facts, f"Note: the project is not indexed yet: {self._job_state(jobs, job)}; {known}"
+            )
         if not (at_once or self._watch.is_due()) or not self._watch.sees_change(facts.synced_at):
-            return self._fresh(facts)
+            return self._freshness_of(facts)
         asked = jobs.add(self._job_request(), is_waited_for=True)
         job = self._wait_for_worker(jobs, asked, progress, OTHER_PROCESS_TIMEOUT_SECONDS)
         facts = self.store.facts()
         if not self._watch.sees_change(facts.synced_at):
-            return self._fresh(facts)
-        return self._fresh(facts, f"Note: very recent edits may be missing: {self._job_state(jobs, job)}.")
+            return self._freshness_of(facts)
+        return self._freshness_of(facts, f"Note: very recent edits may be missing: {self._job_state(jobs, job)}.")
 
     def _wait_for_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
         """Wait for a job while a worker may run it. Return its current row, or None if it is done."""
@@ -259,13 +261,15 @@ class ProjectIndex:
         alive = "" if jobs.has_worker() else f"; {_NO_WORKER}"
         return f"{job.describe()} is {job.state}{failed}{alive}"
 
-    def _compare(self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool) -> Freshness:
+    def _compare_with_disk(
+        self, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
+    ) -> Freshness:
         """Compare the disk with the index, and index the changes."""
         if (at_once or self._watch.is_due()) and not self._is_reindexing():
             # The first of several calls indexes the changes; the other calls wait only for a limited time.
             if not self._compare_lock.acquire(blocking=False):
                 if not self._compare_lock.acquire(timeout=OTHER_CALL_TIMEOUT_SECONDS):
-                    return self._fresh(self.store.facts(), _REINDEXING_NOTE)
+                    return self._freshness_of(self.store.facts(), _REINDEXING_NOTE)
                 facts = self.store.facts()  # the other call may have updated the index
             try:
                 if self._needs_sync(facts):
@@ -275,7 +279,7 @@ class ProjectIndex:
         if self._background is not None:
             self._wait_for_changes(progress, wait_seconds)
             facts = self.store.facts()
-        return self._fresh(facts, *self._background_notes())
+        return self._freshness_of(facts, *self._background_notes())
 
     def catch_up(
         self, *, progress: Progress | None = None, wait_seconds: float = float("inf"), again: bool = False
@@ -284,14 +288,14 @@ class ProjectIndex:
         deadline = time.monotonic() + wait_seconds
         was_running = self._follower_run is not None and self._follower_run.running
         self._stop_waiting.set()
-        self._follow(at_once=True, again=again)
+        self._start_follower(at_once=True, again=again)
         if self._follower_run is None:
             return ()
         self._follower_run.wait(wait_seconds, progress or Silent())
         if was_running and not self._follower_run.running and self.follower_is_behind():
             # The run may have read an older state, because another commit may have been checked out after it started.
             self._stop_waiting.set()
-            self._follow(at_once=True)
+            self._start_follower(at_once=True)
             self._follower_run.wait(max(0.0, deadline - time.monotonic()), progress or Silent())
         failure = self._follower_run.failure
         return (f"Note: {self._follower_run.name} could not be updated ({failure.message}).",) if failure else ()
@@ -324,7 +328,7 @@ class ProjectIndex:
         self._reported_set_aside = aside
         return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *facts.notes)
 
-    def _indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
+    def _choose_indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
         """Return the indexers to use: the previous indexers if they created the index, otherwise the current ones."""
         return (
             self._previous_indexers
@@ -332,15 +336,15 @@ class ProjectIndex:
             else self._current_indexers
         )
 
-    def _index(self, progress: Progress, *, force: bool) -> SyncReport:
+    def _index_now(self, progress: Progress, *, force: bool) -> SyncReport:
         with self._sole_indexer(progress) as held:
             if not held:
                 raise Cancelled("Indexing was cancelled while another call or process was indexing")
-            return self._apply_plan(self._plan(force=force), progress)
+            return self._apply_plan(self._make_plan(force=force), progress)
 
-    def _plan(self, *, force: bool = False) -> Plan:
+    def _make_plan(self, *, force: bool = False) -> Plan:
         facts = self.store.facts()
-        is_first, indexers = not facts.is_complete, self._indexers(facts)
+        is_first, indexers = not facts.is_complete, self._choose_indexers(facts)
         if self.workers is not None and is_first:
             warm_up(self.project.root, indexers, self.workers)  # the process starts while the folder is listed
         if is_first and not self.store.meta("root"):
@@ -362,29 +366,29 @@ class ProjectIndex:
             plan,
             self.project,
             self.store,
-            self._indexers(self.store.facts()),
+            self._choose_indexers(self.store.facts()),
             progress=progress,
             workers=self.workers,
             on_files_written=self._files_written.set,
         )
 
     def _needs_sync(self, facts: IndexFacts) -> bool:
-        return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._indexers(facts))
+        return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._choose_indexers(facts))
 
     def _index_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
         """Index a small number of changes now, or many in the background, and wait for them for a limited time."""
         with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_TIMEOUT_SECONDS) as held:
             if not held:
-                return self._fresh(self.store.facts(), _REINDEXING_NOTE)
-            plan = self._plan()
+                return self._freshness_of(self.store.facts(), _REINDEXING_NOTE)
+            plan = self._make_plan()
             # Small changes are indexed within the call, so that an answer directly after an edit includes the edit.
             if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
                 self._apply_plan(plan, progress)
                 self._background = None
-                return self._fresh(self.store.facts())
+                return self._freshness_of(self.store.facts())
         self._run_in_background()
         self._wait_for_changes(progress, wait_seconds)
-        return self._fresh(self.store.facts(), *self._background_notes())
+        return self._freshness_of(self.store.facts(), *self._background_notes())
 
     def _wait_for_changes(self, progress: Progress, seconds: float) -> None:
         """Wait for the background run until `seconds` after its start, so that later calls do not wait again."""
@@ -428,10 +432,10 @@ class ProjectIndex:
             raise background.failure
         facts = self.store.facts()
         if facts.is_complete:
-            return self._fresh(facts)
+            return self._freshness_of(facts)
         if self._files_written.is_set():
-            return self._fresh(facts, _SNAPSHOT_INCOMPLETE_NOTE if files_only else _REFERENCES_INCOMPLETE_NOTE)
-        return self._fresh(facts, first_index_running(counted(self.store.file_count(), "file")))
+            return self._freshness_of(facts, _SNAPSHOT_INCOMPLETE_NOTE if files_only else _REFERENCES_INCOMPLETE_NOTE)
+        return self._freshness_of(facts, first_index_running(counted(self.store.file_count(), "file")))
 
     def _run_in_background(self) -> BackgroundRun:
         with self._start_lock:
@@ -442,11 +446,11 @@ class ProjectIndex:
 
     def _index_in_thread(self, progress: Progress) -> None:
         try:
-            self.store.run_with_repair(lambda: self._index(progress, force=False))
+            self.store.run_with_repair(lambda: self._index_now(progress, force=False))
         finally:
             self.store.release()
 
-    def _follow(
+    def _start_follower(
         self, *, after_seconds: float = 0.0, at_once: bool = False, again: bool = False, is_complete: bool = False
     ) -> None:
         """Start the follower in the background if it is behind and the files are indexed.

@@ -63,7 +63,7 @@ def open_repository(top: Path) -> Repository | None:
     with FileTree(top) as tree:
         if tree.is_folder(".git"):
             return Repository(top, top / ".git", top / ".git") if _is_git_folder(tree, ".git/") else None
-    return _from_git_file(top)
+    return _open_from_git_file(top)
 
 
 def parse_settings(text: str) -> Iterator[Setting]:
@@ -115,19 +115,19 @@ def _is_git_folder(tree: FileTree, prefix: str = "") -> bool:
     return tree.is_file(f"{prefix}HEAD") and tree.is_folder(f"{prefix}objects") and tree.is_folder(f"{prefix}refs")
 
 
-def _from_git_file(top: Path) -> Repository | None:
+def _open_from_git_file(top: Path) -> Repository | None:
     """Return the repository that a `.git` file links to, or None if its git folder does not link back."""
     word, _, target = _read_text(top, ".git", _MAX_LINK_BYTES).partition(":")
     if word != "gitdir" or not target.strip():
         return None
     try:
         git_folder = (top / target.strip()).resolve()
-        return _linked_work_tree(top, git_folder) or _submodule(top, git_folder)
+        return _open_linked_work_tree(top, git_folder) or _open_submodule(top, git_folder)
     except (OSError, RuntimeError, ValueError):  # the path has a loop of links or an invalid name
         return None
 
 
-def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
+def _open_linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
     back = _read_text(git_folder, "gitdir", _MAX_LINK_BYTES).strip()
     common = git_folder.parent.parent
     if not back or (git_folder / back).parent.resolve() != top.resolve() or git_folder.parent.name != "worktrees":
@@ -136,7 +136,7 @@ def _linked_work_tree(top: Path, git_folder: Path) -> Repository | None:
         return Repository(top, git_folder, common) if _is_git_folder(tree) else None
 
 
-def _submodule(top: Path, git_folder: Path) -> Repository | None:
+def _open_submodule(top: Path, git_folder: Path) -> Repository | None:
     """Return the repository of a submodule or of a separate git folder with `core.worktree`, or None."""
     found = Repository(top, git_folder, git_folder)
     back = [setting.value for setting in found.settings() if setting[:3] == ("core", "", "worktree")]

@@ -171,7 +171,7 @@ class _SyncRun:
         """Record the indexers, so that an interrupted first index can be continued. Remove files of other versions."""
         if self._plan.first_time and self._plan.reread_all:
             for file in self._plan.known.values():
-                self._remove(file)
+                self._remove_file(file)
             self._plan.known.clear()
         self._writer.set_metadata({"indexers": versions(self._indexers)})
 
@@ -186,7 +186,7 @@ class _SyncRun:
                         "Indexing was cancelled", hint="Files that are already indexed can still be searched."
                     )
                 for item in batch:
-                    self._write(item)
+                    self._write_result(item)
                 done += len(batch)
                 self._progress.report(done, len(candidates), "files")
                 if self._plan.first_time and time.monotonic() - committed_at > COMMIT_EVERY_SECONDS:
@@ -199,7 +199,7 @@ class _SyncRun:
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
-                self._remove(file)
+                self._remove_file(file)
         self._writer.forget_skipped(self._plan.known_skipped.keys() - found.files.keys())
         self._writer.set_folders(found.folders)
         if self.report.written or self.report.removed or self._plan.first_time:
@@ -213,7 +213,7 @@ class _SyncRun:
             for indexer in self._indexers:
                 unread = self._unextracted[indexer.name]
                 self._finish_indexer(indexer, SyncChanges(written - unread, self.report.removed | unread, pending))
-        self._record()
+        self._record_facts()
 
     def _finish_indexer(self, indexer: Indexer, changes: SyncChanges) -> None:
         """Let one indexer update data that spans files. If it fails, roll its changes back and record the error."""
@@ -235,7 +235,7 @@ class _SyncRun:
             reasons[reason] = reasons.get(reason, 0) + count
         self.report.skipped_by_reason = reasons
 
-    def _record(self) -> None:
+    def _record_facts(self) -> None:
         facts = {
             "root": str(self._project.root),
             "project_id": self._project.project_id,
@@ -247,30 +247,30 @@ class _SyncRun:
         }
         self._writer.set_metadata(facts)
 
-    def _write(self, item: Extracted) -> None:
+    def _write_result(self, item: Extracted) -> None:
         known = self._plan.known.get(item.path)
         skipped = self._plan.known_skipped.get(item.path)
         if item.skip_reason:
-            self._skip(item, known)
+            self._skip_file(item, known)
         elif item.facts is not None:
-            self._replace(item, item.facts, known)
+            self._replace_file(item, item.facts, known)
         elif known is not None:
             self._writer.touch_file(known.id, _seen_stamp(item))
         elif skipped is not None:
             self._writer.set_skipped(replace(skipped, stamp=_seen_stamp(item)))
 
-    def _skip(self, item: Extracted, known: StoredFile | None) -> None:
+    def _skip_file(self, item: Extracted, known: StoredFile | None) -> None:
         if known:
-            self._remove(known)
+            self._remove_file(known)
         if item.skip_reason != "vanished":
             skipped = SkippedFile(
                 item.path, item.skip_reason, _seen_stamp(item), item.hash if item.failure else b"", item.failure
             )
             self._writer.set_skipped(skipped)
 
-    def _replace(self, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None) -> None:
+    def _replace_file(self, item: Extracted, facts: tuple[Any, ...], known: StoredFile | None) -> None:
         if known:
-            self._remove(known)
+            self._remove_file(known)
         self.report.removed.discard(item.path)
         if item.path in self._plan.known_skipped:
             self._writer.forget_skipped([item.path])
@@ -296,7 +296,7 @@ class _SyncRun:
             return False
         return True
 
-    def _remove(self, file: StoredFile) -> None:
+    def _remove_file(self, file: StoredFile) -> None:
         for indexer in self._indexers:
             indexer.remove(self._writer, file.id)
         self._writer.remove_file(file.id)

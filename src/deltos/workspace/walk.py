@@ -259,7 +259,7 @@ class _Walker:
                 is_ignored = verdict
             if not is_folder:
                 if name != ".git":  # `.git` file of a submodule or linked work tree
-                    self._add(path, entry)
+                    self._add_file(path, entry)
             elif name not in FOREIGN_FOLDERS:
                 inner.append(_FolderToList(path, here.checkout, here.ignores, here.own_ignores, is_ignored))
         return inner
@@ -294,12 +294,12 @@ class _Walker:
             rules = rules_in(tree.read_head(path, MAX_IGNORE_BYTES + 1))
         except FileRefused as refused:
             if refused.reason != MISSING:
-                self._notes.append(f"Note: {_printable(path)} was not read: {refused.reason}.")
+                self._notes.append(f"Note: {_printable_path(path)} was not read: {refused.reason}.")
             return IgnoreRules()
-        self._notes += [f"Note: {_printable(path)} is too large: {note}." for note in rules.notes]
+        self._notes += [f"Note: {_printable_path(path)} is too large: {note}." for note in rules.notes]
         return rules
 
-    def _add(self, path: str, entry: FolderEntry) -> None:
+    def _add_file(self, path: str, entry: FolderEntry) -> None:
         if not entry.is_file:
             self._found.refused["symlink" if entry.is_link else "not a file"] += 1
         elif not _is_unicode(path):
@@ -308,7 +308,7 @@ class _Walker:
             self._found.files[path] = Stamp(entry.size_bytes, entry.mtime_ns, entry.ctime_ns)
 
 
-def _printable(path: str) -> str:
+def _printable_path(path: str) -> str:
     """Return the end of a path without unprintable characters, for use in a note."""
     return "".join(character if character.isprintable() else "?" for character in path[-_SHOWN_CHARACTERS:])
 

@@ -35,10 +35,10 @@ class Watch:
     def sees_change(self, synced_at: str) -> bool:
         """Whether the stamp of any known file or folder differs from the index written at `synced_at`."""
         with self._throttle.measure():
-            self._load(synced_at)
+            self._load_stamps(synced_at)
             return self._folder_changed() or self._file_changed()
 
-    def _load(self, synced_at: str) -> None:
+    def _load_stamps(self, synced_at: str) -> None:
         """Load the stamps from the index if it has changed since they were last loaded."""
         if synced_at == self._loaded:
             return

@@ -98,7 +98,7 @@ def build_app(
     )
     rate = RateLimit(limits.calls_per_second, time.monotonic)
     request_guard = RequestGuard(
-        manager.handle_request, limits, rate, lambda scope, body: _scope_refusal(scope, body, manifest)
+        manager.handle_request, limits, rate, lambda scope, body: _reject_missing_scope(scope, body, manifest)
     )
     metrics.add_gauge(
         "deltos_http_requests_in_flight", "HTTP requests being processed.", lambda: request_guard.in_flight
@@ -109,7 +109,7 @@ def build_app(
     ui_routes = UiRoutes(watcher.tool_runner, _ui_route_options(options, callers, verifier, rate))
     app = Starlette(
         routes=[
-            *_routes(options, request_guard, metrics, readiness, requires_token=verifier is not None),
+            *_build_routes(options, request_guard, metrics, readiness, requires_token=verifier is not None),
             *ui_routes.routes(),
         ],
         middleware=[Middleware(StoreGuard), *_authentication_middleware(verifier)],
@@ -127,7 +127,7 @@ async def _lifespan(manager: SessionManager, watcher: ToolsetWatcher, handlers: 
         tasks.cancel_scope.cancel()
 
 
-def _routes(
+def _build_routes(
     options: HttpOptions, request_guard: RequestGuard, metrics: Metrics, readiness: Readiness, *, requires_token: bool
 ) -> list[Route]:
     async def health(_: Request) -> Response:
@@ -208,7 +208,7 @@ def _required_levels(manifest: Manifest) -> dict[str, Level]:
     }
 
 
-def _scope_refusal(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
+def _reject_missing_scope(scope: Scope, body: bytes, manifest: Manifest) -> Response | None:
     """Return a 403 response if the token's scope does not permit the called tool, or None if it does.
 
     The MCP specification requires this response, which clients use to request a wider scope. The tool runner checks the

@@ -47,18 +47,18 @@ class RequestCallers:
         """Return the caller of a request."""
         name = caller_id(context.request.scope) if context.request else ""
         token = _token_of(context)
-        level, confinement, start = self._rights(token)
-        conversation = self._conversation(context, start)
+        level, confinement, start = self._rights_of(token)
+        conversation = self._conversation_of(context, start)
         return Caller(conversation, level, confinement, name=name, denial_reason=_denial_reason(token, confinement))
 
     def ui_caller(self, token: VerifiedToken | None, name: str) -> Caller:
         """Return the caller of a web UI request."""
-        level, confinement, start = self._rights(token)
+        level, confinement, start = self._rights_of(token)
         denial_reason = _denial_reason(token, confinement)
         conversation = Conversation(start, is_persistent=False)
         return Caller(conversation, level, confinement, client="page", name=name, denial_reason=denial_reason)
 
-    def _rights(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
+    def _rights_of(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
         """Return the level, confinement and start folder of a token, or of a caller without a token."""
         if token is None:
             return Level.ADMIN, self._confinement, self._start
@@ -70,7 +70,7 @@ class RequestCallers:
             )
         return token.level, confinement, start
 
-    def _conversation(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
+    def _conversation_of(self, context: ServerRequestContext[Any, Any], start: Path) -> Conversation:
         # The SDK keeps one object with the client's handshake parameters for exactly the lifetime of the session, so
         # the object's id identifies the session. Each request without a session has its own conversation.
         client = context.session.client_params

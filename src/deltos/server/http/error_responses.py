@@ -21,8 +21,8 @@ def error_response(
 
 
 def invalid_message_response(
-    refused: InvalidMessage, status: int = 400, headers: Mapping[str, str] | None = None
+    error: InvalidMessage, status: int = 400, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the error response for a request body that is not a valid message."""
-    body = write_message(refused.answer)
+    body = write_message(error.answer)
     return Response(body, status, dict(headers or {}), media_type="application/json")

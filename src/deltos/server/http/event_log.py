@@ -73,11 +73,11 @@ class _LogHandler(logging.Handler):
         if record.name.startswith(_TRUSTED_LOGGERS) and not record.exc_info:
             facts["message"] = record.getMessage().removeprefix(_PREFIX)
         if record.exc_info and record.exc_info[0]:
-            facts |= {"error": record.exc_info[0].__name__, "frames": _frames(record.exc_info[2])}
+            facts |= {"error": record.exc_info[0].__name__, "frames": _code_locations(record.exc_info[2])}
         self._log.write("log", record.levelname.lower(), **facts)
 
 
-def _frames(trace: TracebackType | None) -> list[str]:
+def _code_locations(trace: TracebackType | None) -> list[str]:
     """Return the code locations in a traceback, innermost last, without source lines or values."""
     rows = traceback.extract_tb(trace)[-_MAX_FRAMES:]
     return [f"{row.filename.rpartition('deltos/')[2]}:{row.lineno} {row.name}" for row in rows]

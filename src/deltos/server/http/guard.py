@@ -116,7 +116,7 @@ class RequestGuard:
             caller = caller_id(scope)
             self._requests_by_caller[caller] += 1
             try:
-                await self._serve(scope, receive, send)
+                await self._serve_post(scope, receive, send)
             finally:
                 self._requests_by_caller -= Counter((caller,))
                 if not self._requests_by_caller:
@@ -154,7 +154,7 @@ class RequestGuard:
         callers = len(self._requests_by_caller.keys() | {caller})
         return max(1, int(self._limits.concurrent_requests * _MAX_CALLER_SHARE) // callers)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_post(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             with anyio.fail_after(self._limits.body_seconds):
                 body = await self._read_body(scope, receive)
@@ -166,7 +166,7 @@ class RequestGuard:
         if body is None:  # the client disconnected
             return
         error = self._message_error(scope, body)
-        await (error or self._app)(scope, _replay(body, receive), send)
+        await (error or self._app)(scope, _replay_body(body, receive), send)
 
     def _message_error(self, scope: Scope, body: bytes) -> Response | None:
         if len(body) > self._limits.body_bytes:
@@ -198,7 +198,7 @@ def _without_last_event_id(scope: Scope) -> Scope:
     return {**scope, "headers": [each for each in scope["headers"] if each[0].lower() != b"last-event-id"]}
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` callable that returns the body first and then all later messages."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -64,7 +64,7 @@ def serve(
         config = Config.from_environment(
             toolsets=options.toolsets, profile=options.profile, log_format=options.log_format
         )
-        verifier = _verifier(options, config.home, config.database)
+        verifier = _open_verifier(options, config.home, config.database)
     except DeltosError as error:
         logger.critical("deltos mcp: %s", error)
         return 2
@@ -78,7 +78,7 @@ def serve(
     threading.Thread(target=tool_runner.warm_up, name="deltos-warm-up", daemon=True).start()
     _raise_file_limit(options.limits.connections)
     if port is None or port.is_announced:
-        _announce(options, listening, log, tool_count=len(manifest.listings()))
+        _announce_url(options, listening, log, tool_count=len(manifest.listings()))
     watcher = ToolsetWatcher(config, manifest, tool_runner, open_toolbox)
     asyncio.run(_serve(options, lambda: build_app(options, watcher, verifier, build, log), listening))
     closing = threading.Thread(target=tool_runner.close, args=(DRAIN_TIMEOUT_SECONDS,), daemon=True)
@@ -137,7 +137,7 @@ async def _serve(options: HttpOptions, make_app: Callable[[], HttpApp], listenin
     await DrainingServer(config, app, options.limits.grace_seconds).serve(sockets=[listening])
 
 
-def _verifier(options: HttpOptions, home: Path, database: str) -> Verifier | None:
+def _open_verifier(options: HttpOptions, home: Path, database: str) -> Verifier | None:
     """Return the token verifier, or None if no token is required."""
     if not options.requires_token:
         return None
@@ -164,7 +164,7 @@ def _raise_file_limit(wanted: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
-def _announce(options: HttpOptions, listening: socket.socket, log: EventLog | None, *, tool_count: int) -> None:
+def _announce_url(options: HttpOptions, listening: socket.socket, log: EventLog | None, *, tool_count: int) -> None:
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"{options.scheme}://{host}:{listening.getsockname()[1]}{MCP_PATH}"
     tokens = "bearer token required" if options.requires_token else "no token required on this machine"

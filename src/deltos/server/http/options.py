@@ -87,7 +87,7 @@ class HttpOptions:
 
 def parse_options(words: Sequence[str]) -> HttpOptions:
     """Parse the command line. Exits with a usage message if it is invalid."""
-    given = _parser().parse_args(list(words))
+    given = _build_parser().parse_args(list(words))
     host, port = parse_address(given.http)
     start = given_path(given.path).resolve()
     roots = tuple(given_path(root).resolve() for root in given.root) or (start,)
@@ -182,7 +182,7 @@ def _non_negative(text: str) -> float:
     return number
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="deltos mcp", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -150,8 +150,8 @@ class UiRoutes:
         name = request.path_params["name"]
         if name not in _read_static_files() or name.endswith(".html"):
             return _problem_response(404, "File not found")
-        if request.headers.get("if-none-match") == _etag(name):
-            return Response(status_code=304, headers=SECURITY_HEADERS | {"ETag": _etag(name)})
+        if request.headers.get("if-none-match") == _etag_of(name):
+            return Response(status_code=304, headers=SECURITY_HEADERS | {"ETag": _etag_of(name)})
         return _file_response(name)
 
     async def show_view(self, request: Request, user: PageUser) -> Response:
@@ -333,7 +333,7 @@ def _problem_response(status: int, message: str, more: dict[str, str] | None = N
 
 
 def _file_response(name: str, status: int = 200) -> Response:
-    headers = SECURITY_HEADERS | {"ETag": _etag(name), "Cache-Control": _cache_control(name)}
+    headers = SECURITY_HEADERS | {"ETag": _etag_of(name), "Cache-Control": _cache_control(name)}
     return Response(_read_static_files()[name], status, headers, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
 
 
@@ -355,5 +355,5 @@ def _read_static_files() -> dict[str, bytes]:
 
 
 @cache
-def _etag(name: str) -> str:
+def _etag_of(name: str) -> str:
     return f'"{hashlib.sha256(_read_static_files()[name]).hexdigest()[:32]}"'

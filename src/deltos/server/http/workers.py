@@ -91,7 +91,7 @@ class _Supervisor:
         for number in _SIGNALS:
             signal.signal(number, self._stop_on_signal)
         for n in range(count):
-            self._start(is_announced=n == 0)
+            self._start_worker(is_announced=n == 0)
         code = 0
         while self._started:
             worker, status = os.wait()
@@ -101,15 +101,15 @@ class _Supervisor:
                 continue
             if ended == EXIT_USAGE or (ended > 0 and lived < MIN_WORKER_LIFETIME_SECONDS):
                 code = code or ended
-                self._end()
+                self._stop_workers()
                 continue
             logger.warning("deltos mcp: restarting a worker that ended (%s)", _describe_exit(ended))
             time.sleep(_RESTART_DELAY_SECONDS)
             if not self._is_ending:
-                self._start()
+                self._start_worker()
         return code
 
-    def _start(self, *, is_announced: bool = False) -> None:
+    def _start_worker(self, *, is_announced: bool = False) -> None:
         sys.stdout.flush()
         # Block signals until the supervisor has recorded the worker and the worker has reset the inherited handlers;
         # otherwise a signal could be lost.
@@ -130,9 +130,9 @@ class _Supervisor:
             os._exit(1)
 
     def _stop_on_signal(self, *_: object) -> None:
-        self._end()
+        self._stop_workers()
 
-    def _end(self) -> None:
+    def _stop_workers(self) -> None:
         self._is_ending = True
         for worker in tuple(self._started):
             with suppress(ProcessLookupError):

@@ -221,7 +221,7 @@ class PostgresApis:
         without: Sequence[int] = (),
     ) -> list[FoundUnit]:
         with self._database.snapshot():
-            scope = self._scope(api_id, without)
+            scope = self._apis_to_search(api_id, without)
             of_kinds = """EXISTS (SELECT 1 FROM api_unit u WHERE u.api = ANY(%s) AND u.api = g.owner AND u.id = g.item
                 AND u.kind = ANY(%s))"""
             best = UNIT_WORDS.best(
@@ -239,9 +239,9 @@ class PostgresApis:
         self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
     ) -> list[FoundUnit]:
         with self._database.snapshot():
-            return self._found(dict.fromkeys(unit_ids, 0.0), self._scope(api_id, without), kinds)
+            return self._found(dict.fromkeys(unit_ids, 0.0), self._apis_to_search(api_id, without), kinds)
 
-    def _scope(self, api_id: int | None, without: Sequence[int]) -> list[int]:
+    def _apis_to_search(self, api_id: int | None, without: Sequence[int]) -> list[int]:
         """Return the ids of the APIs to search. Queries name the ids, so that only their partitions are read."""
         known = [api_id] if api_id is not None else [row[0] for row in self._database.query("SELECT id FROM api")]
         return [each for each in known if each not in set(without)]

@@ -26,7 +26,7 @@ from deltos.store.postgres.rows import (
     copy_rows,
     indexed_lower_prefix,
     is_one_of,
-    is_one_of_in_any_case,
+    is_one_of_ignoring_case,
 )
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class PostgresCode:
 
         def read(missing: list[_Names]) -> dict[_Names, tuple[tuple[int, DefinitionRecord], ...]]:
             ((names, limit),) = missing
-            named, given = is_one_of_in_any_case("name", names)
+            named, given = is_one_of_ignoring_case("name", names)
             rows = self._tables.query(
                 f"""SELECT file_id, name, kind, definition.line, definition.end_line, container FROM definition
                     {"JOIN file ON file.project = definition.project AND file.id = file_id" if condition else ""}
@@ -411,14 +411,14 @@ class PostgresCodeWriter:
     def flush(self) -> None:
         """Write the buffered changes."""
         if self._removed:
-            self._delete()
+            self._delete_removed()
         if self._added:
-            self._insert()
+            self._insert_buffered()
         self._chunk_words.write(self._connection, self._tables.key)
         self._file_words.write(self._connection, self._tables.key)
         self.clear()
 
-    def _delete(self) -> None:
+    def _delete_removed(self) -> None:
         given = (self._tables.key, self._removed)
         for row_id, *words in self._connection.execute(
             """DELETE FROM chunk WHERE project = %s AND file_id = ANY(%s)
@@ -435,7 +435,7 @@ class PostgresCodeWriter:
         for table in ("chunk_vectors", "definition"):
             self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND file_id = ANY(%s)", given)
 
-    def _insert(self) -> None:
+    def _insert_buffered(self) -> None:
         key = self._tables.key
         for file_id, file in self._added.items():
             words = file.words

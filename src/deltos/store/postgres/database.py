@@ -145,7 +145,7 @@ class PostgresDatabase:
             connection = self._usable_connection()
             if connection is not None:
                 return connection.execute(sql, values, binary=True).fetchall()
-            with self._borrow() as pooled:
+            with self._borrow_connection() as pooled:
                 return self._run_first(pooled, sql, values).fetchall()
 
     @contextmanager
@@ -185,7 +185,7 @@ class PostgresDatabase:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
         """Run the block in a transaction of this thread. Uncommitted changes are rolled back at the end."""
-        with self.errors, self._borrow() as pooled:
+        with self.errors, self._borrow_connection() as pooled:
             self._run_first(pooled, begin)
             try:
                 versions: dict[int, int] | None = {} if begin == _SNAPSHOT else None
@@ -384,7 +384,7 @@ class PostgresDatabase:
         return connection
 
     @contextmanager
-    def _borrow(self) -> Iterator[_PooledConnection]:
+    def _borrow_connection(self) -> Iterator[_PooledConnection]:
         pooled = _PooledConnection(self._take_connection())
         try:
             yield pooled
@@ -458,13 +458,13 @@ class PostgresDatabase:
 
     def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
         applied: list[str] = []
-        if _exists(connection, "to_regclass", f'"{self.schema}".migration'):
+        if _is_defined(connection, "to_regclass", f'"{self.schema}".migration'):
             applied = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
         hint = "Upgrade deltos, or set DELTOS_DATABASE to another database."
         return missing_migrations(migrations, applied, place=self.place, hint=hint)
 
     def _migrate(self, connection: Connection, steps: Sequence[Migration]) -> None:
-        if not _exists(connection, "to_regnamespace", f'"{self.schema}"'):
+        if not _is_defined(connection, "to_regnamespace", f'"{self.schema}"'):
             connection.execute(f'CREATE SCHEMA "{self.schema}"')
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migration"
@@ -497,7 +497,7 @@ def savepoint(connection: Connection) -> Iterator[None]:
     connection.execute("RELEASE part")
 
 
-def _exists(connection: Connection, function: str, name: str) -> bool:
+def _is_defined(connection: Connection, function: str, name: str) -> bool:
     """Whether a function such as to_regclass finds an object with this name."""
     row = connection.execute(f"SELECT {function}(%s) IS NOT NULL".encode(), (name,)).fetchone()
     return bool(row and row[0])

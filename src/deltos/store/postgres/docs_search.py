@@ -49,7 +49,7 @@ class PostgresPassages:
         return self.database.snapshot()
 
     def totals(self, source_ids: Collection[str]) -> DocsTotals:
-        numbers = self._numbers(source_ids)
+        numbers = self._source_numbers(source_ids)
         [row] = self.database.query(
             f"SELECT count(DISTINCT s.id), count(DISTINCT p.id), count(*) FROM {_JOINED} AND {VISIBLE}",
             (numbers, numbers),
@@ -66,7 +66,7 @@ class PostgresPassages:
         if not words:
             return []
         with self.database.snapshot():
-            numbers = self._numbers(source_ids)
+            numbers = self._source_numbers(source_ids)
             best = CHUNK_WORDS.best(
                 self.database,
                 words,
@@ -76,16 +76,16 @@ class PostgresPassages:
                 where=f"g.item NOT IN ({_HIDDEN_CHUNKS})",
                 values=(numbers, numbers),
             )
-            found = {each.chunk_id: each for each in self._candidates([item for item, _ in best], numbers)}
+            found = {each.chunk_id: each for each in self._read_candidates([item for item, _ in best], numbers)}
         return [found[item] for item, _ in best if item in found]
 
     def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         with self.database.snapshot():
-            return self._candidates(list(chunk_ids), self._numbers(source_ids))
+            return self._read_candidates(list(chunk_ids), self._source_numbers(source_ids))
 
     def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         with self.database.snapshot():
-            numbers = set(self._numbers(source_ids))
+            numbers = set(self._source_numbers(source_ids))
             owners = [owner for owner in owners_of(chunk_ids) if owner in numbers]
             rows = self.database.query(
                 f"SELECT c.id FROM {_JOINED} AND c.id = ANY(%s) AND {VISIBLE}", (owners, owners, list(chunk_ids))
@@ -94,11 +94,11 @@ class PostgresPassages:
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
         with self.database.snapshot():
-            numbers = self._numbers(source_ids)
+            numbers = self._source_numbers(source_ids)
             rows = self.database.query(f"SELECT c.id FROM {_JOINED} AND {VISIBLE}", (numbers, numbers))
         return [chunk_id for (chunk_id,) in rows]
 
-    def _candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
+    def _read_candidates(self, chunk_ids: Sequence[int], numbers: Sequence[int]) -> list[CandidateChunk]:
         owners = [owner for owner in owners_of(chunk_ids) if owner in set(numbers)]
         rows = self.database.query(_CANDIDATE, (owners, owners, list(chunk_ids)))
         return [CandidateChunk(*row) for row in rows]
@@ -107,7 +107,7 @@ class PostgresPassages:
         if not words:
             return {}
         with self.database.snapshot():
-            numbers = self._numbers(source_ids)
+            numbers = self._source_numbers(source_ids)
             best = PAGE_WORDS.best(
                 self.database,
                 words,
@@ -134,7 +134,7 @@ class PostgresPassages:
         }
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
-    def _numbers(self, source_ids: Collection[str]) -> list[int]:
+    def _source_numbers(self, source_ids: Collection[str]) -> list[int]:
         """Return the numbers with which pages and chunks refer to the sources."""
         rows = self.database.query(
             "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)

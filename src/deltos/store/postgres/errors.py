@@ -61,13 +61,13 @@ def _hint_of_missing_right(text: str) -> str:
 def translate_error(exc: psycopg.Error, place: str) -> StoreError:
     """Return the StoreError for a psycopg error. Its text may name hosts and users, but never contains a password."""
     code, text = exc.sqlstate or "", _first_line(exc)
-    if hint := _hint(_BUSY_HINTS, code) or _hint_of_fullness(text):
+    if hint := _hint_for_code(_BUSY_HINTS, code) or _hint_of_fullness(text):
         return StoreBusy(f"{place} is busy ({text})", hint=hint)
     if "row-level security" in text and "COPY" in text:
         return StoreUnwritable(f"{place} does not allow COPY for this role", hint=_OWNER_HINT)
-    if hint := (_hint_of_missing_right(text) if code == "42501" else "") or _hint(_UNWRITABLE_HINTS, code):
+    if hint := (_hint_of_missing_right(text) if code == "42501" else "") or _hint_for_code(_UNWRITABLE_HINTS, code):
         return StoreUnwritable(f"Cannot write to {place} ({text})", hint=hint)
-    if hint := _hint(_REFUSED_HINTS, code) or _hint_of_refusal(text):
+    if hint := _hint_for_code(_REFUSED_HINTS, code) or _hint_of_refusal(text):
         return StoreError(f"{place} refused the connection ({text})", hint=hint)
     if code.startswith(_CONNECTION_LOST_CODES) or (isinstance(exc, psycopg.OperationalError) and not code):
         return StoreError(f"{place} cannot be reached ({text})", hint=UNREACHABLE_HINT)
@@ -88,10 +88,10 @@ def place_of(url: str) -> str:
             hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, write @ as %40 and / as %2F.",
         )
     user = f"{parts['user']}@" if parts.get("user") else ""
-    return f"postgresql://{user}{_servers(host or 'localhost', port)}/{name}"
+    return f"postgresql://{user}{_describe_servers(host or 'localhost', port)}/{name}"
 
 
-def _servers(hosts: str, ports: str) -> str:
+def _describe_servers(hosts: str, ports: str) -> str:
     """Return each server with its port. An address may name several servers; the writable server is used."""
     named, numbers = hosts.split(","), ports.split(",")
     if len(numbers) == 1:
@@ -99,7 +99,7 @@ def _servers(hosts: str, ports: str) -> str:
     return ",".join(f"{host}:{port}" if port else host for host, port in zip(named, numbers, strict=False))
 
 
-def _hint(hints: Mapping[str, str], code: str) -> str:
+def _hint_for_code(hints: Mapping[str, str], code: str) -> str:
     return next((hint for start, hint in hints.items() if code.startswith(start)), "") if code else ""
 
 

@@ -21,7 +21,7 @@ from deltos.store.postgres.rows import (
     indexed_lower_prefix,
     indexed_prefix,
     is_one_of,
-    is_one_of_in_any_case,
+    is_one_of_ignoring_case,
 )
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class GraphChanges:
             copy_rows(self._connection, "place (project, id, path)", ("int8", "int8", "text"), rows)
         return known
 
-    def _nodes(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
+    def _node_ids(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
         """Return the ids of symbols by place id and key, creating missing ids."""
         known = self._known.nodes
         unknown = [place_id for place_id in wanted if place_id not in known]
@@ -294,7 +294,7 @@ class GraphChanges:
         self._connection.execute(
             "DELETE FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, list(ids.values()))
         )
-        nodes = self._nodes({ids[path]: [s.key for s in file.symbols] for path, file in self._facts.items()})
+        nodes = self._node_ids({ids[path]: [s.key for s in file.symbols] for path, file in self._facts.items()})
         copy_rows(
             self._connection,
             "symbol (project, node_id, place_id, name, kind, line, end_line, signature, doc)",
@@ -372,7 +372,7 @@ class GraphChanges:
                 wanted.setdefault(places[path], {})[edge.source_key] = None
                 if edge.target_path:
                     wanted.setdefault(places[edge.target_path], {})[edge.target_key] = None
-        nodes = self._nodes(wanted)
+        nodes = self._node_ids(wanted)
         edges, mentions = [], []
         for path, each in self._resolved.items():
             place_id = places[path]
@@ -537,7 +537,7 @@ class PostgresFacts:
             self._by_name = self._read_all_names()
         if self._by_name is not None:
             return self._by_name.get(name.replace("\0", "\ufffd"), [])
-        named, given = is_one_of_in_any_case("symbol.name", [name])
+        named, given = is_one_of_ignoring_case("symbol.name", [name])
         rows = self._database.query(
             f"""SELECT place.path, node.key, symbol.kind FROM {_SYMBOL_WITH_PATH}
                 AND {named} AND symbol.name = %s {_PATH_ORDER}""",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.store.graph import GraphCounts, ImportRow, Links, ReferenceRow
 from deltos.store.postgres.graph import PostgresFacts, PostgresFactSource, dependants_by_name, languages_of
-from deltos.store.postgres.rows import is_one_of, is_one_of_in_any_case
+from deltos.store.postgres.rows import is_one_of, is_one_of_ignoring_case
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class PostgresGraph:
     def __init__(self, tables: ProjectTables) -> None:
         self._tables = tables
 
-    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    def _query_rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._tables.query(sql, (self._tables.key, *values))
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -59,17 +59,17 @@ class PostgresGraph:
     # --- symbols
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
-        named, given = is_one_of_in_any_case("symbol.name", [name])
+        named, given = is_one_of_ignoring_case("symbol.name", [name])
         sql = f"{_SYMBOL} AND {named} ORDER BY place.path, symbol.line, symbol.node_id"
-        rows = self._symbols(sql, *given)
-        self._keep(rows)
+        rows = self._query_symbols(sql, *given)
+        self._cache_symbols(rows)
         return [row for row in rows if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
         def read(missing: list[str]) -> dict[str, tuple[Symbol, ...]]:
             named, given = is_one_of("place.path", missing)
-            rows = self._symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
-            self._keep(rows)
+            rows = self._query_symbols(f"{_SYMBOL} AND {named} ORDER BY symbol.line, symbol.node_id", *given)
+            self._cache_symbols(rows)
             return {path: tuple(rows)}
 
         # Count only references here, because each symbol is also cached separately with its texts.
@@ -77,12 +77,12 @@ class PostgresGraph:
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         def read(missing: list[int]) -> dict[int, Symbol]:
-            rows = self._symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
+            rows = self._query_symbols(f"{_SYMBOL} AND symbol.node_id = ANY(%s)", missing)
             return {symbol.node_id: symbol for symbol in rows}
 
         return dict(sorted(self._tables.cached_rows(_SYMBOL_CACHE_KIND, list(node_ids), read, _symbol_bytes).items()))
 
-    def _keep(self, rows: Sequence[Symbol]) -> None:
+    def _cache_symbols(self, rows: Sequence[Symbol]) -> None:
         """Cache the found symbols, because a caller that requests their references reads them again."""
         if state := self._tables.state():
             state.put(_SYMBOL_CACHE_KIND, {row.node_id: row for row in rows}, _symbol_bytes)
@@ -90,33 +90,33 @@ class PostgresGraph:
     def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
         every = list(dict.fromkeys(places))
         named, given = is_one_of("place.path", list(dict.fromkeys(path for path, _ in every)))
-        rows = self._symbols(f"{_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every])
+        rows = self._query_symbols(f"{_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every])
         found = {(row.path, row.key): row for row in rows}
         return [found[place] for place in every if place in found]
 
-    def _symbols(self, sql: str, *values: object) -> list[Symbol]:
-        return [Symbol(*row) for row in self._rows(sql, *values)]
+    def _query_symbols(self, sql: str, *values: object) -> list[Symbol]:
+        return [Symbol(*row) for row in self._query_rows(sql, *values)]
 
     def names(self) -> list[str]:
         sql = "SELECT DISTINCT name FROM symbol WHERE project = %s ORDER BY name"
-        return [row[0] for row in self._rows(sql)]
+        return [row[0] for row in self._query_rows(sql)]
 
     def paths(self) -> list[str]:
         sql = """SELECT path FROM fact JOIN place ON place.project = fact.project AND place.id = place_id
                  WHERE fact.project = %s ORDER BY path"""
-        return [row[0] for row in self._rows(sql)]
+        return [row[0] for row in self._query_rows(sql)]
 
     def module_node(self, path: str) -> int | None:
         named, given = is_one_of("path", [path])
         sql = f"""SELECT node.id FROM node JOIN place ON place.project = node.project AND place.id = place_id
                   WHERE node.project = %s AND {named} AND key = ''"""
-        rows = self._rows(sql, *given)
+        rows = self._query_rows(sql, *given)
         return rows[0][0] if rows else None
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         sql = """SELECT node.id, path, key FROM node JOIN place ON place.project = node.project AND place.id = place_id
                  WHERE node.project = %s AND node.id = ANY(%s) ORDER BY node.id"""
-        return {row[0]: (row[1], row[2]) for row in self._rows(sql, list(node_ids))}
+        return {row[0]: (row[1], row[2]) for row in self._query_rows(sql, list(node_ids))}
 
     # --- edges
 
@@ -124,11 +124,11 @@ class PostgresGraph:
         asked = list(node_ids)
         if not asked:
             return []
-        found = self._references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", asked)
+        found = self._query_references(f"{_REFERENCE} AND edge.target_id = ANY(%s) ORDER BY edge.id", asked)
         return sorted(found, key=lambda row: (row.path, row.line))
 
-    def _references(self, sql: str, *values: object) -> list[ReferenceRow]:
-        return [ReferenceRow(*row) for row in self._rows(sql, *values)]
+    def _query_references(self, sql: str, *values: object) -> list[ReferenceRow]:
+        return [ReferenceRow(*row) for row in self._query_rows(sql, *values)]
 
     def overridden(self, node_ids: Iterable[int]) -> set[int]:
         return self._related(node_ids, "edge.target_id", "node.id")
@@ -141,29 +141,29 @@ class PostgresGraph:
                   AND node.place_id = edge.place_id
                   WHERE edge.project = %s AND {given} = ANY(%s) AND node.key <> '' AND certain
                   AND origin IN ('override', 'merge')"""
-        return {row[0] for row in self._rows(sql, list(node_ids))}
+        return {row[0] for row in self._query_rows(sql, list(node_ids))}
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
         sql = """SELECT source_id FROM edge
                  WHERE project = %s AND target_id = ANY(%s) AND kind = 'inherit' AND certain"""
-        return {row[0] for row in self._rows(sql, list(node_ids))}
+        return {row[0] for row in self._query_rows(sql, list(node_ids))}
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
         named, given = is_one_of("path", [path])
         sql = f"""SELECT target_id FROM edge JOIN place ON place.project = edge.project AND place.id = place_id
                   WHERE edge.project = %s AND {named} AND edge.line = %s AND origin = 'merge'"""
-        return list(self.symbols(row[0] for row in self._rows(sql, *given, line)).values())
+        return list(self.symbols(row[0] for row in self._query_rows(sql, *given, line)).values())
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         named, given = is_one_of("place.path", [path])
         sql = f"{_REFERENCE} AND {named} AND edge.source_id = ANY(%s) ORDER BY edge.id"
-        return sorted(self._references(sql, *given, list(node_ids)), key=lambda row: row.line)
+        return sorted(self._query_references(sql, *given, list(node_ids)), key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         sql = """SELECT target_id, COUNT(*) FROM edge
                  WHERE project = %s AND target_id = ANY(%s) AND certain GROUP BY 1 ORDER BY 1"""
         asked = list(node_ids)
-        return dict(self._rows(sql, asked)) if asked else {}
+        return dict(self._query_rows(sql, asked)) if asked else {}
 
     def users(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = %s OR place.path >= %s AND place.path < %s)" if below else ""
@@ -174,7 +174,7 @@ class PostgresGraph:
                   JOIN place ON place.project = edge.project AND place.id = node.place_id
                   WHERE edge.project = %s AND edge.certain AND edge.place_id <> node.place_id AND node.key <> '' {where}
                   GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %s"""
-        return dict(self._rows(sql, *given, limit))
+        return dict(self._query_rows(sql, *given, limit))
 
     def mentions(self, name: str) -> list[ReferenceRow]:
         named, given = is_one_of("mention.name", [name])
@@ -183,7 +183,7 @@ class PostgresGraph:
                   FROM mention JOIN place ON place.project = mention.project AND place.id = mention.place_id
                   JOIN node ON node.project = mention.project AND node.id = mention.source_id
                   WHERE mention.project = %s AND {named} ORDER BY place.path, mention.line, mention.source_id"""
-        return self._references(sql, *given)
+        return self._query_references(sql, *given)
 
     # --- whole graph
 
@@ -192,7 +192,7 @@ class PostgresGraph:
                  JOIN place AS source ON source.project = import.project AND source.id = import.place_id
                  JOIN place AS target ON target.project = import.project AND target.id = import.target_place_id
                  WHERE import.project = %s ORDER BY source.path, import.line, target.path"""
-        return [ImportRow(*row) for row in self._rows(sql)]
+        return [ImportRow(*row) for row in self._query_rows(sql)]
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -201,7 +201,7 @@ class PostgresGraph:
                   JOIN import ON import.project = source.project AND import.place_id = source.id
                   JOIN place AS target ON target.project = source.project AND target.id = import.target_place_id
                   WHERE source.project = %s AND {named} AND target.id <> source.id ORDER BY source.path"""
-        for path, target in self._rows(sql, *given):
+        for path, target in self._query_rows(sql, *given):
             found.setdefault(path, set()).add(target)
         return found
 
@@ -211,12 +211,12 @@ class PostgresGraph:
                   (SELECT project, target_id, COUNT(*) AS uses FROM edge WHERE project = %s GROUP BY 1, 2) AS used
                   ON target_id = node.id AND used.project = symbol.project WHERE symbol.project = %s
                   ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT %s"""
-        return self._symbols(sql, self._tables.key, limit)
+        return self._query_symbols(sql, self._tables.key, limit)
 
     def links(self, *, limit: int) -> Links:
         pairs: dict[tuple[int, int], tuple[str, bool]] = {}
         sql = "SELECT source_id, target_id, kind, certain FROM edge WHERE project = %s ORDER BY id LIMIT %s"
-        rows = self._rows(sql, limit + 1)
+        rows = self._query_rows(sql, limit + 1)
         for source, target, kind, certain in rows[:limit]:
             if source != target and (certain or (source, target) not in pairs):
                 pairs[source, target] = (kind, certain)
@@ -224,11 +224,11 @@ class PostgresGraph:
 
     def counts(self) -> GraphCounts:
         with self._tables.snapshot():
-            languages = self._rows(
+            languages = self._query_rows(
                 """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines)::bigint FROM file
                    WHERE project = %s GROUP BY 1 ORDER BY 3 DESC, 1"""
             )
-            ((external, unresolved),) = self._rows(
+            ((external, unresolved),) = self._query_rows(
                 """SELECT coalesce(SUM(external_imports), 0)::bigint, coalesce(SUM(unresolved_imports), 0)::bigint
                    FROM fact WHERE project = %s"""
             )
@@ -236,19 +236,19 @@ class PostgresGraph:
                 files_by_language={row[0]: (row[1], row[2]) for row in languages},
                 symbols_by_kind=self._count_by_kind("symbol", "project = %s"),
                 edges_by_kind=self._count_by_kind("edge", "project = %s AND certain"),
-                possible=self._count("mention") + self._count("edge", "AND NOT certain"),
-                imports=self._count("import"),
+                possible=self._count_rows("mention") + self._count_rows("edge", "AND NOT certain"),
+                imports=self._count_rows("import"),
                 external_imports=external,
                 unresolved_imports=unresolved,
             )
 
     def symbol_count(self) -> int:
-        return self._count("symbol")
+        return self._count_rows("symbol")
 
     def _count_by_kind(self, table: str, condition: str) -> dict[str, int]:
         sql = f"SELECT kind, COUNT(*) FROM {table} WHERE {condition} GROUP BY kind ORDER BY 2 DESC, 1"
-        return dict(self._rows(sql))
+        return dict(self._query_rows(sql))
 
-    def _count(self, table: str, condition: str = "") -> int:
-        found: int = self._rows(f"SELECT COUNT(*) FROM {table} WHERE project = %s {condition}")[0][0]
+    def _count_rows(self, table: str, condition: str = "") -> int:
+        found: int = self._query_rows(f"SELECT COUNT(*) FROM {table} WHERE project = %s {condition}")[0][0]
         return found

@@ -221,7 +221,7 @@ class PostgresHistory:
         with self._tables.snapshot():
             ids = self._commit_words.rows_with_all(groups)
             rest = f"AND id = ANY(%s) {condition} ORDER BY past_commit.id DESC LIMIT %s"
-            return self._commits(rest, ids, *values, limit) if ids else []
+            return self._query_commits(rest, ids, *values, limit) if ids else []
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         counts = self._commit_words.row_counts(terms)
@@ -231,14 +231,14 @@ class PostgresHistory:
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
         condition, values = _commit_filter(spans, authors)
-        return self._commits(f"{condition} ORDER BY past_commit.id DESC LIMIT %s", *values, limit)
+        return self._query_commits(f"{condition} ORDER BY past_commit.id DESC LIMIT %s", *values, limit)
 
     def authors(self) -> Collection[str]:
         return [row[0] for row in self._query("SELECT DISTINCT author FROM past_commit WHERE project = %s")]
 
     def commits_by_hash(self, prefix: str, *, limit: int) -> list[CommitRow]:
         rest = "AND hash >= %s AND hash < %s ORDER BY past_commit.id DESC LIMIT %s"
-        return self._commits(rest, prefix, f"{prefix}g", limit)
+        return self._query_commits(rest, prefix, f"{prefix}g", limit)
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
         named, given = is_one_of("path", [path])
@@ -273,7 +273,7 @@ class PostgresHistory:
     def renamed(self) -> dict[str, str]:
         return dict(self._query("SELECT before, path FROM past_name WHERE project = %s"))
 
-    def _commits(self, rest: str, *values: object) -> list[CommitRow]:
+    def _query_commits(self, rest: str, *values: object) -> list[CommitRow]:
         rows = self._query(f"SELECT {_COMMIT} FROM past_commit WHERE project = %s {rest}", *values)
         return [CommitRow(*row) for row in rows]
 
@@ -311,11 +311,11 @@ class PostgresHistoryWriter:
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         highest = self._outermost_id("highest")
-        self._add(commits, range(highest + len(commits), highest, -1), model)
+        self._add_commits(commits, range(highest + len(commits), highest, -1), model)
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         lowest = self._outermost_id("lowest")
-        self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
+        self._add_commits(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
         # This includes ids of removed commits, whose words are still in the index.
@@ -323,20 +323,20 @@ class PostgresHistoryWriter:
         rows = self._run(f"SELECT {which} FROM word_total WHERE project = %s AND kind = %s", COMMIT_WORDS.number)
         return rows[0][0] if rows else _FIRST_ID
 
-    def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
+    def _add_commits(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._tables.database.errors:
-            known = self._known([commit.hash for commit in commits])
+            known = self._known_hashes([commit.hash for commit in commits])
             numbered = reversed([*zip(ids, commits, strict=True)])
             fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
             copy_rows(
                 self._connection,
                 "past_commit (project, id, hash, time, author, subject, body, file_count, is_merge, words)",
                 ("int8", "int8", "text", "int8", "text", "text", "text", "int4", "bool", "text"),
-                ((self._key, n, c.hash, c.time, c.author, c.subject, c.body, *_counted(c)) for n, c in fresh),
+                ((self._key, n, c.hash, c.time, c.author, c.subject, c.body, *_counted_columns(c)) for n, c in fresh),
             )
             for n, c in fresh:
                 self._commit_words.added[n] = (c.subject_words, c.body_words, c.path_words)
-            self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
+            self._add_touches([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
             self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
@@ -352,11 +352,11 @@ class PostgresHistoryWriter:
             data,
         )
 
-    def _known(self, hashes: Sequence[str]) -> set[str]:
+    def _known_hashes(self, hashes: Sequence[str]) -> set[str]:
         rows = self._run("SELECT hash FROM past_commit WHERE project = %s AND hash = ANY(%s)", list(hashes))
         return {row[0] for row in rows}
 
-    def _touch(self, touches: Sequence[tuple[str, int]]) -> None:
+    def _add_touches(self, touches: Sequence[tuple[str, int]]) -> None:
         if not touches:
             return
         paths = list(dict.fromkeys(path for path, _ in touches))
@@ -385,11 +385,11 @@ class PostgresHistoryWriter:
         rows = self._run("SELECT id FROM past_commit WHERE project = %s AND hash = ANY(%s)", list(hashes))
         ids = [row[0] for row in rows]
         files = self._run("DELETE FROM past_touch WHERE project = %s AND commit_id = ANY(%s) RETURNING file_id", ids)
-        self._unsettle(row[0] for row in files)
+        self._mark_unsettled(row[0] for row in files)
         # The words remain in the index; matches without a row are ignored.
         self._run("DELETE FROM past_commit WHERE project = %s AND id = ANY(%s)", ids)
 
-    def _unsettle(self, ids: Iterable[int]) -> None:
+    def _mark_unsettled(self, ids: Iterable[int]) -> None:
         self._run("UPDATE past_file SET is_settled = false WHERE project = %s AND id = ANY(%s)", list(set(ids)))
 
     def rename(self, before: str, path: str) -> None:
@@ -407,8 +407,8 @@ class PostgresHistoryWriter:
                ON CONFLICT DO NOTHING""",
             (new, self._key, old),
         )
-        self._forget([old])
-        self._unsettle([new])
+        self._delete_files([old])
+        self._mark_unsettled([new])
 
     def add_renamed(self, names: dict[str, str]) -> None:
         named, given = is_one_of("before", list(names))
@@ -418,7 +418,7 @@ class PostgresHistoryWriter:
 
     def keep_files(self, paths: Collection[str]) -> None:
         rows = self._run("SELECT id, path FROM past_file WHERE project = %s")
-        self._forget([file_id for file_id, path in rows if path not in paths])
+        self._delete_files([file_id for file_id, path in rows if path not in paths])
 
     def settle(self, *, limit: int) -> int:
         with self._tables.database.errors:
@@ -427,16 +427,16 @@ class PostgresHistoryWriter:
                 limit,
             )
             if rows:
-                self._settle({row[0]: row[2] if row[1] else None for row in rows})
+                self._update_files({row[0]: row[2] if row[1] else None for row in rows})
         return len(rows)
 
-    def _settle(self, before: Mapping[int, str | None]) -> None:
+    def _update_files(self, before: Mapping[int, str | None]) -> None:
         """Update the commit counts and words of files.
 
         `before` maps each file id to its indexed words, or to None if it is not indexed.
         """
         found = self._commits_of(list(before))
-        self._forget([file_id for file_id in before if file_id not in found])
+        self._delete_files([file_id for file_id in before if file_id not in found])
         for file_id, (_, _, words) in found.items():
             known = before[file_id]
             if known is not None:
@@ -465,7 +465,7 @@ class PostgresHistoryWriter:
         )
         return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
-    def _forget(self, ids: Collection[int]) -> None:
+    def _delete_files(self, ids: Collection[int]) -> None:
         rows = self._run(
             "DELETE FROM past_file WHERE project = %s AND id = ANY(%s) RETURNING id, words, changes", list(ids)
         )
@@ -480,7 +480,7 @@ class PostgresHistoryWriter:
             self._file_words.removed[file_id] = (words,)
 
 
-def _counted(commit: CommitRecord) -> tuple[int, bool, str]:
+def _counted_columns(commit: CommitRecord) -> tuple[int, bool, str]:
     return commit.file_count, commit.is_merge, commit.subject_words
 
 

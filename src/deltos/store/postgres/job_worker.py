@@ -365,7 +365,7 @@ class JobWorker:
             self._jobs.requeue([job_id])
 
     def _without_password(self, text: str) -> str:
-        for secret in _passwords(self._database.connection_settings[0]):
+        for secret in _passwords_in(self._database.connection_settings[0]):
             text = text.replace(secret, "***")
         return text
 
@@ -399,7 +399,7 @@ def _is_outage(exc: BaseException) -> bool:
     return isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.OperationalError)
 
 
-def _passwords(url: str) -> Iterator[str]:
+def _passwords_in(url: str) -> Iterator[str]:
     if password := str(conninfo_to_dict(url).get("password") or ""):
         yield password
         yield quote(password, safe="")

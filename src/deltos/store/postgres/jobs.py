@@ -119,9 +119,9 @@ class PostgresJobs:
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
         check_text(request.subject)
         for _ in range(_DEFAULT_ATTEMPTS):
-            if queued := self._queued(request, PRIORITY[is_waited_for]):
+            if queued := self._find_queued(request, PRIORITY[is_waited_for]):
                 return queued
-            if job_id := self._insert(request, PRIORITY[is_waited_for]):
+            if job_id := self._insert_job(request, PRIORITY[is_waited_for]):
                 return JobRow(job_id, request.kind, request.subject, WAITING)
         raise StoreBusy("The job could not be added because the queue is busy", hint="Try again in a moment.")
 
@@ -146,7 +146,7 @@ class PostgresJobs:
             else:
                 retry = "SELECT procrastinate_retry_job_v2(%s, now(), %s, NULL, NULL)"
                 connection.execute(retry, (job_id, PRIORITY[True]))
-                _notify(connection)
+                _notify_workers(connection)
         return JobRow(job_id, found[0].kind, found[0].subject, WAITING)
 
     @whole_store()
@@ -193,7 +193,7 @@ class PostgresJobs:
     def requeue(self, job_ids: Sequence[int]) -> None:
         """Queue jobs again that a worker has started but cannot finish."""
         with self._database.write() as connection:
-            _requeue(connection, list(job_ids), 0.0)
+            _requeue_jobs(connection, list(job_ids), 0.0)
 
     def is_running_on(self, job_id: int, worker_id: int) -> bool:
         """Whether a job is running on the given worker according to the queue."""
@@ -223,10 +223,10 @@ class PostgresJobs:
             exhausted = [row[0] for row in connection.execute(counts, (ids, settings.attempts))]
             aside = "SELECT procrastinate_finish_job_v1(id, 'failed', false) FROM unnest(%s::bigint[]) AS id"
             connection.execute(aside, (exhausted,))
-            _requeue(connection, [job_id for job_id in ids if job_id not in exhausted], settings.backoff_seconds)
+            _requeue_jobs(connection, [job_id for job_id in ids if job_id not in exhausted], settings.backoff_seconds)
             return [_job_from_row(row) for row in connection.execute(f"{_ROWS} AND id = ANY(%s)".encode(), (ids,))]
 
-    def _queued(self, request: JobRequest, priority: int) -> JobRow | None:
+    def _find_queued(self, request: JobRequest, priority: int) -> JobRow | None:
         """Return the job of an equal request that is waiting or set aside. Raise the priority of a waiting job."""
         with self._database.write() as connection:
             connection.execute(
@@ -239,7 +239,7 @@ class PostgresJobs:
             row = connection.execute(sql.encode(), (request_key(request),)).fetchone()
         return _job_from_row(row) if row else None
 
-    def _insert(self, request: JobRequest, priority: int) -> int:
+    def _insert_job(self, request: JobRequest, priority: int) -> int:
         """Insert a new job and return its id, or 0 if another process has inserted the same request."""
         # procrastinate is not used here, because it needs error details that PostgreSQL hides from this role.
         with self._database.write() as connection:
@@ -277,7 +277,7 @@ def delete_request(connection: Connection, request: JobRequest) -> None:
     connection.execute(sql, (request_key(request),))
 
 
-def _requeue(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
+def _requeue_jobs(connection: Connection, job_ids: list[int], wait_seconds: float) -> None:
     # If the same request has been queued meanwhile, that job remains and receives the arguments of both jobs.
     connection.execute(
         """UPDATE procrastinate_jobs AS other SET priority = greatest(other.priority, given.priority),
@@ -298,10 +298,10 @@ def _requeue(connection: Connection, job_ids: list[int], wait_seconds: float) ->
            scheduled_at = now() + make_interval(secs => %s) WHERE id = ANY(%s) AND status = 'doing'""",
         (wait_seconds, job_ids),
     )
-    _notify(connection)
+    _notify_workers(connection)
 
 
-def _notify(connection: Connection) -> None:
+def _notify_workers(connection: Connection) -> None:
     """Notify waiting workers. The queue's own triggers announce only new jobs."""
     payload = '{"type": "job_inserted", "job_id": 0}'
     connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', %s)", (payload,))

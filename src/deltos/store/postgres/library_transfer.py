@@ -90,7 +90,7 @@ def _chunks(database: PostgresDatabase, source: int, page_id: int) -> tuple[Tran
 def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredPage]) -> None:
     """Write pages with their chunks, words and vectors."""
     page_ids = _next_ids(connection, source, len(pages))
-    _copy(
+    _copy_rows(
         connection,
         f"docs_page (source, id, digest, {_PAGE}, link_targets, link_texts, is_indexed, title_words, heading_words,"
         " body_words)",
@@ -108,7 +108,7 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredP
         for position, chunk in enumerate(page.chunks)
     ]
     numbered = list(zip(_next_ids(connection, source, len(chunks)), chunks, strict=True))
-    _copy(
+    _copy_rows(
         connection,
         "docs_chunk (source, id, page_id, position, section, anchors, is_definition, text, traits, links_in,"
         " heading_words, trail_words, anchor_words, link_words, body_words)",
@@ -117,7 +117,7 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredP
             for chunk_id, (page_id, position, chunk) in numbered
         ],
     )
-    _copy(
+    _copy_rows(
         connection,
         "docs_chunk_vector (key, model, data)",
         [(chunk_id, *chunk.vector) for chunk_id, (_, _, chunk) in numbered if chunk.vector is not None],
@@ -132,7 +132,7 @@ def _add_pages(connection: Connection, source: int, pages: Sequence[TransferredP
     PAGE_WORDS.add(connection, source, pages_words)
 
 
-def _copy(connection: Connection, target: str, rows: Sequence[Sequence[object]]) -> None:
+def _copy_rows(connection: Connection, target: str, rows: Sequence[Sequence[object]]) -> None:
     with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)

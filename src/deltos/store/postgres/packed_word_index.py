@@ -159,14 +159,14 @@ class PackedWordIndex:
     def row_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of rows that contain each term. Absent terms and terms of several words are omitted."""
         words = {term: tokens_of(term) for term in terms}
-        counts = self._counts({word for found in words.values() for word in found})
+        counts = self._word_row_counts({word for found in words.values() for word in found})
         return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
 
     def row_total(self) -> int:
         """Return the number of rows in the index."""
-        return self._total().row_count
+        return self._read_total().row_count
 
-    def _counts(self, words: Iterable[str]) -> dict[str, int]:
+    def _word_row_counts(self, words: Iterable[str]) -> dict[str, int]:
         """Return the number of rows that contain each word. Absent words are omitted."""
         stored = self._stored(set(words), max_rows=_MAX_COUNTED_ROWS)
         return {word: each.row_count for word, each in stored.items() if each.row_count}
@@ -181,12 +181,12 @@ class PackedWordIndex:
         """
         query_terms = [*in_first_column, *single_terms, *paired_terms]
         terms = [tokens_of(term) for term in query_terms]
-        hits, total = self._read({word for term in terms for word in term})
+        hits, total = self._read_hits({word for term in terms for word in term})
         found = [self._hits_of(term, hits, only_first=n < len(in_first_column)) for n, term in enumerate(terms)]
         ids = np.unique(np.concatenate([hit.ids for hit in found])) if found else np.zeros(0, np.int64)
         if not len(ids):
             return Ranked(ids, np.zeros(0))
-        scores = self._scores(ids, found, total)
+        scores = self._compute_scores(ids, found, total)
         single_count = len(query_terms) - len(paired_terms)
         wanted, meetings = np.zeros(len(ids), bool), np.zeros(len(ids), np.int32)
         for n, hit in enumerate(found):
@@ -201,7 +201,7 @@ class PackedWordIndex:
     def rows_with_all(self, groups: Sequence[Sequence[str]]) -> list[int]:
         """Return the ids of rows whose first column contains a term of each group, in ascending order."""
         terms = [[tokens_of(term) for term in group] for group in groups]
-        hits, _ = self._read({word for group in terms for term in group for word in term})
+        hits, _ = self._read_hits({word for group in terms for term in group for word in term})
         found = [
             np.unique(np.concatenate([self._hits_of(term, hits, only_first=True).ids for term in group]))
             for group in terms
@@ -211,7 +211,7 @@ class PackedWordIndex:
             matching = np.intersect1d(matching, other, assume_unique=True)
         return [int(row_id) for row_id in matching]
 
-    def _scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
+    def _compute_scores(self, ids: Numbers, found: Sequence[_Hits], total: _Total) -> Numbers:
         """Compute bm25() with the same order of operations as FTS5, so that both engines return equal scores."""
         average = total.tokens / total.row_count
         scores = np.zeros(len(ids))
@@ -240,7 +240,7 @@ class PackedWordIndex:
             hit = _Hits(hit.ids[has], hit.lengths[has], counts)
         return hit
 
-    def _read(self, words: Collection[str]) -> tuple[dict[str, _Hits], _Total]:
+    def _read_hits(self, words: Collection[str]) -> tuple[dict[str, _Hits], _Total]:
         columns = len(self._kind.weights)
         hits = {}
         for word, stored in self._stored(words).items():
@@ -255,7 +255,7 @@ class PackedWordIndex:
                     np.concatenate([hit.lengths for hit in parts]),
                     np.concatenate([hit.counts for hit in parts], axis=1),
                 )
-        return hits, self._total() if hits else _Total(0, 0)
+        return hits, self._read_total() if hits else _Total(0, 0)
 
     def _stored(self, words: Collection[str], *, max_rows: int | None = None) -> dict[str, _StoredWord]:
         """Return the stored postings of each word, from the cache or the database.
@@ -285,7 +285,7 @@ class PackedWordIndex:
             blocks[term].append((block[0], block[1], block[2]))
         return {word: _stored(found) for word, found in blocks.items()}
 
-    def _total(self) -> _Total:
+    def _read_total(self) -> _Total:
         def read(kinds: list[int]) -> dict[int, _Total]:
             sql = "SELECT kind, row_count, tokens FROM word_total WHERE project = %s AND kind = ANY(%s)"
             return {row[0]: _Total(*row[1:]) for row in self._tables.query(sql, (self._tables.key, kinds))}
@@ -315,11 +315,11 @@ class WordChanges:
         if not self.added and not self.removed:
             return
         added, removed = _Occurrences.of(self.added), _Occurrences.of(self.removed)
-        self._rewrite(connection, key, added, removed)
+        self._rewrite_rows(connection, key, added, removed)
         self._add_to_total(connection, key, added, removed)
         self.clear()
 
-    def _rewrite(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
+    def _rewrite_rows(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
         """Rewrite the index rows of changed words in changed blocks."""
         terms = list(dict.fromkeys([*added.terms, *removed.terms]))
         numbers = {term: number for number, term in enumerate(terms)}

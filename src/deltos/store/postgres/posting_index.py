@@ -189,7 +189,7 @@ class PostingIndex:
 
     def count(self, database: PostgresDatabase) -> int:
         """Return the number of indexed items."""
-        return self._totals(database)[0]
+        return self._read_totals(database)[0]
 
     def frequencies(self, database: PostgresDatabase, terms: Iterable[str]) -> dict[str, int]:
         """Return the number of items that contain each term. Absent terms are omitted."""
@@ -215,7 +215,7 @@ class PostingIndex:
         `where` is an additional condition on `g.owner` and `g.item`.
         """
         terms = [stored_term(term) for found in self.terms(words) for term in found]
-        items, tokens = self._totals(database)
+        items, tokens = self._read_totals(database)
         if not terms or not owners or not items:
             return []
         known = self.frequencies(database, set(terms))
@@ -239,7 +239,7 @@ class PostingIndex:
         )  # fmt: skip
         return [(item, score) for item, score in rows]
 
-    def _totals(self, database: PostgresDatabase) -> tuple[int, int]:
+    def _read_totals(self, database: PostgresDatabase) -> tuple[int, int]:
         """Return the number of items, and the number of words in all items."""
         [(items, tokens)] = database.query(
             f"SELECT coalesce(sum(items), 0)::bigint, coalesce(sum(tokens), 0)::bigint FROM {self.name}_total"

@@ -230,9 +230,9 @@ class PostgresProjectWriter:
         self._graph = GraphChanges(tables, connection, self._ids)
         self.code = PostgresCodeWriter(tables, connection, self._ids)
         self.history = PostgresHistoryWriter(tables, connection, self._ids)
-        self._begin()
+        self._begin_writing()
 
-    def _begin(self) -> None:
+    def _begin_writing(self) -> None:
         # The update locks the project's row, so that only one writer runs at a time; lock_timeout raises StoreBusy.
         # Readers cache rows by version.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
@@ -265,7 +265,7 @@ class PostgresProjectWriter:
     def commit_step(self) -> None:
         self.flush()
         self._tables.database.commit_step(self.connection)
-        self._begin()
+        self._begin_writing()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -386,41 +386,41 @@ class _FileChanges:
                 add_blobs(self._tables.database, contents)
             self._copy_files()
         if self.touched:
-            self._touch()
+            self._write_stamps()
         if self.skipped:
-            self._skip()
+            self._write_skipped()
         if self.failed:
-            self._fail()
+            self._write_failures()
         self.clear()
 
     def _copy_files(self) -> None:
         columns = "project, id, path, language, lines, size, mtime_ns, seen_at_ns, hash, generated"
         types = ("int8", "int8", "text", "text", "int4", "int8", "int8", "int8", "bytea", "bool")
         rows = (
-            (self._tables.key, file_id, r.path, r.language, r.lines, *_numbers(r.stamp), r.hash, r.is_generated)
+            (self._tables.key, file_id, r.path, r.language, r.lines, *_stamp_values(r.stamp), r.hash, r.is_generated)
             for file_id, r in self.added.items()
         )
         copy_rows(self._connection, f"file ({columns})", types, rows)
 
-    def _touch(self) -> None:
+    def _write_stamps(self) -> None:
         stamps = list(self.touched.values())
         self._connection.execute(
             """UPDATE file SET size = seen.size, mtime_ns = seen.mtime_ns, seen_at_ns = seen.seen_at_ns
                FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
                AS seen (id, size, mtime_ns, seen_at_ns) WHERE file.project = %s AND file.id = seen.id""",
-            (list(self.touched.keys()), *_columns(stamps), self._tables.key),
+            (list(self.touched.keys()), *_stamp_columns(stamps), self._tables.key),
         )
 
-    def _skip(self) -> None:
+    def _write_skipped(self) -> None:
         key, files = self._tables.key, [file for file in self.skipped.values() if file is not None]
         named, given = is_one_of("path", list(self.skipped))
         self._connection.execute(f"DELETE FROM skipped WHERE project = %s AND {named}", (key, *given))
         types = ("int8", "text", "text", "int8", "int8", "int8", "bytea", "text")
-        rows = ((key, f.path, f.reason, *_numbers(f.stamp), f.hash, f.failure) for f in files)
+        rows = ((key, f.path, f.reason, *_stamp_values(f.stamp), f.hash, f.failure) for f in files)
         columns = "project, path, reason, size, mtime_ns, seen_at_ns, hash, failure"
         copy_rows(self._connection, f"skipped ({columns})", types, rows)
 
-    def _fail(self) -> None:
+    def _write_failures(self) -> None:
         self._connection.execute(
             """INSERT INTO failure (project, file_id, indexer, reason)
                SELECT %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[])
@@ -457,9 +457,9 @@ def _text_bytes(texts: Mapping[str, str]) -> int:
     return sum(len(key) + len(value) for key, value in texts.items())
 
 
-def _numbers(stamp: SeenStamp) -> tuple[int, int, int]:
+def _stamp_values(stamp: SeenStamp) -> tuple[int, int, int]:
     return stamp.size, stamp.mtime_ns, stamp.seen_at_ns
 
 
-def _columns(stamps: list[SeenStamp]) -> tuple[list[int], list[int], list[int]]:
+def _stamp_columns(stamps: list[SeenStamp]) -> tuple[list[int], list[int], list[int]]:
     return [s.size for s in stamps], [s.mtime_ns for s in stamps], [s.seen_at_ns for s in stamps]

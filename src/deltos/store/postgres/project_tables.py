@@ -105,14 +105,14 @@ class ProjectTables:
         """Return a value that identifies the visible state of the project, or None while this thread is writing."""
         if self._is_writing():
             return None
-        version = self._version()
+        version = self._read_version()
         return None if version is None else (self.key, version)
 
     def state(self) -> CachedState | None:
         """Return the row cache of this thread's snapshot, or None outside a snapshot."""
         if self._is_writing() or self.database.snapshot_versions() is None:
             return None
-        version = self._version()
+        version = self._read_version()
         return None if version is None else self._cache.at(version)
 
     def cached_rows(
@@ -138,7 +138,7 @@ class ProjectTables:
         """Return a value that exists once per project state, for this thread's snapshot or the newest state."""
         if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read, text_bytes)[""]
-        version = self._version()
+        version = self._read_version()
         state = None if version is None else self._cache.at(version)
         if state is not None and (found := state.known(kind, [""])):
             row: _Row = found[""]
@@ -150,7 +150,7 @@ class ProjectTables:
         """Drop all cached rows."""
         self._cache.forget()
 
-    def _version(self) -> int | None:
+    def _read_version(self) -> int | None:
         """Return the visible version, or None if row-level security hides the project or parts of it.
 
         A snapshot reads the versions of all projects at once.

@@ -63,7 +63,7 @@ class PostgresProjects:
             wanted = _FACTS if with_unfinished else _FACTS | {"synced_at"}
             keys = [key for key in names if facts[key].keys() >= wanted and facts[key]["root"]]
             counts = dict(query("SELECT project, COUNT(*) FROM file WHERE project = ANY(%s) GROUP BY project", (keys,)))
-            failures, sizes = failures_of(query, keys), self._sizes()
+            failures, sizes = failures_of(query, keys), self._estimate_sizes()
         found = [
             KnownIndex(
                 f"{self._database.place}/{names[key]}",
@@ -81,7 +81,7 @@ class PostgresProjects:
         ]
         return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
-    def _sizes(self) -> dict[int, int]:
+    def _estimate_sizes(self) -> dict[int, int]:
         """Return the estimated size of each project in bytes, based on its share of the chunks in its partitions.
 
         Summing row sizes would require reading all rows.

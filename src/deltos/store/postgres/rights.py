@@ -244,10 +244,10 @@ def protected(table: str, rule: str, *, write_rule: str = "") -> str:
 
     The migration that creates the table contains this SQL. `write_rule` is the policy for writes, if it differs.
     """
-    return f"{_policy(table, rule, write_rule)} SELECT grant_application_roles();"
+    return f"{_policy_sql(table, rule, write_rule)} SELECT grant_application_roles();"
 
 
-def _policy(table: str, rule: str, write_rule: str = "") -> str:
+def _policy_sql(table: str, rule: str, write_rule: str = "") -> str:
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
         f" CREATE POLICY rights ON {table} USING ({rule}) WITH CHECK ({write_rule or rule});\n"
@@ -270,7 +270,7 @@ RIGHTS_001 = Migration(
         for index, table in _LOWER_CASE_INDEXES.items()
     )
     + _FUNCTIONS
-    + "".join(_policy(table, rule) for table, rule in RULES.items()),
+    + "".join(_policy_sql(table, rule) for table, rule in RULES.items()),
 )
 
 

@@ -84,10 +84,10 @@ def folded_column(column: str) -> str:
 
 def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
     """Return an SQL condition, with its values, that is true if a column equals one of the texts. It uses an index."""
-    return f"{digest(column)} = ANY(%s) AND {column} = ANY(%s)", ([_digest(text) for text in texts], list(texts))
+    return f"{digest(column)} = ANY(%s) AND {column} = ANY(%s)", ([_text_digest(text) for text in texts], list(texts))
 
 
-def is_one_of_in_any_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
+def is_one_of_ignoring_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
     """Return an SQL condition like `is_one_of`, but ignoring the case of ASCII letters."""
     texts = list({ascii_lower(text) for text in texts})
     return f"{folded(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
@@ -101,6 +101,6 @@ def ascii_lower(text: str) -> str:
     return text.encode().lower().decode()
 
 
-def _digest(text: str) -> str:
+def _text_digest(text: str) -> str:
     kept = text.replace("\0", "\ufffd")  # the text as it is stored
     return hashlib.md5(kept.encode(), usedforsecurity=False).hexdigest()

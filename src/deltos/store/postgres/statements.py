@@ -19,7 +19,7 @@ class PostgresStatements:
         self.database = database
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        return self.database.query(_translated(sql), values)
+        return self.database.query(_with_percent_placeholders(sql), values)
 
     @contextmanager
     def write(self) -> Iterator[PostgresWriteConnection]:
@@ -37,12 +37,12 @@ class PostgresWriteConnection:
         self._connection = connection
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
-        return self._connection.execute(_translated(sql).encode(), values)
+        return self._connection.execute(_with_percent_placeholders(sql).encode(), values)
 
     def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> None:
         with self._connection.cursor() as cursor:
-            cursor.executemany(_translated(sql).encode(), rows)
+            cursor.executemany(_with_percent_placeholders(sql).encode(), rows)
 
 
-def _translated(sql: str) -> str:
+def _with_percent_placeholders(sql: str) -> str:
     return sql.replace("?", "%s")

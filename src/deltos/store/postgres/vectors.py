@@ -107,12 +107,12 @@ class PostgresVectors:
     @whole_store()
     def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
         with self._database.snapshot():
-            find = self._awaited if self._owner.is_awaited else self._without
+            find = self._awaited_keys if self._owner.is_awaited else self._keys_without_vector
             keys = find([model, alternative_model or model], after, limit)
-            texts = self._texts(keys)
+            texts = self._read_texts(keys)
         return [texts[key] for key in keys if key in texts]
 
-    def _awaited(self, models: list[str], after: int, limit: int) -> list[int]:
+    def _awaited_keys(self, models: list[str], after: int, limit: int) -> list[int]:
         table = self._owner.vectors  # MATERIALIZED makes PostgreSQL read the ranges from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
@@ -123,7 +123,7 @@ class PostgresVectors:
         )
         return [row[0] for row in rows]
 
-    def _without(self, models: list[str], after: int, limit: int) -> list[int]:
+    def _keys_without_vector(self, models: list[str], after: int, limit: int) -> list[int]:
         rows = self._database.query(
             f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
                 (SELECT 1 FROM {self._owner.vectors} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id
@@ -132,7 +132,7 @@ class PostgresVectors:
         )
         return [row[0] for row in rows]
 
-    def _texts(self, keys: list[int]) -> dict[int, Unembedded]:
+    def _read_texts(self, keys: list[int]) -> dict[int, Unembedded]:
         owner, query = self._owner, self._database.query
         rows = query(
             f"{owner.texts} AND t.{owner.partition} = ANY(%s) AND t.{owner.key} = ANY(%s)",
@@ -150,7 +150,7 @@ class PostgresVectors:
         with self._database.write() as connection:
             # Only one writer runs at a time, so that a reader that has seen a number has seen all smaller numbers.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
-            keys = self._kept(connection, list(given))
+            keys = self._existing_keys(connection, list(given))
             connection.execute(
                 f"""INSERT INTO {table} (key, model, data) SELECT key, %s, data
                     FROM unnest(%s::bigint[], %s::bytea[]) AS n (key, data) ORDER BY key
@@ -159,7 +159,7 @@ class PostgresVectors:
                 (model, keys, [given[key] for key in keys]),
             )
 
-    def _kept(self, connection: Connection, keys: list[int]) -> list[int]:
+    def _existing_keys(self, connection: Connection, keys: list[int]) -> list[int]:
         """Return the keys of those records that exist and are not being deleted."""
         if self._owner.is_awaited:
             sql = f"SELECT key FROM {self._owner.vectors} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"

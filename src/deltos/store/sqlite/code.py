@@ -122,7 +122,7 @@ class SqliteCode:
         self, single_terms: Sequence[str], paired_terms: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
         condition, values = _scope_filter(scope)
-        selection, given = _selection(
+        selection, given = _match_condition(
             "chunk_words", any_of([*single_terms, *paired_terms]), any_single_or_pair(single_terms, paired_terms)
         )
         rows = self._database.read().execute(
@@ -157,7 +157,7 @@ class SqliteCode:
         expression = " OR ".join(
             [*is_named, any_of([*single_terms, *paired_terms])] if single_terms or paired_terms else is_named
         )
-        selection, given = _selection("file_words", expression, " OR ".join([*is_named, *is_selected]))
+        selection, given = _match_condition("file_words", expression, " OR ".join([*is_named, *is_selected]))
         rows = self._database.read().execute(
             f"""SELECT file_words.rowid, -bm25(file_words, 4.0, 1.5, 3.0, 1.5) AS score FROM file_words
                 {"JOIN file ON file.id = file_words.rowid" if condition else ""}
@@ -349,7 +349,7 @@ class SqliteCodeWriter:
         )
 
 
-def _selection(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
+def _match_condition(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
     """Return a condition that limits scoring to rows that match `selecting`, and all match expressions."""
     if scored == selecting:
         return "", [scored]

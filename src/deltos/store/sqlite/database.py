@@ -214,13 +214,13 @@ class SqliteDatabase:
     def replace(self, damaged: int) -> None:
         """Move the file with inode `damaged` aside and create an empty one, unless another thread has done so."""
         with self._opening():
-            if _identity(self.path) == damaged:
+            if _inode_of(self.path) == damaged:
                 self.set_aside = move_aside(self.path)
             self._reopen()
 
     def reopen_if_gone(self) -> None:
         """Reopen the file if another process removed or replaced it, because open connections see the old file."""
-        if _identity(self.path) != self._file:
+        if _inode_of(self.path) != self._file:
             with self._opening():
                 self._reopen()
 
@@ -293,7 +293,7 @@ class SqliteDatabase:
         except StoreCorrupt:
             self.set_aside = move_aside(self.path)
             self._prepare()
-        self._file = _identity(self.path)
+        self._file = _inode_of(self.path)
 
     def _prepare(self) -> None:
         """Create the file and migrate its schema. An up-to-date file is not written."""
@@ -409,10 +409,10 @@ class SqliteErrorTranslator:
 
     def __exit__(self, _kind: object, exc: BaseException | None, _trace: object) -> None:
         if isinstance(exc, sqlite3.Error):
-            raise _translate(exc, self._path, self._damage_hint) from exc
+            raise _translate_error(exc, self._path, self._damage_hint) from exc
 
 
-def _translate(exc: sqlite3.Error, path: Path, damage_hint: str) -> StoreError:
+def _translate_error(exc: sqlite3.Error, path: Path, damage_hint: str) -> StoreError:
     text = str(exc)
     code = getattr(exc, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -465,7 +465,7 @@ def _create_private(path: Path) -> None:
         ) from exc
 
 
-def _identity(path: Path) -> int:
+def _inode_of(path: Path) -> int:
     """Return the inode of the file, which does not change when it is renamed, or 0 if it does not exist."""
     try:
         return path.stat().st_ino

@@ -65,9 +65,9 @@ def open_external_tables(path: Path) -> Iterator[ExternalTables]:
     with tempfile.TemporaryDirectory(prefix="deltos-import-") as folder:
         copy = Path(folder) / "copy.db"
         with FileTree(path.parent) as tree:
-            _copy(tree, path.name, copy)
+            _copy_file(tree, path.name, copy)
             if tree.is_file(f"{path.name}-wal"):  # contains the latest writes
-                _copy(tree, f"{path.name}-wal", Path(folder) / "copy.db-wal")
+                _copy_file(tree, f"{path.name}-wal", Path(folder) / "copy.db-wal")
         try:
             with closing(sqlite3.connect(copy)) as connection:
                 yield ExternalTables(connection)
@@ -77,7 +77,7 @@ def open_external_tables(path: Path) -> Iterator[ExternalTables]:
             ) from exc
 
 
-def _copy(tree: FileTree, name: str, target: Path) -> None:
+def _copy_file(tree: FileTree, name: str, target: Path) -> None:
     copied = 0
     with target.open("wb") as out:
         for piece in tree.pieces(name, _BLOCK_BYTES):

@@ -157,10 +157,12 @@ class SqliteGraphWriter:
         found = self._places.get(path)
         if found is None:
             row = self._connection.execute("SELECT id FROM place WHERE path = ?", (path,)).fetchone()
-            found = self._places[path] = row[0] if row else self._insert("INSERT INTO place (path) VALUES (?)", (path,))
+            found = self._places[path] = (
+                row[0] if row else self._insert_row("INSERT INTO place (path) VALUES (?)", (path,))
+            )
         return found
 
-    def _insert(self, sql: str, values: tuple[str | int, ...]) -> int:
+    def _insert_row(self, sql: str, values: tuple[str | int, ...]) -> int:
         return self._connection.execute(sql, values).lastrowid or 0
 
     def node(self, path: str, key: str) -> int:
@@ -172,23 +174,23 @@ class SqliteGraphWriter:
             nodes = self._nodes[place_id] = dict(rows)
         found = nodes.get(key)
         if found is None:
-            found = nodes[key] = self._insert("INSERT INTO node (place_id, key) VALUES (?, ?)", (place_id, key))
+            found = nodes[key] = self._insert_row("INSERT INTO node (place_id, key) VALUES (?, ?)", (place_id, key))
         return found
 
-    def _rule(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
+    def _rule_id(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
         """Return the id of a combination of edge kind, resolution rule and certainty."""
         rule = (kind, origin, certain)
         if rule not in self._rules:
             sql = "SELECT id FROM rule WHERE kind = ? AND origin = ? AND certain = ?"
             row = self._connection.execute(sql, rule).fetchone()
             made = "INSERT INTO rule (kind, origin, certain) VALUES (?, ?, ?)"
-            self._rules[rule] = row[0] if row else self._insert(made, rule)
+            self._rules[rule] = row[0] if row else self._insert_row(made, rule)
         return self._rules[rule]
 
-    def _name(self, name: str) -> int:
+    def _name_id(self, name: str) -> int:
         """Return the id of a mentioned name."""
         row = self._connection.execute("SELECT id FROM mentioned_name WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else self._insert("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
+        return row[0] if row else self._insert_row("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
 
     # --- facts
 
@@ -218,7 +220,7 @@ class SqliteGraphWriter:
                 ),
             )
             if facts.announces_names and state >= INTERFACE_CHANGED:
-                self._announce(place_id, [symbol.name for symbol in symbols])
+                self._mark_names_stale(place_id, [symbol.name for symbol in symbols])
             self._connection.execute("DELETE FROM symbol WHERE place_id = ?", (place_id,))
             self._connection.executemany(
                 "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -230,7 +232,7 @@ class SqliteGraphWriter:
 
     def remove_file(self, path: str) -> None:
         place_id = self.place(path)
-        self._announce(place_id, ())
+        self._mark_names_stale(place_id, ())
         self._remove_uses(place_id)
         for table in ("symbol", "fact"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
@@ -242,7 +244,7 @@ class SqliteGraphWriter:
         for table in ("mention_list", "import"):
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
-    def _announce(self, place_id: int, names: Iterable[str]) -> None:
+    def _mark_names_stale(self, place_id: int, names: Iterable[str]) -> None:
         """Mark the old and new names of a file as stale, so that files that looked them up are resolved again."""
         before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
         self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
@@ -322,15 +324,15 @@ class SqliteGraphWriter:
             source_id = self.node(resolution.path, edge.source_key)
             if edge.target_path:
                 target_id = self.node(edge.target_path, edge.target_key)
-                rule_id = self._rule(edge.kind, edge.origin, certain=edge.certain)
+                rule_id = self._rule_id(edge.kind, edge.origin, certain=edge.certain)
                 edges.append((source_id, edge.line, target_id, rule_id))
             else:
-                mentions[edge.target_key][source_id, self._rule(edge.kind)].append(edge.line)
+                mentions[edge.target_key][source_id, self._rule_id(edge.kind)].append(edge.line)
         self._connection.executemany("INSERT OR IGNORE INTO edge_row VALUES (?, ?, ?, ?)", sorted(edges))
         self._connection.executemany(
             "INSERT INTO mention_list VALUES (?, ?, ?)",
             [
-                (self._name(name), place_id, _pack_uses([[*use, *lines] for use, lines in uses.items()]))
+                (self._name_id(name), place_id, _pack_uses([[*use, *lines] for use, lines in uses.items()]))
                 for name, uses in mentions.items()
             ],
         )

@@ -36,7 +36,7 @@ class SqliteGraph:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    def _rows(self, sql: str, values: Sequence[str | int] = ()) -> sqlite3.Cursor:
+    def _query_rows(self, sql: str, values: Sequence[str | int] = ()) -> sqlite3.Cursor:
         return self._database.read().execute(sql, values)
 
     def snapshot(self) -> AbstractContextManager[object]:
@@ -59,16 +59,20 @@ class SqliteGraph:
     # --- symbols
 
     def symbols_named(self, name: str, *, any_case: bool = False) -> list[Symbol]:
-        rows = self._rows(f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,))
+        rows = self._query_rows(
+            f"{_SYMBOL} WHERE symbol.name = ? COLLATE NOCASE ORDER BY place.path, symbol.line", (name,)
+        )
         return [row for row in map(_symbol_from_row, rows) if any_case or row.name == name]
 
     def symbols_in(self, path: str) -> list[Symbol]:
-        return list(map(_symbol_from_row, self._rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,))))
+        return list(
+            map(_symbol_from_row, self._query_rows(f"{_SYMBOL} WHERE place.path = ? ORDER BY symbol.line", (path,)))
+        )
 
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         found: dict[int, Symbol] = {}
         for batch in _batches(node_ids):
-            for row in self._rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
+            for row in self._query_rows(f"{_SYMBOL} WHERE symbol.node_id IN ({_placeholders(batch)})", batch):
                 symbol = _symbol_from_row(row)
                 found[symbol.node_id] = symbol
         return found
@@ -79,17 +83,19 @@ class SqliteGraph:
         for batch in _batches(sorted({path for path, _ in wanted})):
             sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
                       WHERE place.path IN ({_placeholders(batch)})"""
-            node_ids += [node_id for path, key, node_id in self._rows(sql, batch) if (path, key) in wanted]
+            node_ids += [node_id for path, key, node_id in self._query_rows(sql, batch) if (path, key) in wanted]
         return list(self.symbols(node_ids).values())
 
     def names(self) -> list[str]:
-        return [row[0] for row in self._rows("SELECT DISTINCT name FROM symbol")]
+        return [row[0] for row in self._query_rows("SELECT DISTINCT name FROM symbol")]
 
     def paths(self) -> list[str]:
-        return [row[0] for row in self._rows("SELECT path FROM fact JOIN place ON place.id = place_id ORDER BY path")]
+        return [
+            row[0] for row in self._query_rows("SELECT path FROM fact JOIN place ON place.id = place_id ORDER BY path")
+        ]
 
     def module_node(self, path: str) -> int | None:
-        row = self._rows(
+        row = self._query_rows(
             "SELECT node.id FROM node JOIN place ON place.id = place_id WHERE path = ? AND key = ''", (path,)
         ).fetchone()
         return None if row is None else row[0]
@@ -97,7 +103,7 @@ class SqliteGraph:
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
         found: dict[int, tuple[str, str]] = {}
         for batch in _batches(node_ids):
-            rows = self._rows(
+            rows = self._query_rows(
                 f"""SELECT node.id, path, key FROM node JOIN place ON place.id = place_id
                     WHERE node.id IN ({_placeholders(batch)})""",
                 batch,
@@ -111,7 +117,10 @@ class SqliteGraph:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
             found.extend(
-                map(_reference_from_row, self._rows(f"{_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch))
+                map(
+                    _reference_from_row,
+                    self._query_rows(f"{_REFERENCE} WHERE target_id IN ({_placeholders(batch)})", batch),
+                )
             )
         return sorted(found, key=lambda row: (row.path, row.line))
 
@@ -127,7 +136,7 @@ class SqliteGraph:
             sql = f"""SELECT {wanted} FROM {_EDGES}
                       WHERE {given} IN ({_placeholders(batch)}) AND node.key != '' AND certain
                       AND origin IN ('override', 'merge')"""
-            found.update(row[0] for row in self._rows(sql, batch))
+            found.update(row[0] for row in self._query_rows(sql, batch))
         return found
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
@@ -135,7 +144,7 @@ class SqliteGraph:
         for batch in _batches(node_ids):
             sql = f"""SELECT source_id FROM edge_row JOIN rule ON rule.id = rule_id
                       WHERE target_id IN ({_placeholders(batch)}) AND kind = 'inherit' AND certain"""
-            found.update(row[0] for row in self._rows(sql, batch))
+            found.update(row[0] for row in self._query_rows(sql, batch))
         return found
 
     def declared_again(self, path: str, line: int) -> list[Symbol]:
@@ -143,19 +152,19 @@ class SqliteGraph:
                   (SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
                    CROSS JOIN edge_row ON source_id = node.id JOIN rule ON rule.id = rule_id
                    WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge')"""
-        return list(map(_symbol_from_row, self._rows(sql, (path, line))))
+        return list(map(_symbol_from_row, self._query_rows(sql, (path, line))))
 
     def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
             sql = f"{_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
-            found.extend(map(_reference_from_row, self._rows(sql, (*batch, path))))
+            found.extend(map(_reference_from_row, self._query_rows(sql, (*batch, path))))
         return sorted(found, key=lambda row: row.line)
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         found: dict[int, int] = {}
         for batch in _batches(node_ids):
-            rows = self._rows(
+            rows = self._query_rows(
                 f"""SELECT target_id, COUNT(*) FROM edge_row JOIN rule ON rule.id = rule_id
                     WHERE target_id IN ({_placeholders(batch)}) AND certain GROUP BY 1""",
                 batch,
@@ -171,13 +180,13 @@ class SqliteGraph:
                  CROSS JOIN node AS target ON target.id = target_id CROSS JOIN place ON place.id = target.place_id
                  WHERE certain AND node.place_id != target.place_id AND target.key != '' {where}
                  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?"""
-        return dict(self._rows(sql, (*given, limit)).fetchall())
+        return dict(self._query_rows(sql, (*given, limit)).fetchall())
 
     def mentions(self, name: str) -> list[ReferenceRow]:
         sql = """SELECT place.path, mention.line, node.key, mention.kind, 'unknown receiver', 0, mention.source_id, 0
                  FROM mention JOIN place ON place.id = mention.place_id JOIN node ON node.id = mention.source_id
                  WHERE mention.name = ? ORDER BY place.path, mention.line"""
-        return list(map(_reference_from_row, self._rows(sql, (name,))))
+        return list(map(_reference_from_row, self._query_rows(sql, (name,))))
 
     # --- whole graph
 
@@ -186,7 +195,7 @@ class SqliteGraph:
                  JOIN place AS source ON source.id = import.place_id
                  JOIN place AS target ON target.id = import.target_place_id
                  ORDER BY source.path, import.line"""
-        return [ImportRow(*row) for row in self._rows(sql)]
+        return [ImportRow(*row) for row in self._query_rows(sql)]
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -194,7 +203,7 @@ class SqliteGraph:
                   JOIN import ON import.place_id = source.id
                   JOIN place AS target ON target.id = import.target_place_id
                   WHERE source.path IN ({_placeholders(paths)}) AND target.id <> source.id"""
-        for path, target in self._rows(sql, paths):
+        for path, target in self._query_rows(sql, paths):
             found.setdefault(path, set()).add(target)
         return found
 
@@ -203,13 +212,13 @@ class SqliteGraph:
                  FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id
                  LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge_row GROUP BY 1) ON target_id = node.id
                  ORDER BY coalesce(uses, 0) DESC, place.path, symbol.line, node.key LIMIT ?"""
-        return list(map(_symbol_from_row, self._rows(sql, (limit,))))
+        return list(map(_symbol_from_row, self._query_rows(sql, (limit,))))
 
     def links(self, *, limit: int) -> Links:
         pairs: dict[tuple[int, int], tuple[str, bool]] = {}
         sql = """SELECT source_id, target_id, kind, certain FROM edge_row CROSS JOIN rule ON rule.id = rule_id
                  ORDER BY source_id, line, target_id LIMIT ?"""
-        rows = self._rows(sql, (limit + 1,)).fetchall()
+        rows = self._query_rows(sql, (limit + 1,)).fetchall()
         for source, target, kind, certain in rows[:limit]:  # grouping in SQL takes twice as long
             if source != target and (certain or (source, target) not in pairs):
                 pairs[source, target] = (kind, bool(certain))
@@ -217,21 +226,21 @@ class SqliteGraph:
 
     def counts(self) -> GraphCounts:
         with self._database.snapshot():
-            languages = self._rows(
+            languages = self._query_rows(
                 """SELECT coalesce(nullif(language, ''), 'text'), COUNT(*), SUM(lines) FROM file
                    GROUP BY 1 ORDER BY 3 DESC"""
             ).fetchall()
-            external, unresolved = self._rows(
+            external, unresolved = self._query_rows(
                 "SELECT coalesce(SUM(external_imports), 0), coalesce(SUM(unresolved_imports), 0) FROM fact"
             ).fetchone()
             return GraphCounts(
                 files_by_language={row[0]: (row[1], row[2]) for row in languages},
                 symbols_by_kind=dict(
-                    self._rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
+                    self._query_rows("SELECT kind, COUNT(*) FROM symbol GROUP BY kind ORDER BY 2 DESC").fetchall()
                 ),
                 edges_by_kind=self._edges_by_kind(certain=True),
-                possible=self._count("mention") + sum(self._edges_by_kind(certain=False).values()),
-                imports=self._count("import"),
+                possible=self._count_rows("mention") + sum(self._edges_by_kind(certain=False).values()),
+                imports=self._count_rows("import"),
                 external_imports=external,
                 unresolved_imports=unresolved,
             )
@@ -239,13 +248,13 @@ class SqliteGraph:
     def _edges_by_kind(self, *, certain: bool) -> dict[str, int]:
         sql = """SELECT kind, SUM(number) FROM (SELECT rule_id, COUNT(*) AS number FROM edge_row GROUP BY 1)
                  JOIN rule ON rule.id = rule_id WHERE certain = ? GROUP BY 1 ORDER BY 2 DESC"""
-        return dict(self._rows(sql, (certain,)).fetchall())
+        return dict(self._query_rows(sql, (certain,)).fetchall())
 
     def symbol_count(self) -> int:
-        return self._count("symbol")
+        return self._count_rows("symbol")
 
-    def _count(self, what: str) -> int:
-        found: int = self._rows(f"SELECT COUNT(*) FROM {what}").fetchone()[0]
+    def _count_rows(self, what: str) -> int:
+        found: int = self._query_rows(f"SELECT COUNT(*) FROM {what}").fetchone()[0]
         return found
 
 

@@ -103,7 +103,7 @@ class SqliteHistory:
         return self._database.version()
 
     def totals(self) -> HistoryTotals:
-        return self._database.cached("history totals", _totals)
+        return self._database.cached("history totals", _read_totals)
 
     def file_histories(self, paths: Collection[str]) -> dict[str, FileHistoryRow]:
         with self._database.snapshot() as connection:
@@ -202,7 +202,7 @@ class SqliteHistory:
         subject_match = " AND ".join(f"subject : ({any_of(group)})" for group in groups)
         rest = f"""JOIN past_commit_words ON past_commit_words.rowid = past_commit.id
                    WHERE past_commit_words MATCH ? {condition} ORDER BY past_commit_words.rowid DESC LIMIT ?"""
-        return self._rows(rest, (subject_match, *values, limit))
+        return self._query_commits(rest, (subject_match, *values, limit))
 
     def commit_counts(self, terms: Sequence[str]) -> dict[str, int]:
         unique_terms = list(dict.fromkeys(terms))
@@ -225,18 +225,18 @@ class SqliteHistory:
         self, spans: Sequence[tuple[int, int]], authors: Sequence[str] = (), *, limit: int
     ) -> list[CommitRow]:
         condition, values = _commit_filter(spans, authors)
-        return self._rows(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
+        return self._query_commits(f"WHERE TRUE {condition} ORDER BY past_commit.id DESC LIMIT ?", (*values, limit))
 
     def authors(self) -> Collection[str]:
-        return self._database.cached("history authors", _authors)
+        return self._database.cached("history authors", _read_authors)
 
     def commits_by_hash(self, prefix: str, *, limit: int) -> list[CommitRow]:
-        return self._rows(
+        return self._query_commits(
             "WHERE hash >= ? AND hash < ? ORDER BY past_commit.id DESC LIMIT ?", (prefix, f"{prefix}g", limit)
         )
 
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
-        return self._rows(
+        return self._query_commits(
             """JOIN past_touch ON commit_id = past_commit.id JOIN past_file ON past_file.id = file_id
                WHERE path = ? ORDER BY commit_id DESC LIMIT ?""",
             (path, limit),
@@ -251,7 +251,7 @@ class SqliteHistory:
         with self._database.snapshot() as connection:
             return dict(connection.execute("SELECT before, path FROM past_name").fetchall())
 
-    def _rows(self, rest: str, values: Sequence[object]) -> list[CommitRow]:
+    def _query_commits(self, rest: str, values: Sequence[object]) -> list[CommitRow]:
         with self._database.snapshot() as connection:
             rows = connection.execute(f"SELECT {_COMMIT} FROM past_commit {rest}", tuple(values)).fetchall()
         return [_commit_from_row(row) for row in rows]
@@ -272,20 +272,20 @@ class SqliteHistoryWriter:
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         highest = self._outermost_id("MAX")
-        self._add(commits, range(highest + len(commits), highest, -1), model)
+        self._add_commits(commits, range(highest + len(commits), highest, -1), model)
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
         lowest = self._outermost_id("MIN")
-        self._add(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
+        self._add_commits(commits, range(lowest - 1, lowest - 1 - len(commits), -1), model)
 
     def _outermost_id(self, which: str) -> int:
         # This includes ids of removed commits, whose words are still in the index.
         found: int | None = self._connection.execute(f"SELECT {which}(id) FROM past_commit_words_docsize").fetchone()[0]
         return found or _FIRST_ID
 
-    def _add(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
+    def _add_commits(self, commits: Sequence[CommitRecord], ids: Sequence[int], model: str) -> None:
         with self._errors:
-            known = self._known([commit.hash for commit in commits])
+            known = self._known_hashes([commit.hash for commit in commits])
             # Insert in ascending order, because FTS5 flushes its buffer when a rowid is lower than the previous one.
             numbered = reversed([*zip(ids, commits, strict=True)])
             fresh = [(number, commit) for number, commit in numbered if commit.hash not in known]
@@ -300,7 +300,7 @@ class SqliteHistoryWriter:
                 "INSERT INTO past_commit_words (rowid, subject, body, paths) VALUES (?, ?, ?, ?)",
                 [(n, c.subject_words, c.body_words, c.path_words) for n, c in fresh],
             )
-            self._touch([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
+            self._add_touches([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
             self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
@@ -311,13 +311,13 @@ class SqliteHistoryWriter:
             "INSERT INTO past_vectors (model, ids, data) VALUES (?, ?, ?)", (model, ids.tobytes(), data)
         )
 
-    def _known(self, hashes: Sequence[str]) -> set[str]:
+    def _known_hashes(self, hashes: Sequence[str]) -> set[str]:
         rows = self._connection.execute(
             "SELECT hash FROM json_each(?) AS asked CROSS JOIN past_commit ON hash = asked.value", (json.dumps(hashes),)
         )
         return {row[0] for row in rows}
 
-    def _touch(self, touches: Sequence[tuple[str, int]]) -> None:
+    def _add_touches(self, touches: Sequence[tuple[str, int]]) -> None:
         paths = list(dict.fromkeys(path for path, _ in touches))
         self._connection.executemany(
             "INSERT INTO past_file (path) VALUES (?) ON CONFLICT (path) DO UPDATE SET is_settled = 0",
@@ -351,7 +351,7 @@ class SqliteHistoryWriter:
             return
         if new is not None:
             self._connection.execute("UPDATE OR IGNORE past_touch SET file_id = ? WHERE file_id = ?", (new, old))
-            self._forget([old])
+            self._delete_files([old])
             self._connection.execute("UPDATE past_file SET is_settled = 0 WHERE id = ?", (new,))
         else:
             self._connection.execute("UPDATE past_file SET path = ? WHERE id = ?", (path, old))
@@ -361,7 +361,7 @@ class SqliteHistoryWriter:
 
     def keep_files(self, paths: Collection[str]) -> None:
         rows = self._connection.execute("SELECT id, path FROM past_file").fetchall()
-        self._forget([file_id for file_id, path in rows if path not in paths])
+        self._delete_files([file_id for file_id, path in rows if path not in paths])
 
     def settle(self, *, limit: int) -> int:
         with self._errors:
@@ -369,10 +369,10 @@ class SqliteHistoryWriter:
                 "SELECT id, changes FROM past_file WHERE NOT is_settled LIMIT ?", (limit,)
             ).fetchall()
             for file_id, known_changes in rows:
-                self._settle(file_id, is_indexed=bool(known_changes))
+                self._update_file(file_id, is_indexed=bool(known_changes))
         return len(rows)
 
-    def _settle(self, file_id: int, *, is_indexed: bool) -> None:
+    def _update_file(self, file_id: int, *, is_indexed: bool) -> None:
         changes, last_changed = self._connection.execute(
             """SELECT COUNT(*), MAX(time) FROM past_touch JOIN past_commit ON past_commit.id = commit_id
                WHERE file_id = ?""",
@@ -384,10 +384,10 @@ class SqliteHistoryWriter:
             (file_id, MAX_RELATED_FILES, MAX_WORD_COMMITS),
         ).fetchall()
         if not changes:
-            self._forget([file_id])
+            self._delete_files([file_id])
             return
         if is_indexed:
-            self._unindex([file_id])
+            self._unindex_files([file_id])
         words = " ".join(words for (words,) in subjects if words)
         self._connection.execute(
             "UPDATE past_file SET changes = ?, last_changed = ?, words = ?, is_settled = 1 WHERE id = ?",
@@ -395,14 +395,14 @@ class SqliteHistoryWriter:
         )
         self._connection.execute("INSERT INTO past_file_words (rowid, words) VALUES (?, ?)", (file_id, words))
 
-    def _forget(self, ids: Iterable[int]) -> None:
+    def _delete_files(self, ids: Iterable[int]) -> None:
         ids = list(ids)
-        self._unindex(ids)
+        self._unindex_files(ids)
         rows = [(file_id,) for file_id in ids]
         self._connection.executemany("DELETE FROM past_touch WHERE file_id = ?", rows)
         self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
 
-    def _unindex(self, ids: Iterable[int]) -> None:
+    def _unindex_files(self, ids: Iterable[int]) -> None:
         """Remove the words of files from the index. FTS5 needs the old words for that."""
         self._connection.executemany(
             """INSERT INTO past_file_words (past_file_words, rowid, words)
@@ -415,7 +415,7 @@ class SqliteHistoryWriter:
         return row[0] if row else None
 
 
-def _totals(connection: sqlite3.Connection) -> HistoryTotals:
+def _read_totals(connection: sqlite3.Connection) -> HistoryTotals:
     commits, oldest, newest = connection.execute("SELECT COUNT(*), MIN(time), MAX(time) FROM past_commit").fetchone()
     sweeping = connection.execute(
         f"SELECT COUNT(*) FROM past_commit WHERE file_count > {MAX_RELATED_FILES}"
@@ -431,7 +431,7 @@ def _commit_from_row(row: Sequence[Any]) -> CommitRow:
     return CommitRow(*row[:8])
 
 
-def _authors(connection: sqlite3.Connection) -> tuple[str, ...]:
+def _read_authors(connection: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(row[0] for row in connection.execute("SELECT DISTINCT author FROM past_commit"))
 
 

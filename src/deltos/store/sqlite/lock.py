@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
     """Yield whether this process acquired the lock. It is released at the end of the block or process."""
-    descriptor = _open(path)
+    descriptor = _open_lock_file(path)
     try:
         yield _acquire(descriptor, wait=False)
     finally:
@@ -29,7 +29,7 @@ def try_lock(path: Path) -> Iterator[bool]:
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
     """Wait for the lock. It is released at the end of the block or process."""
-    descriptor = _open(path)
+    descriptor = _open_lock_file(path)
     try:
         _acquire(descriptor, wait=True)
         yield
@@ -37,7 +37,7 @@ def hold_lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _open(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     what = "create the data folder"
     try:
         make_private_folder(path.parent)

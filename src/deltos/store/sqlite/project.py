@@ -144,11 +144,11 @@ class SqliteProject:
         self.database.close()
 
     def facts(self) -> IndexFacts:
-        return self.database.cached("facts", _facts)
+        return self.database.cached("facts", _read_facts)
 
     def meta(self, key: str) -> str:
         if key not in _LONG_KEYS:
-            return self.database.cached("recorded", _recorded).get(key, "")
+            return self.database.cached("recorded", _read_recorded).get(key, "")
         with self.database.errors:
             rows = self.database.read().execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
         return rows[0][0] if rows else ""
@@ -172,7 +172,7 @@ class SqliteProject:
 
     def failures(self) -> list[FailedFile]:
         with self.database.snapshot() as connection:
-            return _failures(connection)
+            return _read_failures(connection)
 
     def stamps(self) -> dict[str, SeenStamp]:
         with self.database.snapshot() as connection:
@@ -316,19 +316,21 @@ def read_summary(path: Path) -> ProjectFileSummary | None:
             facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
             count = connection.execute("SELECT COUNT(*) FROM file").fetchone()[0]
             has_failures = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'failure'").fetchone()
-            return ProjectFileSummary(facts, path.stat().st_size, count, _failures(connection) if has_failures else [])
+            return ProjectFileSummary(
+                facts, path.stat().st_size, count, _read_failures(connection) if has_failures else []
+            )
     except (sqlite3.Error, OSError):
         return None
 
 
-def _facts(connection: sqlite3.Connection) -> IndexFacts:
-    return IndexFacts.from_recorded(_recorded(connection), _failures(connection))
+def _read_facts(connection: sqlite3.Connection) -> IndexFacts:
+    return IndexFacts.from_recorded(_read_recorded(connection), _read_failures(connection))
 
 
-def _recorded(connection: sqlite3.Connection) -> dict[str, str]:
+def _read_recorded(connection: sqlite3.Connection) -> dict[str, str]:
     sql = f"SELECT key, value FROM meta WHERE key NOT IN ({', '.join('?' * len(_LONG_KEYS))})"
     return dict(connection.execute(sql, _LONG_KEYS).fetchall())
 
 
-def _failures(connection: sqlite3.Connection) -> list[FailedFile]:
+def _read_failures(connection: sqlite3.Connection) -> list[FailedFile]:
     return [FailedFile(*row) for row in connection.execute(_FAILURES)]

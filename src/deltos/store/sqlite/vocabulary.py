@@ -58,7 +58,7 @@ class VocabularyCache:
 
     def for_query(self) -> Vocabulary | None:
         """Return the current vocabulary, or None for the first query of a state, which does not wait for loading."""
-        stamp = self._database.cached("word stamp", _stamp)
+        stamp = self._database.cached("word stamp", _read_stamp)
         if stamp.chunk_count > MAX_CHUNKS:
             return None
         if known := self._cached_at(stamp):
@@ -68,24 +68,24 @@ class VocabularyCache:
                 self._last_stamp = stamp
                 return None
             with self._database.snapshot() as connection:
-                vocabulary = _read(connection)
+                vocabulary = _read_vocabulary(connection)
             self._cached = stamp, vocabulary
             return vocabulary
 
     def if_cached(self) -> Vocabulary | None:
         """Return the current vocabulary if it is already loaded, otherwise None."""
-        return self._cached_at(self._database.cached("word stamp", _stamp))
+        return self._cached_at(self._database.cached("word stamp", _read_stamp))
 
     def _cached_at(self, stamp: _WriteStamp) -> Vocabulary | None:
         known = self._cached
         return known[1] if known is not None and known[0] == stamp else None
 
 
-def _stamp(connection: sqlite3.Connection) -> _WriteStamp:
+def _read_stamp(connection: sqlite3.Connection) -> _WriteStamp:
     return _WriteStamp(*connection.execute(_STAMP).fetchone())
 
 
-def _read(connection: sqlite3.Connection) -> Vocabulary:
+def _read_vocabulary(connection: sqlite3.Connection) -> Vocabulary:
     connection.execute(_FILE_VOCABULARY)
     found = connection.execute("SELECT term, doc FROM chunk_vocabulary UNION ALL SELECT word, chunks FROM common_word")
     chunks = {sys.intern(term): count for term, count in found}  # counts of common words replace earlier counts

@@ -187,7 +187,7 @@ class PostgresObservations:
             keys = self._all_keys() if project_keys is None else list(project_keys)
             sql = """SELECT count(*) FROM (SELECT DISTINCT place FROM observation_posting
                      WHERE project = ANY(%s) AND term = ANY(%s) LIMIT %s) found"""
-            return int(self._query(sql, (keys, _terms(words), at_most))[0][0])
+            return int(self._query(sql, (keys, _stored_terms(words), at_most))[0][0])
 
     def places_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
@@ -197,7 +197,7 @@ class PostgresObservations:
             rows = self._query(
                 """SELECT DISTINCT place FROM observation_posting WHERE project = ANY(%s) AND term = ANY(%s)
                    ORDER BY place DESC LIMIT %s""",
-                (keys, _terms(words), at_most),
+                (keys, _stored_terms(words), at_most),
             )
         return [row[0] for row in rows]
 
@@ -210,7 +210,7 @@ class PostgresObservations:
     def places_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        found = self._newest(
+        found = self._newest_places(
             project_keys,
             "created_at >= %s AND created_at < %s AND (%s OR kind = ANY(%s))",
             (start, end, not kinds, list(kinds)),
@@ -218,7 +218,7 @@ class PostgresObservations:
         )
         return [place for _, place in found]
 
-    def _newest(
+    def _newest_places(
         self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> list[tuple[int, int]]:
         """Return the creation time and place of the newest live observations of some projects, newest first."""
@@ -228,7 +228,7 @@ class PostgresObservations:
 
     def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
         with self.database.snapshot():
-            found = self._newest(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
+            found = self._newest_places(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
             return self.at_places([place for _, place in reversed(found)])
 
     def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
@@ -286,12 +286,12 @@ class PostgresObservations:
     # ------------------------------------------------------------------ export
 
     def all(self) -> Iterator[Observation]:
-        yield from self._paged("")
+        yield from self._iterate_pages("")
 
     def changed_after(self, number: int) -> Iterator[Observation]:
-        yield from self._paged("change > %s AND", number)
+        yield from self._iterate_pages("change > %s AND", number)
 
-    def _paged(self, chosen: str, *values: object) -> Iterator[Observation]:
+    def _iterate_pages(self, chosen: str, *values: object) -> Iterator[Observation]:
         """Yield the observations that the directory query selects, by place. Each page is a separate snapshot."""
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
@@ -320,6 +320,6 @@ class PostgresObservations:
         return {row[0] for row in rows}
 
 
-def _terms(words: Sequence[str]) -> list[str]:
+def _stored_terms(words: Sequence[str]) -> list[str]:
     """Return the terms under which the words of a query are stored."""
     return sorted({stored_term(term) for found in stemmed_terms(words) for term in found})

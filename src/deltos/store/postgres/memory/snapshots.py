@@ -37,7 +37,7 @@ class Snapshots:
             """SELECT day, made_at, (SELECT coalesce(sum(length(data)), 0)::bigint FROM memory_snapshot_part p
                WHERE p.day = s.day) FROM memory_snapshot s ORDER BY day DESC"""
         )
-        return [MemoryCopy(f"{_NAME}{day}", size, made_at, self._readable(day)) for day, made_at, size in rows]
+        return [MemoryCopy(f"{_NAME}{day}", size, made_at, self._read_copy(day)) for day, made_at, size in rows]
 
     @whole_store()
     def keep(self, day: str, *, kept: int) -> bool:
@@ -49,7 +49,7 @@ class Snapshots:
                 return False  # an empty memory must not replace copies with content
             with self._database.write() as connection:
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                self._copy(connection, day)
+                self._copy_observations(connection, day)
                 connection.execute(
                     "DELETE FROM memory_snapshot WHERE day NOT IN"
                     " (SELECT day FROM memory_snapshot ORDER BY day DESC LIMIT %s)",
@@ -63,7 +63,7 @@ class Snapshots:
         with self._database.write() as connection:
             connection.execute("DELETE FROM memory_snapshot")
 
-    def _copy(self, connection: Connection, day: str) -> None:
+    def _copy_observations(self, connection: Connection, day: str) -> None:
         connection.execute("INSERT INTO memory_snapshot VALUES (%s, %s)", (day, time.time()))
 
         def query(sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -76,7 +76,7 @@ class Snapshots:
             connection.execute("INSERT INTO memory_snapshot_part VALUES (%s, %s, %s)", (day, part, data))
             place, part = places[-1], part + 1
 
-    def _readable(self, day: str) -> Iterator[Observation]:
+    def _read_copy(self, day: str) -> Iterator[Observation]:
         parts = self._database.query("SELECT part FROM memory_snapshot_part WHERE day = %s ORDER BY part", (day,))
         for (part,) in parts:
             sql = "SELECT data FROM memory_snapshot_part WHERE day = %s AND part = %s"

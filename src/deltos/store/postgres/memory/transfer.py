@@ -76,14 +76,14 @@ class PostgresMemoryTransfer:
         count = 0
         rows = iter(observations)
         with self._database.write() as connection:
-            _copy(connection, "memory_project (key, project_id, folder, root, created_at)", projects)
-            _copy(connection, f"memory_session ({_SESSION})", sessions)
+            _copy_rows(connection, "memory_project (key, project_id, folder, root, created_at)", projects)
+            _copy_rows(connection, f"memory_session ({_SESSION})", sessions)
             while some := list(islice(rows, _ROWS_AT_ONCE)):
-                _add(connection, some)
+                _add_observations(connection, some)
                 count += len(some)
-            _copy(connection, "memory_exported (target, change)", notes.exported)
-            _copy(connection, "memory_purged (key)", [(key,) for key in notes.purged])
-            _copy(connection, "memory_mined_event (key)", [(key,) for key in notes.distilled])
+            _copy_rows(connection, "memory_exported (target, change)", notes.exported)
+            _copy_rows(connection, "memory_purged (key)", [(key,) for key in notes.purged])
+            _copy_rows(connection, "memory_mined_event (key)", [(key,) for key in notes.distilled])
             for table, column, sequence in (
                 ("memory_project", "key", "pg_get_serial_sequence('memory_project', 'key')"),
                 ("memory_session", "key", "pg_get_serial_sequence('memory_session', 'key')"),
@@ -95,37 +95,37 @@ class PostgresMemoryTransfer:
         return count
 
 
-def _add(connection: Connection, rows: Sequence[TransferredObservation]) -> None:
+def _add_observations(connection: Connection, rows: Sequence[TransferredObservation]) -> None:
     words = [words_of(row.names, row.text) for row in rows]
-    _copy(
+    _copy_rows(
         connection,
         f"observation ({_COLUMNS}, words)",
         [(*row[:20], terms) for row, terms in zip(rows, words, strict=True)],
     )
-    _copy(
+    _copy_rows(
         connection,
         "observation_place (place, project, id, change)",
         [(row.place, row.project, row.id, row.change) for row in rows],
     )
     live = [(row, terms) for row, terms in zip(rows, words, strict=True) if row.deleted_at is None]
-    _copy(
+    _copy_rows(
         connection,
         "observation_posting (project, term, place)",
         [(row.project, term, row.place) for row, terms in live for term in terms],
     )
-    _copy(
+    _copy_rows(
         connection,
         "observation_vector (key, model, data)",
         [(row.place, *(row.vector or _AWAITED_VECTOR)) for row, _ in live],
     )
-    _copy(
+    _copy_rows(
         connection,
         "observation_anchor (place, path, symbol, digest)",
         [(row.place, *anchor) for row in rows for anchor in row.anchors],
     )
 
 
-def _copy(connection: Connection, target: str, rows: Iterable[Sequence[object]]) -> None:
+def _copy_rows(connection: Connection, target: str, rows: Iterable[Sequence[object]]) -> None:
     with connection.cursor() as cursor, cursor.copy(f"COPY {target} FROM STDIN".encode()) as copy:
         for row in rows:
             copy.write_row(row)

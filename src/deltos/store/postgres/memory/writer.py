@@ -42,7 +42,7 @@ class PostgresObservationsWriter:
     def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         row = self._project_row(project_id, folder)
         if row is None and root:
-            project_id = self._adopt(project_id, root)
+            project_id = self._adopt_root(project_id, root)
             row = self._project_row(project_id, folder)
         if row is None:
             sql = """INSERT INTO memory_project (project_id, folder, root, created_at)
@@ -50,7 +50,7 @@ class PostgresObservationsWriter:
             return int(self._query(sql, (project_id, folder, root, now))[0][0])
         key, known_root = row
         if root and known_root != root:
-            self._rename(project_id, "root = %s AND starts_with(project_id, 'path:')", (root,))
+            self._rename_projects(project_id, "root = %s AND starts_with(project_id, 'path:')", (root,))
             self._run("UPDATE memory_project SET root = %s WHERE key = %s", (root, key))
         return key
 
@@ -67,7 +67,7 @@ class PostgresObservationsWriter:
         rows = self._query(sql, (project_id, folder, project_id, folder))
         return (rows[0][0], rows[0][1]) if rows else None
 
-    def _adopt(self, project_id: str, root: str) -> str:
+    def _adopt_root(self, project_id: str, root: str) -> str:
         """Return the identity for a root that may be stored under another identity.
 
         A root is first identified by its path, and later by its first commit or remote. All its observations are moved
@@ -80,10 +80,10 @@ class PostgresObservationsWriter:
             return project_id
         if project_id.startswith("path:"):
             return str(rows[0][0])
-        self._rename(project_id, "project_id = %s", (rows[0][0],))
+        self._rename_projects(project_id, "project_id = %s", (rows[0][0],))
         return project_id
 
-    def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
+    def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
         """Change the identity of projects, and merge folders that already exist under the new identity."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
@@ -197,28 +197,28 @@ class PostgresObservationsWriter:
             (place, new.id, project, *_column_values(new), words, place, project, new.id),
         )
         if new.deleted_at is None:
-            self._index(project, place, words)
+            self._index_observation(project, place, words)
         self._write_anchors(place, new.anchors)
         return place
 
     def replace(self, place: int, new: NewObservation) -> None:
-        for project in self._project_of(place):
+        for project in self._projects_at(place):
             assigned = ", ".join(f"{column} = %s" for column in (*_CONTENT.split(", "), "words"))
             words = words_of(new.names, new.text)
-            self._unindex(project, place)
+            self._unindex_observation(project, place)
             self._run(
                 f"UPDATE observation SET {assigned} WHERE project = %s AND place = %s",
                 (*_column_values(new), words, project, place),
             )
             if new.deleted_at is None:
-                self._index(project, place, words)
+                self._index_observation(project, place, words)
             self._note_changes([place])
         self._run("DELETE FROM observation_anchor WHERE place = %s", (place,))
         self._write_anchors(place, new.anchors)
 
     def replace_marks(self, place: int, new: NewObservation) -> None:
-        for project in self._project_of(place):
-            self._unindex(project, place)
+        for project in self._projects_at(place):
+            self._unindex_observation(project, place)
             [(words,)] = self._query(
                 """UPDATE observation SET updated_at = nullif(%s::bigint, created_at), deleted_at = %s,
                    restored_at = %s, pinned_at = %s, unpinned_at = %s, superseded_by = %s, superseded_at = %s
@@ -229,31 +229,31 @@ class PostgresObservationsWriter:
                 ),
             )  # fmt: skip
             if new.deleted_at is None:
-                self._index(project, place, words)
+                self._index_observation(project, place, words)
             self._note_changes([place])
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         self._write_anchors(place, anchors)
 
     def touch(self, place: int, now: int) -> None:
-        self._mark(place, "updated_at = %s", now)
+        self._set_mark(place, "updated_at = %s", now)
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        for project in self._project_of(place):
-            self._unindex(project, place)
-            self._mark(place, "deleted_at = NULL, restored_at = %s" if undo else "deleted_at = %s", now)
+        for project in self._projects_at(place):
+            self._unindex_observation(project, place)
+            self._set_mark(place, "deleted_at = NULL, restored_at = %s" if undo else "deleted_at = %s", now)
             if undo:
                 sql = "SELECT words FROM observation WHERE project = %s AND place = %s"
-                self._index(project, place, self._query(sql, (project, place))[0][0])
+                self._index_observation(project, place, self._query(sql, (project, place))[0][0])
 
     def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        self._mark(place, "pinned_at = NULL, unpinned_at = %s" if undo else "pinned_at = %s", now)
+        self._set_mark(place, "pinned_at = NULL, unpinned_at = %s" if undo else "pinned_at = %s", now)
 
     def mark_superseded(self, place: int, by: str | None, now: int) -> None:
-        self._mark(place, "superseded_by = %s, superseded_at = %s", by, now)
+        self._set_mark(place, "superseded_by = %s, superseded_at = %s", by, now)
 
-    def _mark(self, place: int, change: str, *values: object) -> None:
-        for project in self._project_of(place):
+    def _set_mark(self, place: int, change: str, *values: object) -> None:
+        for project in self._projects_at(place):
             self._run(f"UPDATE observation SET {change} WHERE project = %s AND place = %s", (*values, project, place))
             self._note_changes([place])
 
@@ -267,7 +267,7 @@ class PostgresObservationsWriter:
         places = [row[0] for row in gone]
         with self._connection.cursor() as cursor:
             cursor.executemany(
-                "INSERT INTO memory_purged VALUES (%s) ON CONFLICT DO NOTHING", [(_digest(row[1]),) for row in gone]
+                "INSERT INTO memory_purged VALUES (%s) ON CONFLICT DO NOTHING", [(_id_digest(row[1]),) for row in gone]
             )
         for table, column in (
             ("observation_place", "place"),
@@ -278,7 +278,7 @@ class PostgresObservationsWriter:
         return len(gone)
 
     def was_purged(self, observation_id: str) -> bool:
-        return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (_digest(observation_id),)))
+        return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (_id_digest(observation_id),)))
 
     def note_exported(self, target: bytes, number: int) -> None:
         self._run(
@@ -325,7 +325,7 @@ class PostgresObservationsWriter:
                SELECT project, unnest(words), place FROM observation WHERE deleted_at IS NULL"""
         )
 
-    def _index(self, project: int, place: int, words: Sequence[str]) -> None:
+    def _index_observation(self, project: int, place: int, words: Sequence[str]) -> None:
         """Add a live observation to the word index, and add a row for its missing vector."""
         self._run(
             """WITH shown AS (
@@ -334,7 +334,7 @@ class PostgresObservationsWriter:
             (project, list(words), place, place),
         )
 
-    def _unindex(self, project: int, place: int) -> None:
+    def _unindex_observation(self, project: int, place: int) -> None:
         """Remove an observation from the word index, and delete its vector."""
         self._run(
             """DELETE FROM observation_posting WHERE project = %s AND place = %s AND term = ANY
@@ -345,7 +345,7 @@ class PostgresObservationsWriter:
 
     # ------------------------------------------------------------------ places
 
-    def _project_of(self, place: int) -> list[int]:
+    def _projects_at(self, place: int) -> list[int]:
         """Return a list with the project of the observation at `place`, or an empty list if there is none."""
         return projects_of(self._query, [place])
 
@@ -404,7 +404,7 @@ def _column_values(new: NewObservation) -> tuple[object, ...]:
     )
 
 
-def _digest(observation_id: str) -> bytes:
+def _id_digest(observation_id: str) -> bytes:
     from deltos.digest import sha256  # deferred: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]

@@ -27,14 +27,14 @@ class SqliteObservationsWriter:
     def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         row = self._project_row(project_id, folder)
         if row is None and root:
-            project_id = self._adopt(project_id, root)
+            project_id = self._adopt_root(project_id, root)
             row = self._project_row(project_id, folder)
         if row is None:
             sql = "INSERT INTO project (project_id, folder, root, created_at) VALUES (?, ?, ?, ?) RETURNING key"
             return int(self._connection.execute(sql, (project_id, folder, root, now)).fetchone()[0])
         key, known_root = row
         if root and known_root != root:
-            self._rename(project_id, "root = ? AND project_id LIKE 'path:%'", (root,))
+            self._rename_projects(project_id, "root = ? AND project_id LIKE 'path:%'", (root,))
             self._connection.execute("UPDATE project SET root = ? WHERE key = ?", (root, key))
         return key
 
@@ -49,7 +49,7 @@ class SqliteObservationsWriter:
         row: tuple[int, str] | None = self._connection.execute(sql, (project_id, folder)).fetchone()
         return row
 
-    def _adopt(self, project_id: str, root: str) -> str:
+    def _adopt_root(self, project_id: str, root: str) -> str:
         """Return the identity for a root that may be stored under another identity.
 
         A root is first identified by its path, and later by its first commit or remote. All its observations are moved
@@ -62,10 +62,10 @@ class SqliteObservationsWriter:
             return project_id
         if project_id.startswith("path:"):
             return str(row[0])
-        self._rename(project_id, "project_id = ?", (row[0],))
+        self._rename_projects(project_id, "project_id = ?", (row[0],))
         return project_id
 
-    def _rename(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
+    def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
         """Change the identity of projects, and merge folders that already exist under the new identity."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
@@ -218,7 +218,7 @@ class SqliteObservationsWriter:
         of_some = "" if projects is None else f"AND project IN ({marks(projects)})"
         where, values = f"WHERE deleted_at < ? {of_some}", (before, *(projects or ()))
         gone = self._connection.execute(f"SELECT id FROM observation {where}", values).fetchall()
-        self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_digest(row[0]),) for row in gone])
+        self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_id_digest(row[0]),) for row in gone])
         count = self._connection.execute(f"DELETE FROM observation {where}", values).rowcount
         if count:
             self.rebuild_words()  # FTS5 segments contain deleted words until they are merged
@@ -226,7 +226,7 @@ class SqliteObservationsWriter:
 
     def was_purged(self, observation_id: str) -> bool:
         sql = "SELECT 1 FROM purged WHERE key = ?"
-        return self._connection.execute(sql, (_digest(observation_id),)).fetchone() is not None
+        return self._connection.execute(sql, (_id_digest(observation_id),)).fetchone() is not None
 
     def note_exported(self, target: bytes, number: int) -> None:
         self._connection.execute("INSERT OR REPLACE INTO exported VALUES (?, ?)", (target, number))
@@ -281,7 +281,7 @@ def _column_values(new: NewObservation) -> tuple[object, ...]:
     )
 
 
-def _digest(observation_id: str) -> bytes:
+def _id_digest(observation_id: str) -> bytes:
     from deltos.digest import sha256  # deferred: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
