@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from benchmarks.code_dataset import hits, index_of, questions
 from deltos.budget import estimate_tokens
 from deltos.domains.code.paths import is_prose
-from deltos.domains.code.render import render_hits
+from deltos.domains.code.present.render import render_hits
 from deltos.domains.code.search import CodeSearch
 from deltos.workspace.file_purpose import is_test
 

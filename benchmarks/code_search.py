@@ -25,7 +25,7 @@ from benchmarks.paths import REPOSITORY
 from benchmarks.processes import environment_with
 from benchmarks.train_code_ranker import cross_validate, examples, fit_without
 from deltos.budget import estimate_tokens
-from deltos.domains.code.render import render_hits
+from deltos.domains.code.present.render import render_hits
 from deltos.domains.code.search import CodeSearch
 from deltos.ranking import LinearRanker
 from deltos.store.code import FileScope

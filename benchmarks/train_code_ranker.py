@@ -30,10 +30,11 @@ from benchmarks.code_dataset import (
     questions,
     subjects,
 )
-from deltos.domains.code.candidates import describe_candidates
-from deltos.domains.code.features import FEATURES
-from deltos.domains.code.query import parse_query
-from deltos.domains.code.search import WEIGHTS_FILE, evidence_for
+from deltos.domains.code.query.parse import parse_query
+from deltos.domains.code.rank.description import describe_candidates
+from deltos.domains.code.rank.features import FEATURES
+from deltos.domains.code.rank.ranked_files import WEIGHTS_FILE
+from deltos.domains.code.retrieve.evidence import evidence_for
 from deltos.store.code import FileScope
 from deltos.text.words import shared_words
 

@@ -27,8 +27,8 @@ import numpy as np
 from benchmarks.train_api_ranker import WORDINGS, question_variants
 
 from deltos.domains.apis.domain import open_apis
+from deltos.domains.code.chunk_vectors import encoder_input
 from deltos.domains.code.index import CodeIndexer
-from deltos.domains.code.word_vectors import encoder_input
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect
 from deltos.store.code import CodeChunkWords

@@ -30,8 +30,8 @@ from benchmarks.api_questions import FILES, QUESTIONS
 from benchmarks.train_api_ranker import TRAINING, TRAINING_FILES, WORDINGS, question_variants
 
 from deltos.domains.apis.domain import open_apis
+from deltos.domains.code.chunk_vectors import encoder_input
 from deltos.domains.code.index import CodeIndexer
-from deltos.domains.code.word_vectors import encoder_input
 from deltos.embed.bundled_encoder import MAX_PIECES, MAX_TEXT_PIECES
 from deltos.embed.word_pieces import WordPieces
 from deltos.languages.table import detect

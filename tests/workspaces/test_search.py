@@ -11,7 +11,7 @@ import pytest
 from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
-from deltos.domains.code.candidates import MAX_PROJECTS_BY_WORDS
+from deltos.domains.code.retrieve.tuning import RETRIEVAL
 from deltos.errors import Forbidden, NotFound
 from deltos.workspace.identity import memory_scopes
 from deltos.workspace.project_selection import select
@@ -254,7 +254,7 @@ def test_among_many_projects_only_those_with_most_query_words_are_searched(
 ) -> None:
     roots = [
         write_files(tmp_path / f"p{number:02}", {"lamp.py": f"def lamp_{number}():\n    '''Switch a lamp on.'''\n"})
-        for number in range(MAX_PROJECTS_BY_WORDS + 2)
+        for number in range(RETRIEVAL.max_projects_by_words + 2)
     ]
     write_files(roots[-1], {"dim.py": "def fade():\n    '''Dim a lamp slowly until the moth has gone.'''\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
@@ -265,6 +265,6 @@ def test_among_many_projects_only_those_with_most_query_words_are_searched(
         alone = client.call("search_code", query="dim the lamp slowly for the moth", project_id=str(roots[-1]))
     assert found.structured is not None
     assert found.structured["results"][0]["file_path"] == "dim.py"
-    note = f"Note: only the {MAX_PROJECTS_BY_WORDS} of {len(roots)} projects that contain most query words were searched by words"
+    note = f"Note: only the {RETRIEVAL.max_projects_by_words} of {len(roots)} projects that contain most query words were searched by words"
     assert note in found.text
     assert "were searched by words" not in alone.text

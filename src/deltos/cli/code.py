@@ -63,7 +63,7 @@ def add_commands(subparsers: Subparsers) -> None:
 def _search(arguments: argparse.Namespace) -> int:
     if not arguments.query and not arguments.batch:
         raise BadArgument("No query is given", hint='Try: deltos code search "where is the cache cleared"')
-    from deltos.domains.code.multi_project_search import open_search, scope_for_projects  # not needed for `--help`
+    from deltos.domains.code.project_search import open_search, scope_for_projects  # not needed for `--help`
     from deltos.workspace.project_selection import answer_on_fresh, select
 
     bar = ProgressBar()
@@ -112,7 +112,7 @@ def _answer_batch(search: CodeSearch, scope: FileScope, source: str, limit: int)
 
 
 def _print_answer(search: CodeSearch, scope: FileScope, arguments: argparse.Namespace) -> int:
-    from deltos.domains.code.render import render_text  # deferred: not needed for `--help`
+    from deltos.domains.code.present.render import render_text  # deferred: not needed for `--help`
 
     answer = search.search(arguments.query, scope, limit=arguments.limit)
     if arguments.json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.budget import truncate
 from deltos.confinement import display_path
-from deltos.domains.code.exact_search import LinePattern, Literal, ScanReport, scan
+from deltos.domains.code.retrieve.line_scan import LiteralFinder, PatternFinder, ScanReport, scan
 from deltos.domains.docs.model import PACKAGE_ADDRESSES
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
@@ -218,8 +218,10 @@ class DomainLinks:
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
         index = self.domains.projects.at(root)
         paths = [path for _, path in index.store.code.paths(FileScope())]
-        naming = [found.path for found in scan(index.project.root, paths, Literal(package), ScanReport(), index.store)]
-        places = scan(index.project.root, naming, LinePattern(rf"\b{re.escape(last)}\b"), ScanReport(), index.store)
+        naming = [
+            found.path for found in scan(index.project.root, paths, LiteralFinder(package), ScanReport(), index.store)
+        ]
+        places = scan(index.project.root, naming, PatternFinder(rf"\b{re.escape(last)}\b"), ScanReport(), index.store)
         lines = [f"{found.path}: {','.join(map(str, found.lines[:12]))}" for found in islice(places, _MAX_FILES)]
         return ["\n".join(["--- possible uses, by name ---", *lines])] if lines else []
 

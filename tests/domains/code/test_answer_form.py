@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltos.domains.code.file_header import file_description
+from deltos.domains.code.present.excerpt import HitSummary
 from tests.domains.code.code_queries import LONG_FUNCTIONS, paths, search
 from tests.repositories import write_files
 
@@ -241,3 +242,32 @@ def test_a_file_is_described_by_its_first_comment_or_that_of_its_type() -> None:
         file_description(["#ifdef A", '# include "a zoo.h"', "#else", '# include "b zoo.h"', "#endif"], "zoo.c") == ""
     )
     assert file_description(["# include the seals", "", "import zoo"], "zoo.py") == "include the seals"
+
+
+def test_the_label_of_an_exact_match_names_the_code_around_it(client: ToolClient, project: Path) -> None:
+    write_files(
+        project, {"src/gnu.py": "import zebra_tools\n\n\ndef gallop(herd):\n    return zebra_tools.run(herd)\n"}
+    )
+    hits = search(client, '"zebra_tools"')["results"]
+    assert [(hit["start_line"] <= 1, hit["symbol"]) for hit in hits] == [(True, ""), (False, "gallop")]
+
+
+def test_an_excerpt_ends_where_a_statement_ends(client: ToolClient, project: Path) -> None:
+    steps = "".join(f"    stow_jar(\n        shelf_{n},\n        jar_of_marmalade_{n},\n    )\n" for n in range(12))
+    write_files(project, {"src/larder.py": f"def fill_larder():\n{steps}" + "    pass\n" * 200})
+    [first, *_] = search(client, "stow a jar of marmalade in the larder", limit=1)["results"]
+    assert first["content"].removesuffix("…").rstrip().endswith((")", "pass"))
+
+
+def test_shortened_text_ends_at_a_word() -> None:
+    words = " ".join(["marmalade"] * 40)
+    line = HitSummary(1, "(jar)", words, is_sentence=True).line(100)
+    assert len(line) <= 100
+    assert set(line.removeprefix("(jar) — ").removesuffix("…").split()) == {"marmalade"}
+
+
+def test_a_signature_is_kept_whole_where_part_of_the_answer_still_fits() -> None:
+    signature = "(shelf: Shelf, jar: Jar, label: str = '', *, level: int = 0, force: bool = False) -> None"
+    summary = HitSummary(1, signature, "Stow a jar on a shelf of the pantry and write its label.", is_sentence=True)
+    assert summary.line(180).startswith(f"{signature} — Stow a jar")
+    assert len(summary.line(100)) <= 100

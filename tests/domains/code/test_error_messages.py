@@ -8,7 +8,13 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.code.error_messages import certain_message, find_messages, fixed_text, match_message, word_windows
+from deltos.domains.code.query.error_messages import (
+    certain_message,
+    find_messages,
+    fixed_text,
+    match_message,
+    word_windows,
+)
 from tests.calling import ToolClient
 from tests.repositories import write_files
 
@@ -237,3 +243,27 @@ def test_a_message_with_values_is_found_where_it_is_raised(
     hits = [line for line in lines if not line.startswith(("Showing", "No exact match"))]
     assert hits[0].startswith(f"{place} ")
     assert any(line.startswith("No exact match for literal") for line in lines) == query.startswith('"')
+
+
+DATES = {
+    "src/parse.py": 'def parse_date(text):\n    """Parse relative dates."""\n    return relative(text)\n',
+    "src/menu.py": "HELP = \"Enter a day such as 'last Tuesday' or a number.\"\n",
+    "src/relative.py": "def relative(text):\n    return text\n",
+}
+
+
+@pytest.mark.parametrize("query", ["what parses 'last Tuesday'", "relative dates such as 'last Tuesday'"])
+def test_quoted_words_in_a_question_do_not_hide_other_results(tmp_path: Path, workers: ProcessPool, query: str) -> None:
+    write_files(tmp_path / "dates", DATES)
+    client = ToolClient(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "dates")
+    found = [hit["file_path"] for hit in client.data("search_code", query=query)["results"]]
+    assert {"src/parse.py", "src/menu.py"} <= set(found)
+
+
+def test_a_quoted_message_in_a_question_comes_first(tmp_path: Path, workers: ProcessPool) -> None:
+    write_files(tmp_path / "pantry", PANTRY)
+    client = ToolClient(App(Config(tmp_path / "home"), workers=workers).tools(), tmp_path / "pantry")
+    query = 'where is "The pantry has no room left." shown to the user'
+    found = [hit["file_path"] for hit in client.data("search_code", query=query)["results"]]
+    assert found[0] == "src/errors.py"
+    assert any(path.startswith("src/room_") for path in found)

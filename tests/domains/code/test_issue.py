@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.code.issue import parse_issue
-from deltos.domains.code.query import MAX_TERMS, parse_query
+from deltos.domains.code.query.issue import parse_issue
+from deltos.domains.code.query.parse import MAX_TERMS, parse_query
 from deltos.text.words import shared_words
 from tests.domains.code.code_queries import paths, search
 from tests.repositories import write_files

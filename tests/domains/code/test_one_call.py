@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.domains.code.compound_questions import split_question
-from deltos.domains.code.issue import parse_frames
+from deltos.domains.code.query.compound_questions import split_question
+from deltos.domains.code.query.issue import parse_frames
 from tests.domains.code.code_queries import paths, search
 from tests.repositories import write_files
 

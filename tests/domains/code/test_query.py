@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltos.domains.code.query import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, parse_query
+from deltos.domains.code.query.parse import MAX_QUERY_CHARACTERS, MAX_TERMS, CodeQuery, parse_query
 from deltos.errors import BadArgument
 from deltos.text.words import Words
 

@@ -43,13 +43,15 @@ def lines_of(data: bytes) -> list[str]:
 
 def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list[CodeChunk]:
     """Return chunks that together cover every non-blank line of the file exactly once."""
-    root = _tree(definitions, len(lines))
-    pieces = [piece for piece in _cut(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])]
+    root = _definition_tree(definitions, len(lines))
+    pieces = [
+        piece for piece in _leaf_ranges(root, lines) if any(line.strip() for line in lines[piece.start - 1 : piece.end])
+    ]
     names = _names_by_line(definitions)
-    return [_chunk(group, lines, names) for group in _share(pieces, lines)]
+    return [_build_chunk(group, lines, names) for group in _group_small_ranges(pieces, lines)]
 
 
-def _tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
+def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
     """Nest the definitions that may delimit chunks; ranges are clipped so that siblings never overlap."""
     root = _OutlineNode(None, 1, line_count)
     path = [root]
@@ -73,20 +75,20 @@ def _is_boundary(definition: Definition) -> bool:
     return definition.kind in _BOUNDARY_KINDS or definition.end_line - definition.start_line >= _LONG_VALUE_LINES
 
 
-def _cut(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
+def _leaf_ranges(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
     """Yield leaf ranges in order: whole definitions, the gaps between them, and windows of long ranges."""
     pending = [node]
     while pending:
         current = pending.pop()
-        if current.definition is not None and _fits(current, lines):
+        if current.definition is not None and _is_small_enough(current, lines):
             yield replace(current, children=[])
         elif not current.children:
-            yield from _windows(current, lines)
+            yield from _split_into_windows(current, lines)
         else:
-            pending += reversed(_split(current))
+            pending += reversed(_children_and_gaps(current))
 
 
-def _split(node: _OutlineNode) -> list[_OutlineNode]:
+def _children_and_gaps(node: _OutlineNode) -> list[_OutlineNode]:
     """Return the children of a node and the gaps between them, in order."""
     parts: list[_OutlineNode] = []
     next_line = node.start
@@ -100,18 +102,18 @@ def _split(node: _OutlineNode) -> list[_OutlineNode]:
     return parts
 
 
-def _fits(node: _OutlineNode, lines: Sequence[str]) -> bool:
+def _is_small_enough(node: _OutlineNode, lines: Sequence[str]) -> bool:
     """Whether a definition is small enough for one chunk."""
     if node.end - node.start >= WHOLE_LINES:
         return False
-    return _characters(lines, node.start, node.end) <= WHOLE_CHARACTERS
+    return _character_count(lines, node.start, node.end) <= WHOLE_CHARACTERS
 
 
-def _characters(lines: Sequence[str], start: int, end: int) -> int:
+def _character_count(lines: Sequence[str], start: int, end: int) -> int:
     return sum(map(len, lines[start - 1 : end]))
 
 
-def _windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
+def _split_into_windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
     """Yield windows of at most `WHOLE_LINES` lines and `WHOLE_CHARACTERS` characters, preferably cut at blank lines."""
     start = node.start
     while start <= node.end:
@@ -119,12 +121,12 @@ def _windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]
         while end < node.end and end - start + 1 < WHOLE_LINES and size + len(lines[end]) <= WHOLE_CHARACTERS:
             size += len(lines[end])
             end += 1
-        end = _last_blank(lines, start, end) if end < node.end else end
+        end = _last_blank_line(lines, start, end) if end < node.end else end
         yield _OutlineNode(node.definition, start, end)
         start = end + 1
 
 
-def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
+def _last_blank_line(lines: Sequence[str], start: int, end: int) -> int:
     """Return the last blank line in the last third of a window, or the end of the window."""
     for line in range(end, start + (end - start) * 2 // 3, -1):
         if not lines[line - 1].strip():
@@ -132,26 +134,26 @@ def _last_blank(lines: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _share(pieces: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
+def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) -> list[list[_OutlineNode]]:
     """Group small adjacent ranges of the same container."""
     groups: list[list[_OutlineNode]] = []
     for piece in pieces:
-        if groups and _may_share(groups[-1], piece, lines):
+        if groups and _can_join_group(groups[-1], piece, lines):
             groups[-1].append(piece)
         else:
             groups.append([piece])
     return groups
 
 
-def _may_share(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
+def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
     if piece.end - group[0].start >= SHARED_LINES:
         return False
-    if _container(group[0]) != _container(piece) and group[-1].definition is not piece.definition:
+    if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:
         return False
-    return _characters(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
+    return _character_count(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
 
 
-def _container(node: _OutlineNode) -> str:
+def _container_of(node: _OutlineNode) -> str:
     return node.definition.container if node.definition else ""
 
 
@@ -159,7 +161,7 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
-def _chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
+def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
     start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.excerpt import first_paragraph, first_sentence, is_directive
+from deltos.domains.code.present.excerpt import first_paragraph, first_sentence, is_directive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -75,13 +75,13 @@ def file_description(lines: Sequence[str], path: str = "") -> str:
             comment_lines.append(text.lstrip(_LEADING_SIGNS).rstrip(_COMMENT_SIGNS.replace(">", "")))
         elif text and not _is_statement(line) and not is_directive(path, line):
             is_other_code = _TYPES.isdisjoint(text.split()) and has_begun
-            return "" if is_other_code else _first_sentence(_unless_legal(comment_lines))
+            return "" if is_other_code else _first_sentence(_drop_legal_text(comment_lines))
         elif not text or not text.startswith(_ATTRIBUTES):
-            if comment_lines and not has_begun and (paragraph := _unless_legal(comment_lines)):
+            if comment_lines and not has_begun and (paragraph := _drop_legal_text(comment_lines)):
                 return _first_sentence(paragraph)
             comment_lines = []
             has_begun = has_begun or bool(text)
-    return _first_sentence(_unless_legal(comment_lines))
+    return _first_sentence(_drop_legal_text(comment_lines))
 
 
 def _first_sentence(comment_lines: Sequence[str]) -> str:
@@ -98,9 +98,9 @@ def _descriptive_lines(lines: Iterable[str]) -> Iterator[str]:
         if text and not _is_statement(line):
             paragraph.append(text)
             continue
-        yield from _unless_legal(paragraph)
+        yield from _drop_legal_text(paragraph)
         paragraph = []
-    yield from _unless_legal(paragraph)
+    yield from _drop_legal_text(paragraph)
 
 
 def _is_statement(line: str) -> bool:
@@ -108,6 +108,6 @@ def _is_statement(line: str) -> bool:
     return first.rstrip(";{(") in _CODE_WORDS or first.startswith(("#!", "@"))
 
 
-def _unless_legal(paragraph: list[str]) -> list[str]:
+def _drop_legal_text(paragraph: list[str]) -> list[str]:
     lowered = " ".join(paragraph).lower()
     return [] if any(word in lowered for word in _LEGAL) else paragraph

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
+from deltos.domains.code.chunk_vectors import chunk_vectors
 from deltos.domains.code.file_header import header_text
 from deltos.domains.code.paths import path_words
-from deltos.domains.code.word_vectors import chunk_vectors
 from deltos.embed.identity import ENCODER_VERSION
 from deltos.languages.sections import HEADED_LANGUAGES, sections
 from deltos.store.code import ChunkRecord, ChunkVectors, DefinitionRecord, FileWords

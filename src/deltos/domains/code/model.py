@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.query.parse import CodeQuery
 
+MAX_RESULTS = 50
 FoundBy = Literal["words", "meaning", "commits"]
 
 
@@ -60,7 +61,8 @@ class CodeAnswer:
 
     `total` is the number of hits without a limit, or a lower bound of it. The first `leading` hits are shown with their
     code. `is_definition`: the query is a name that the first hit defines. `is_message`: the hits contain the message in
-    the query. `unknown` are query words that no file contains. `skipped_note` lists files that are not indexed.
+    the query. `is_weak`: the first hit is probably wrong. `unknown` are query words that no file contains.
+    `skipped_note` lists files that are not indexed.
     """
 
     query: CodeQuery
@@ -73,6 +75,7 @@ class CodeAnswer:
     leading: int = 1
     is_definition: bool = False
     is_message: bool = False
+    is_weak: bool = False
     unknown: tuple[str, ...] = ()
     skipped_note: str = ""
 

@@ -21,10 +21,10 @@ _ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "obje
 
 def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
     """Return the scope for `directory` and `file_type`."""
-    return FileScope(_folder(root, directory.strip()), _suffixes(file_type))
+    return FileScope(_relative_folder(root, directory.strip()), _file_suffixes(file_type))
 
 
-def _folder(root: Path, directory: str) -> str:
+def _relative_folder(root: Path, directory: str) -> str:
     """Return a folder of the project relative to its root; raise BadArgument or NoSuchFolder."""
     shown = directory[:_SHOWN_CHARACTERS]
     try:
@@ -46,7 +46,7 @@ def _folders_hint(root: Path) -> str:
     return f"Top-level folders: {', '.join(folders[:12])}." if folders else ""
 
 
-def _suffixes(file_type: str) -> tuple[str, ...]:
+def _file_suffixes(file_type: str) -> tuple[str, ...]:
     """Return the name suffixes of the given file types."""
     words = [word for word in re.split(r"[,;|\s]+", file_type.lower()) if word.strip("*.")]
     if len(words) > MAX_FILE_TYPES or any(len(word) > _MAX_FILE_TYPE_CHARACTERS for word in words):

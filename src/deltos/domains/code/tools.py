@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltos.confinement import visible_location
-from deltos.domains.code.multi_project_search import scope_for_projects, search_projects
-from deltos.domains.code.render import render_hits
-from deltos.domains.code.search import MAX_RESULTS
+from deltos.domains.code.model import MAX_RESULTS
+from deltos.domains.code.present.render import render_hits
+from deltos.domains.code.project_search import scope_for_projects, search_projects
 from deltos.errors import Cancelled, DeltosError
 from deltos.files import given_path
 from deltos.store.jobs import SET_ASIDE
@@ -40,15 +40,15 @@ _MAX_ERRORS = 20
 _CONCISE_KEYS = ("project_id", "status", "files_indexed", "files_skipped", "chunks_created", "duration_ms")
 
 
-Uses = Callable[["ProjectIndex", str, int], str]
-AliasNote = Callable[["ProjectIndex", str], str]
+CountUses = Callable[["ProjectIndex", str, int], str]
+DescribeAlias = Callable[["ProjectIndex", str], str]
 
 
-def _no_uses(_index: ProjectIndex, _path: str, _line: int) -> str:
+def _no_use_count(_index: ProjectIndex, _path: str, _line: int) -> str:
     return ""
 
 
-def _no_alias(_index: ProjectIndex, _name: str) -> str:
+def _no_alias_note(_index: ProjectIndex, _name: str) -> str:
     return ""
 
 
@@ -57,8 +57,8 @@ def code_tools(
     *,
     token_budget: int,
     by_meaning: bool = True,
-    uses: Uses = _no_uses,
-    alias: AliasNote = _no_alias,
+    uses: CountUses = _no_use_count,
+    alias: DescribeAlias = _no_alias_note,
 ) -> tuple[Tool, ...]:
     """Return the tools of the code toolset.
 
@@ -127,7 +127,7 @@ class _CodeTools:
     """Implementations of the code tools."""
 
     def __init__(
-        self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: Uses, alias: AliasNote
+        self, projects: Projects, token_budget: int, *, by_meaning: bool, uses: CountUses, alias: DescribeAlias
     ) -> None:
         self._projects = projects
         self._uses = uses
@@ -196,8 +196,10 @@ class _CodeTools:
         )
 
     def _with_graph(self, index: ProjectIndex, answer: CodeAnswer, *, of: str = "") -> CodeAnswer:
-        """Add how often the definition is used, or what the alias refers to; `of` names the project if several were
-        searched."""
+        """Add a note on how often the definition is used, or what the alias refers to.
+
+        `of` names the project if several were searched.
+        """
         first = answer.hits[0] if answer.hits else None
         is_name = answer.query.kind == "symbol"
         if is_name and (alias := self._alias(index, answer.query.text)):
@@ -213,7 +215,7 @@ class _CodeTools:
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
-        index = self._projects.at(_folder(directory, base))
+        index = self._projects.at(_given_folder(directory, base))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search indexes it"
         directory = visible_location(str(index.project.root))
@@ -230,11 +232,11 @@ class _CodeTools:
 
     def _select(self, call: Call) -> Selection:
         if path := call.text("repo_path"):
-            return Selection((SelectedProject(self._projects.at(_folder(path, call.session.project_root()))),))
+            return Selection((SelectedProject(self._projects.at(_given_folder(path, call.session.project_root()))),))
         return select(self._projects, call.text("project_id"), call.session.project_roots())
 
 
-def _folder(text: str, base: Path) -> Path:
+def _given_folder(text: str, base: Path) -> Path:
     return base / given_path(text)
 
 
@@ -264,10 +266,10 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
 def _skip_notes(report: SyncReport) -> list[str]:
     """Return notes on why files were skipped and how many errors are not shown."""
     skipped = report.skipped_by_reason
-    notes = [f"skipped: {_counted(skipped)}"] if skipped else []
+    notes = [f"skipped: {_format_counts(skipped)}"] if skipped else []
     more = len(report.errors) - _MAX_ERRORS
     return [*notes, f"and {more} more errors"] if more > 0 else notes
 
 
-def _counted(numbers: Mapping[str, int]) -> str:
+def _format_counts(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in numbers.items())

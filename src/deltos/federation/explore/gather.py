@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.source_reader import SourceReader
+from deltos.domains.code.present.source_reader import SourceReader
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest
 from deltos.federation.explore.evidence import Candidate, QuestionTerms, TermFinder, index_words, score

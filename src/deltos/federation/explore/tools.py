@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.multi_project_search import open_search, scope_for_projects
-from deltos.domains.code.render import render_text
+from deltos.domains.code.present.render import render_text
+from deltos.domains.code.project_search import open_search, scope_for_projects
 from deltos.federation.explore.gather import MAX_HITS, OpenProject, gather
 from deltos.federation.explore.pack import DEFAULT_BUDGET, MAX_BUDGET, MIN_BUDGET, compose, render
 from deltos.shown_excerpts import nothing_shown

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.code_ids import CodeLocation, code_location
-from deltos.domains.code.multi_project_search import search_projects
+from deltos.domains.code.present.source_reader import SourceReader
+from deltos.domains.code.project_search import search_projects
 from deltos.domains.code.search import CodeSearch
-from deltos.domains.code.source_reader import SourceReader
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.exact_search import LinePattern, ScanReport, scan
+from deltos.domains.code.retrieve.line_scan import PatternFinder, ScanReport, scan
 from deltos.federation.review.model import REMOVED, SIGNATURE, Mention, MissingChange
 from deltos.languages.table import PROSE_EXTENSIONS
 from deltos.store.code import FileScope
@@ -57,7 +57,7 @@ def mentions_in_project(
     documented = _documented_changes(changes)
     if not documented or not prose:
         return []
-    pattern = LinePattern(rf"\b(?:{'|'.join(re.escape(each.name) for each in documented)})\b")
+    pattern = PatternFinder(rf"\b(?:{'|'.join(re.escape(each.name) for each in documented)})\b")
     places = [(row.path, line) for row in scan(root, prose, pattern, ScanReport(), store) for line in row.lines]
     texts = source.lines(places)
     found: list[Mention] = []

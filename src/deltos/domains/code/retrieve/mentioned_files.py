@@ -1,42 +1,41 @@
-"""Files that an issue or stack trace mentions: find them in the project and adjust the scores of candidates by them."""
+"""Locate the files that an issue or stack trace mentions, and raise their scores."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.features import CandidateFile
 from deltos.domains.code.paths import is_changelog, is_prose
+from deltos.domains.code.retrieve.candidate_file import CandidateFile
+from deltos.domains.code.retrieve.tuning import RETRIEVAL
 from deltos.languages.table import PROSE_LANGUAGES
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from deltos.domains.code.issue import FileMention
-    from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.query.issue import FileMention
+    from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.selection import SearchSelection
     from deltos.store.code import Code, DefinitionRecord, FileScope
 
-# In log-odds, set by hand; Acc@5 of issues hardly depends on them (benchmarks/RESULTS.md).
-_MENTIONED_BONUS = 5.0
-_TEST_OR_PROSE_PENALTY = -2.0
-_PROJECT_META_PENALTY = -6.0
-_MAX_NAMESAKES = 3  # an ambiguous name that more files have is ignored
+MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
+_MAX_NAMESAKES = 3  # a mentioned file name is ignored if more files have it
 _MAX_LINE = 1_000_000_000
-# A source line of a frame that no longer exists is matched approximately: its minimum length, and the similarity in %.
+# Source lines of stack frames that changed since are matched approximately: minimum length, and similarity in percent.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
 _NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
 
-def _without_lines(_path: str) -> None:
-    """Used if only the index is available, not the lines of files."""
+def _no_lines(_path: str) -> None:
+    """Return None: the lines of files are not available."""
 
 
 def rescore_for_issue(
     store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
-    """Return the candidates with scores adjusted to the issue, and the files that it mentions as further candidates."""
-    mentioned = _mentioned(store, query.places, scope) if query.places else {}
+    """Return the candidates with scores adjusted to the issue, and add the files that the issue mentions."""
+    mentioned = _mentioned_files(store, query.places, scope) if query.places else {}
     known = {candidate.file.id for candidate, _ in scored}
     lowest = min((score for _, score in scored), default=0.0)
     new = [(CandidateFile(file), lowest) for file in store.files([each for each in mentioned if each not in known])]
@@ -45,18 +44,18 @@ def rescore_for_issue(
         place = mentioned.get(candidate.file.id)
         if place is not None:
             candidate.lines = [place.line] if place.line else []
-        rescored.append((candidate, score + _adjustment(candidate, place, query)))
+        rescored.append((candidate, score + _score_adjustment(candidate, place, query)))
     return rescored
 
 
-def _adjustment(candidate: CandidateFile, place: FileMention | None, query: CodeQuery) -> float:
-    """Return the change of a candidate's score by the issue."""
+def _score_adjustment(candidate: CandidateFile, place: FileMention | None, query: CodeQuery) -> float:
+    """Return what the issue adds to the score of a candidate."""
     path = candidate.file.path
-    adjustment = _MENTIONED_BONUS * place.frame_weight if place else 0.0
+    adjustment = RETRIEVAL.mentioned_bonus * place.frame_weight if place else 0.0
     if _is_project_meta(path):
-        adjustment += _PROJECT_META_PENALTY
+        adjustment += RETRIEVAL.project_meta_penalty
     elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NOT_CODE:
-        adjustment += _TEST_OR_PROSE_PENALTY
+        adjustment += RETRIEVAL.test_or_prose_penalty
     return adjustment
 
 
@@ -65,7 +64,7 @@ def _is_project_meta(path: str) -> bool:
     return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
-def _mentioned(store: Code, places: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
+def _mentioned_files(store: Code, places: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
     """Return the mentioned files of the project by id, each with the mention nearest to the innermost frame."""
     found: dict[int, FileMention] = {}
     for file_id, place in locate_mentions(store, places, scope):
@@ -78,7 +77,7 @@ def locate_mentions(
     store: Code,
     places: Sequence[FileMention],
     scope: FileScope,
-    lines_of: Callable[[str], Sequence[str] | None] = _without_lines,
+    lines_of: Callable[[str], Sequence[str] | None] = _no_lines,
 ) -> list[tuple[int, FileMention]]:
     """Return the ids of the mentioned files in order, with each mention moved to its current line.
 
@@ -99,6 +98,17 @@ def locate_mentions(
             source_lines = _lines_with(place.source, lines_of(path) or (), named) if place.source else []
             found.append((file_id, replace(place, line=_current_line(place, named, source_lines))))
     return found
+
+
+def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int, int, str]]:
+    """Return the project index, id and path of each file whose path ends with the name."""
+    path_end = f"/{name.strip('/')}"
+    return [
+        (number, file_id, path)
+        for number, project in enumerate(selection.projects)
+        for file_id, path in project.store.code.paths(selection.scope)
+        if f"/{path}".endswith(path_end)
+    ]
 
 
 def _frame_definitions(place: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:

@@ -1,4 +1,4 @@
-"""Split a question that asks for two things; a doubtful question is not split. Knows text only."""
+"""Split a question that asks for two things; a question that may ask for one thing is not split."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def split_question(question: str) -> list[str]:
         at = flat.find(joint)
         while at >= 0:
             first, second = flat[:at], flat[at + len(joint) :].removeprefix("and ")
-            if _starts_question(second) and not split_question(second) and (parts := _completed(first, second)):
+            if _starts_question(second) and not split_question(second) and (parts := _complete_parts(first, second)):
                 return parts
             at = flat.find(joint, at + 1)
     return []
@@ -33,7 +33,7 @@ def _starts_question(text: str) -> bool:
     return len(words) > 2 and words[0] in _QUESTION_STARTS and words[1] != "to"
 
 
-def _completed(first: str, second: str) -> list[str]:
+def _complete_parts(first: str, second: str) -> list[str]:
     """Return both parts; pronouns in the second are completed with the subject of the first."""
     first_words = _content_words(first)
     if first.lower().endswith(_INCOMPLETE_ENDINGS):

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.candidates import pooled_similarities, query_weights
-from deltos.domains.code.features import BEST_CHUNKS
+from deltos.domains.code.rank.features import BEST_CHUNKS
+from deltos.domains.code.rank.tuning import RANKING
+from deltos.domains.code.retrieve.candidates import pooled_similarities, query_weights
 from deltos.store.code import FileScope
 from deltos.text.identifiers import dotted
 from deltos.text.words import shared_words
@@ -15,34 +16,13 @@ from deltos.text.words import shared_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deltos.domains.code.candidates import Corpus
-    from deltos.domains.code.features import CandidateFile, Weights
     from deltos.domains.code.model import FoundBy
-    from deltos.domains.code.query import CodeQuery
-    from deltos.domains.code.similarity_statistics import SimilarityStatistics
+    from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.retrieve.candidate_file import CandidateFile
+    from deltos.domains.code.retrieve.candidates import Corpus
+    from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
+    from deltos.domains.code.retrieve.term_weights import TermWeights
     from deltos.store.code import Code, CodeChunkRow, CodeChunkWords, DefinitionRecord
-
-# A file that covers a smaller share of the query's terms was found by similarity or by its commits, and is marked so.
-_MIN_COVERAGE = 0.2
-_MIN_DEVIATIONS = 1.0  # above the mean similarity; a file below it was found by its commits
-_MAX_DEFINITIONS = 2  # requested definitions shown of one file
-_SECOND_CHUNK_FACTOR = 0.9  # confidence of the second chunk, relative to its file
-# How far a second chunk may score below the best one of its file. The margin of the first file is larger: 9 % of 300
-# first files have their answer in the second chunk (benchmarks/RESULTS.md, "What an answer costs").
-_FIRST_FILE_MARGIN, _OTHER_FILES_MARGIN = 1.2, 0.4
-_FILES_BEFORE_SECOND = 3
-# Fitted to 476 questions with known answer lines, cross-validated by repository: 0.73 of the first files show a line of
-# the answer, compared with 0.67 for terms alone with similarity as a fallback.
-(
-    _BM25_WEIGHT,
-    _COVERAGE_WEIGHT,
-    _RARE_WEIGHT,
-    _SYMBOL_WEIGHT,
-    _DOC_WEIGHT,
-    _DEVIATION_WEIGHT,
-    _UNNAMED_WEIGHT,
-    _LENGTH_WEIGHT,
-) = 1.0, 2.0, 1.5, 1.3, 0.75, 0.6, -1.0, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +71,27 @@ def select_chunks(
     scorers = _chunk_scorers(corpora, [candidate for candidate, _ in ranked], query)
     for candidate, confidence in ranked:
         seconds_of_file = seconds if firsts else second_of_first
-        chunks = scorers[candidate.corpus].select(candidate, _OTHER_FILES_MARGIN if firsts else _FIRST_FILE_MARGIN)
-        found_by, corpus = _found_by(candidate), candidate.corpus
+        chunks = scorers[candidate.corpus].select(
+            candidate, RANKING.other_files_margin if firsts else RANKING.first_file_margin
+        )
+        found_by, corpus = _signal_of(candidate), candidate.corpus
         firsts += [SelectedChunk(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
-        second_confidence = confidence * _SECOND_CHUNK_FACTOR
+        second_confidence = confidence * RANKING.second_chunk_factor
         seconds_of_file += [
             SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
     # A requested definition comes directly after the first; a chunk that merely scores well comes after other files.
-    place = 1 if second_of_first and second_of_first[0].line else _FILES_BEFORE_SECOND
+    place = 1 if second_of_first and second_of_first[0].line else RANKING.files_before_second
     max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
     second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
     return firsts[:place] + second_of_first + firsts[place:] + seconds
 
 
-def _found_by(candidate: CandidateFile) -> FoundBy:
+def _signal_of(candidate: CandidateFile) -> FoundBy:
     """Return the signal that found a file; its terms take precedence if it covers enough of the query."""
-    if not candidate.similar_chunks or candidate.coverage >= _MIN_COVERAGE:
+    if not candidate.similar_chunks or candidate.coverage >= RANKING.min_coverage_by_words:
         return "words"
-    is_dissimilar = not candidate.is_semantic_match or candidate.deviations < _MIN_DEVIATIONS
+    is_dissimilar = not candidate.is_semantic_match or candidate.deviations < RANKING.min_deviations_by_meaning
     return "commits" if candidate.is_commit_match and is_dissimilar else "meaning"
 
 
@@ -160,7 +142,7 @@ class _ChunkScorer:
         corpus: Corpus,
         candidates: Sequence[CandidateFile],
         query: CodeQuery,
-        weights: Weights,
+        weights: TermWeights,
         statistics: SimilarityStatistics,
     ) -> None:
         store, similarities = corpus.store, corpus.evidence.similarities
@@ -183,20 +165,21 @@ class _ChunkScorer:
         Empty if the file has only blank lines.
         """
         file_id = candidate.file.id
-        lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][:_MAX_DEFINITIONS]
+        lines = [*candidate.lines, *_requested_lines(self._store, candidate, self._query)][: RANKING.max_definitions]
         defining = chunks_covering(self._store.chunks_at(file_id, lines), lines) if lines else []
         shown: dict[int, SelectedChunk] = {}
-        for ranked in [*defining, *([] if defining else self._best(candidate, margin))]:
+        for ranked in [*defining, *([] if defining else self._best_chunks(candidate, margin))]:
             shown.setdefault(ranked.chunk.id, ranked)
         return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
 
-    def _best(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
+    def _best_chunks(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
         """Return the chunks that score within `margin` of the best one, best first."""
         bm25 = dict(zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False))
         best_bm25 = max(bm25.values(), default=0.0) or 1.0
         pool = [chunk_id for chunk_id in dict.fromkeys((*bm25, *candidate.similar_chunks)) if chunk_id in self._chunks]
         scores = {
-            chunk_id: _BM25_WEIGHT * bm25.get(chunk_id, 0.0) / best_bm25 + self._score(chunk_id) for chunk_id in pool
+            chunk_id: RANKING.chunk_bm25_weight * bm25.get(chunk_id, 0.0) / best_bm25 + self._score(chunk_id)
+            for chunk_id in pool
         }
         order = sorted(pool, key=lambda chunk_id: -scores[chunk_id])
         return [SelectedChunk(self._chunks[each], 1.0) for each in order if scores[each] >= scores[order[0]] - margin]
@@ -204,17 +187,17 @@ class _ChunkScorer:
     def _score(self, chunk_id: int) -> float:
         """Score a chunk by its terms, symbol, documentation and similarity; BM25 is added by the caller."""
         words = self._words[chunk_id]
-        in_symbol = self._weights.found_among(words.symbol)
-        in_doc = self._weights.found_among(words.doc)
-        anywhere = self._weights.found_among(words.body) | in_symbol | in_doc
+        in_symbol = self._weights.mask_of_words(words.symbol)
+        in_doc = self._weights.mask_of_words(words.doc)
+        anywhere = self._weights.mask_of_words(words.body) | in_symbol | in_doc
         return (
-            _COVERAGE_WEIGHT * self._weights.share(anywhere)
-            + _RARE_WEIGHT * self._weights.rare_share(anywhere)
-            + _SYMBOL_WEIGHT * self._weights.share(in_symbol)
-            + _DOC_WEIGHT * self._weights.share(in_doc)
-            + _DEVIATION_WEIGHT * self._deviations.get(chunk_id, 0.0)
-            + _UNNAMED_WEIGHT * (not self._chunks[chunk_id].symbol)
-            + _LENGTH_WEIGHT * math.log(1 + words.body.count(" "))
+            RANKING.chunk_coverage_weight * self._weights.share(anywhere)
+            + RANKING.chunk_rare_weight * self._weights.rare_share(anywhere)
+            + RANKING.chunk_symbol_weight * self._weights.share(in_symbol)
+            + RANKING.chunk_doc_weight * self._weights.share(in_doc)
+            + RANKING.chunk_deviation_weight * self._deviations.get(chunk_id, 0.0)
+            + RANKING.chunk_unnamed_weight * (not self._chunks[chunk_id].symbol)
+            + RANKING.chunk_length_weight * math.log(1 + words.body.count(" "))
         )
 
 
@@ -224,12 +207,12 @@ def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) ->
     `A.b` requests member `b` of `A`; so does "the b of A".
     """
     named = [each for each in candidate.definitions if each.name in query.names] or candidate.definitions
-    named = sorted(named, key=lambda each: -_names_container(each, query))
+    named = sorted(named, key=lambda each: -_is_qualified_in_query(each, query))
     members = _named_members(store, candidate.file.id, named, query) if query.kind == "words" else []
     return [each.line for each in (*members, *named)]
 
 
-def _names_container(definition: DefinitionRecord, query: CodeQuery) -> bool:
+def _is_qualified_in_query(definition: DefinitionRecord, query: CodeQuery) -> bool:
     """Whether the query names the definition together with its container."""
     qualified = f"{definition.container}.{definition.name}"
     return any("." in name and f".{qualified}".endswith(f".{name}") for name in map(dotted, query.names))
@@ -239,7 +222,9 @@ def _named_members(
     store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
 ) -> list[DefinitionRecord]:
     """Return the members of a named class whose names are spelled out in the query, longest match first."""
-    places = [(file_id, each.line, each.end_line) for each in named[:_MAX_DEFINITIONS] if each.end_line > each.line]
+    places = [
+        (file_id, each.line, each.end_line) for each in named[: RANKING.max_definitions] if each.end_line > each.line
+    ]
     words = shared_words()
     own = {word for each in named for word in words.of(each.name).split()}
     remaining_terms = set(query.terms) - own

@@ -7,23 +7,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.paths import is_prose
+from deltos.domains.code.rank.tuning import RANKING
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deltos.domains.code.features import CandidateFile
+    from deltos.domains.code.retrieve.candidate_file import CandidateFile
     from deltos.store.graph import FileImports
     from deltos.store.history import FileHistory
-
-# The best candidates (seeds) raise files that change together with them, that they import, and of the same folder. In
-# log-odds; chosen with each repository left out in turn (benchmarks/RESULTS.md, "Whole issues").
-_MAX_SEEDS = 5
-_CO_CHANGE_WEIGHT, _IMPORT_WEIGHT, _SAME_FOLDER_WEIGHT = 0.5, 0.5, 0.15
-_MAX_FOLDER_WEIGHT = 2.0  # maximum total seed weight per folder
-_MAX_CO_CHANGED = 100
-_CO_CHANGE_SMOOTHING = 3  # smoothing: a share of few changes is unreliable
-_SEED_SCORE_MARGIN = 2.0  # a seed that scores this much below the first has half its weight
 
 
 def boost_related_files(
@@ -33,20 +25,20 @@ def boost_related_files(
     seed_weights = _seed_weights(scored)
     linked: dict[str, float] = defaultdict(float)
     for links, weight in (
-        (_co_changed(seed_weights, history), _CO_CHANGE_WEIGHT),
-        (_imported(seed_weights, imports), _IMPORT_WEIGHT),
+        (_co_changed_files(seed_weights, history), RANKING.co_change_weight),
+        (_imported_files(seed_weights, imports), RANKING.import_weight),
     ):
         for path, strength in links.items():
             linked[path] += weight * strength
     folders: dict[str, float] = defaultdict(float)
     for path, seed_weight in seed_weights.items():
-        folders[_folder(path)] += seed_weight
+        folders[_folder_of(path)] += seed_weight
     boosted = []
     for candidate, score in scored:
         path = candidate.file.path
         if not is_test(path) and not is_prose(path):
-            same_folder = folders.get(_folder(path), 0.0) - seed_weights.get(path, 0.0)
-            score += linked.get(path, 0.0) + _SAME_FOLDER_WEIGHT * min(_MAX_FOLDER_WEIGHT, same_folder)
+            same_folder = folders.get(_folder_of(path), 0.0) - seed_weights.get(path, 0.0)
+            score += linked.get(path, 0.0) + RANKING.same_folder_weight * min(RANKING.max_folder_weight, same_folder)
         boosted.append((candidate, score))
     return boosted
 
@@ -54,24 +46,24 @@ def boost_related_files(
 def _seed_weights(scored: Sequence[tuple[CandidateFile, float]]) -> dict[str, float]:
     """Return the weights of the best candidates by path, 1 for the first."""
     best = sorted(((score, candidate.file.path) for candidate, score in scored), key=lambda pair: (-pair[0], pair[1]))
-    max_weight = 1 + math.exp(-_SEED_SCORE_MARGIN)
+    max_weight = 1 + math.exp(-RANKING.seed_score_margin)
     return {
-        path: max_weight / (1 + math.exp(min(30.0, best[0][0] - score - _SEED_SCORE_MARGIN)))
-        for score, path in best[:_MAX_SEEDS]
+        path: max_weight / (1 + math.exp(min(30.0, best[0][0] - score - RANKING.seed_score_margin)))
+        for score, path in best[: RANKING.max_seeds]
     }
 
 
-def _co_changed(seed_weights: Mapping[str, float], history: FileHistory | None) -> dict[str, float]:
+def _co_changed_files(seed_weights: Mapping[str, float], history: FileHistory | None) -> dict[str, float]:
     """Return the files that change together with the seeds, each with its strongest link."""
     found: dict[str, float] = {}
     for seed, seed_weight in seed_weights.items() if history else ():
-        for other in history.changed_with(seed, limit=_MAX_CO_CHANGED) if history else ():
-            strength = seed_weight * other.together / (other.changes + _CO_CHANGE_SMOOTHING)
+        for other in history.changed_with(seed, limit=RANKING.max_co_changed) if history else ():
+            strength = seed_weight * other.together / (other.changes + RANKING.co_change_smoothing)
             found[other.path] = max(found.get(other.path, 0.0), strength)
     return found
 
 
-def _imported(seed_weights: Mapping[str, float], imports: FileImports | None) -> dict[str, float]:
+def _imported_files(seed_weights: Mapping[str, float], imports: FileImports | None) -> dict[str, float]:
     """Return the files that the seeds import, each with its strongest link."""
     found: dict[str, float] = {}
     for seed, targets in (imports.imports_of(list(seed_weights)) if imports else {}).items():
@@ -80,5 +72,5 @@ def _imported(seed_weights: Mapping[str, float], imports: FileImports | None) ->
     return found
 
 
-def _folder(path: str) -> str:
+def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from deltos.budget import CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS, characters_for
 from deltos.confinement import visible_location
 from deltos.domains.code.code_ids import code_location
-from deltos.domains.code.excerpt import excerpt, summarise_hit
-from deltos.domains.code.search import MAX_RESULTS, WEAK_CONFIDENCE
+from deltos.domains.code.model import MAX_RESULTS
+from deltos.domains.code.present.excerpt import excerpt, summarise_hit
 from deltos.shown_excerpts import nothing_shown
 from deltos.text.counts import counted
 from deltos.tool import Answer, JsonObject
@@ -70,40 +70,27 @@ def render_hits(
 ) -> Answer:
     """Return the answer: the first hit with its code, the others in one line each (all of them if `concise`).
 
-    Code that the session was shown before is named, not repeated. `roots` maps names of projects to their folders if
-    several were searched.
+    `roots` maps project names to folders if several projects were searched.
     """
     if not answer.hits:
-        return _nothing_found(answer, query, project_id, latency_ms, len(roots or ()))
+        return _render_empty(answer, query, project_id, latency_ms, len(roots or ()))
     known = shown_before or nothing_shown()
     notes = (*_projects_line(answer, roots or {}), *answer.notes, *_weak_match_note(answer))
     line = _truncation_line(len(answer.hits), answer, by_budget=False)
     text_notes = (line, *notes) if line else notes
-    rest: JsonObject = {
-        "notes": list(notes),
-        "total_count": answer.total,
-        "project_id": project_id,
-        "database_name": database_name,
-        "latency_ms": latency_ms,
-        "truncated": False,
-        "original_size_chars": 0,
-    }
-    if answer.total_is_least:
-        rest["total_is_least"] = True
-    if concise or not database_name:
-        del rest["database_name"]
+    rest = _answer_data(answer, notes, project_id, "" if concise else database_name, latency_ms)
     notes_length = sum(map(len, text_notes))
     frame = len(json.dumps(rest, ensure_ascii=False)) + notes_length + _TRUNCATION_CHARACTERS
     budget = characters_for(token_budget) - frame
-    all_hits = _concise_hits(answer, notes_length, frame) if concise else _full_hits(answer, known)
-    rendered = _take_fitting(all_hits, budget)
-    whole = all_hits[0].characters <= budget and not all_hits[0].has_truncated_line
-    if not whole:
+    all_hits = _render_concise(answer, notes_length, frame) if concise else _render_full(answer, known)
+    is_first_whole = all_hits[0].characters <= budget and not all_hits[0].has_truncated_line
+    if is_first_whole:
+        rendered = _hits_within_budget(all_hits, budget)
+    else:
         rendered = [all_hits[0] if concise else _truncate_first(answer, budget)]
-    if not concise and whole:
-        with_code = [each.hit for each in rendered[: answer.leading] if each.hit.content]
-        known.note([(_id(hit), hit.content) for hit in with_code])
-    is_truncated = not whole or len(rendered) < len(all_hits)
+    if not concise and is_first_whole:
+        _note_shown_code(known, [each.hit for each in rendered[: answer.leading]])
+    is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
     if not concise or is_truncated:  # the number of results and `total_count` say the same
@@ -112,6 +99,24 @@ def render_hits(
     original = sum(each.characters for each in all_hits) + frame
     rest |= {"truncated": is_truncated, "original_size_chars": original}
     return Answer(text, {"results": [each.data for each in rendered], **rest}, is_truncated, original)
+
+
+def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
+    """Remember the code that this answer shows, so that the session is not shown it again."""
+    known.note([(_hit_id(hit), hit.content) for hit in hits if hit.content])
+
+
+def _answer_data(
+    answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int
+) -> JsonObject:
+    """Return the structured data of an answer without its results; an empty database name is left out."""
+    data: JsonObject = {"notes": list(notes), "total_count": answer.total, "project_id": project_id}
+    if database_name:
+        data["database_name"] = database_name
+    data |= {"latency_ms": latency_ms, "truncated": False, "original_size_chars": 0}
+    if answer.total_is_least:
+        data["total_is_least"] = True
+    return data
 
 
 def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
@@ -144,15 +149,14 @@ def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, 
 
 def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
     """Return a note if the best hit has a low confidence, with the query words that do not occur."""
-    best = answer.hits[0].score
-    if best >= WEAK_CONFIDENCE or answer.is_definition:
+    if not answer.is_weak or answer.is_definition:
         return ()
     where = "any of these projects" if answer.hits[0].repository else "this project"
     unknown = f"Not in {where}{answer.skipped_note}: {', '.join(answer.unknown)}. " if answer.unknown else ""
-    return (weak_match(best, f"{unknown}Try other words."),)
+    return (weak_match(answer.hits[0].score, f"{unknown}Try other words."),)
 
 
-def _full_hits(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
+def _render_full(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
     """Render the leading hits with code unless the session was shown it, the others in one line."""
     leading = answer.hits[: answer.leading]
     budget = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
@@ -184,34 +188,34 @@ def _render_with_code(
         context_before=part.before if with_context else "",
         context_after=part.after if with_context else "",
     )
-    if known.has(_id(rendered), rendered.content):
+    if known.has(_hit_id(rendered), rendered.content):
         rendered = replace(rendered, content="")
     is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
     line = hit.line if is_one_of_several else 0  # the line that raises the message
     return _RenderedHit(
-        _block(rendered, line), _as_data(rendered, with_context=True), rendered, part.has_truncated_line
+        _format_block(rendered, line), _hit_data(rendered, with_context=True), rendered, part.has_truncated_line
     )
 
 
-def _concise_hits(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:
+def _render_concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:
     """Render every hit in one line, together at most half as long as the full answer if possible.
 
     `around_text` and `around_data` are the sizes of the rest of both forms.
     """
-    full_text, full_data = _sizes(_full_hits(answer, nothing_shown()))
+    full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
     room_text, room_data = (full_text - around_text) // 2, (full_data - around_data) // 2
     rendered = [_render_line(answer, hit, _CONCISE_LINE_LENGTHS[-1], concise=True) for hit in answer.hits]
     for number, hit in enumerate(answer.hits):
         for characters in _CONCISE_LINE_LENGTHS[:-1]:
             longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
-            text, data = _sizes(longer)
+            text, data = _text_and_data_sizes(longer)
             if text <= room_text and data <= room_data:
                 rendered = longer
                 break
     return rendered
 
 
-def _sizes(rendered: Sequence[_RenderedHit]) -> tuple[int, int]:
+def _text_and_data_sizes(rendered: Sequence[_RenderedHit]) -> tuple[int, int]:
     """Return the number of characters of the text and of the data."""
     text = sum(len(each.block) for each in rendered)
     return text, sum(each.characters for each in rendered) - text
@@ -220,7 +224,7 @@ def _sizes(rendered: Sequence[_RenderedHit]) -> tuple[int, int]:
 def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _RenderedHit:
     """Render a hit as location, name, parameters and the line that answers."""
     summary = summarise_hit(hit, answer.query)
-    place = f"{_repository(hit)}{hit.path}:{summary.line_number} {hit.symbol}"
+    place = f"{_repository_label(hit)}{hit.path}:{summary.line_number} {hit.symbol}"
     line = summary.line(max(characters, min(summary.min_characters, CONCISE_CHARACTERS - len(place))))
     block = f"{place}{line}".replace("  ", " ") + _MARKS[hit.found_by]
     end = max(summary.line_number, hit.tail_line or hit.end_line)
@@ -230,7 +234,7 @@ def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: 
     )
     if concise:  # two digits are enough, and a concise answer should be half as long
         rendered = replace(rendered, score=round(rendered.score, 2))
-    return _RenderedHit(block, _as_data(rendered, with_context=not concise), rendered)
+    return _RenderedHit(block, _hit_data(rendered, with_context=not concise), rendered)
 
 
 def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
@@ -243,7 +247,7 @@ def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
         characters = max(_MIN_CONTENT_CHARACTERS, characters * 4 // 5)
 
 
-def _take_fitting(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
+def _hits_within_budget(all_hits: Sequence[_RenderedHit], budget: int) -> list[_RenderedHit]:
     """Return the leading hits that fit into the budget."""
     rendered = []
     for each in all_hits:
@@ -254,7 +258,7 @@ def _take_fitting(all_hits: Sequence[_RenderedHit], budget: int) -> list[_Render
     return rendered
 
 
-def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: int, projects: int) -> Answer:
+def _render_empty(answer: CodeAnswer, query: str, project_id: str, latency_ms: int, projects: int) -> Answer:
     """Return the answer without results, with the number of files searched."""
     near = f" Similar names: {', '.join(answer.suggestions)}." if answer.suggestions else ""
     among = f" of {counted(projects, 'project')}" if projects else ""
@@ -272,27 +276,30 @@ def _nothing_found(answer: CodeAnswer, query: str, project_id: str, latency_ms: 
     return Answer(text, structured)
 
 
-def _id(hit: CodeHit) -> str:
+def _hit_id(hit: CodeHit) -> str:
     return code_location(hit.path, hit.symbol, hit.start_line, hit.end_line, hit.project_id).id
 
 
-def _repository(hit: CodeHit) -> str:
+def _repository_label(hit: CodeHit) -> str:
     return f"[{hit.repository}] " if hit.repository else ""
 
 
-def _location(hit: CodeHit) -> str:
-    return f"{_repository(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip() + _MARKS[hit.found_by]
+def _location_label(hit: CodeHit) -> str:
+    return (
+        f"{_repository_label(hit)}{hit.path}:{hit.start_line}-{hit.end_line} {hit.symbol}".rstrip()
+        + _MARKS[hit.found_by]
+    )
 
 
-def _block(hit: CodeHit, line: int) -> str:
+def _format_block(hit: CodeHit, line: int) -> str:
     """Return the location of a hit followed by its code; `line` is the requested line or 0."""
-    place = f"{_location(hit)} (line {line})" if line else _location(hit)
+    place = f"{_location_label(hit)} (line {line})" if line else _location_label(hit)
     if not hit.content:
-        return f"{place} (shown before in this session: {_id(hit)})"
+        return f"{place} (shown before in this session: {_hit_id(hit)})"
     return f"{place}\n{hit.content}"
 
 
-def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
+def _hit_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
     """Return a hit as structured data."""
     data: JsonObject = {
         **({"repository": hit.repository} if hit.repository else {}),
@@ -307,7 +314,7 @@ def _as_data(hit: CodeHit, *, with_context: bool) -> JsonObject:
     if field := _FIELDS.get(hit.found_by):
         data[field] = True
     if not hit.content:
-        return data | {"shown_before": _id(hit)}
+        return data | {"shown_before": _hit_id(hit)}
     if with_context:
         data["context_before"] = hit.context_before
         data["context_after"] = hit.context_after

@@ -1,4 +1,4 @@
-"""Find files by commits: which commits resemble the query, and which files they touched.
+"""Commits that resemble a query, and the files that they touched.
 
 Vectors of a project's commits are cached in memory and updated before each query.
 """
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from deltos.domains.code.features import Weights
+    from deltos.domains.code.retrieve.term_weights import TermWeights
     from deltos.embed.protocol import Vectors
     from deltos.store.history import CommitVectors, FileHistory
 
 # All commits are compared in the strongest dimensions; the most similar ones in all dimensions and by their terms.
 _COARSE_DIMENSIONS = 64
 _MAX_COMPARED_COMMITS = 150
-_MAX_SIMILAR_COMMITS = 40  # their files become candidates
+_MAX_SIMILAR_COMMITS = 40  # number of commits whose files become candidates
 _MAX_COMMIT_FRACTION, _MIN_COMMIT_FILES = (
     3,
     3,
@@ -58,8 +58,8 @@ class _CommitRows(VectorRows):
         ids = np.array([commit_id for each in written for commit_id in each.ids], np.int64)
         return cls(numbers, vectors, lengths_of(vectors), ids, np.ascontiguousarray(vectors[:, :_COARSE_DIMENSIONS]))
 
-    def nearest(self, vector: Vectors) -> dict[int, float]:
-        """Return the cosine similarity of the most similar commits, by id; only positive ones."""
+    def most_similar(self, vector: Vectors) -> dict[int, float]:
+        """Return the positive cosine similarities of the most similar commits, by commit id."""
         places: npt.NDArray[np.int64] | slice = slice(None)
         if len(self) > _MAX_COMPARED_COMMITS:
             rough = products(self.coarse, vector[:_COARSE_DIMENSIONS]) / self.lengths
@@ -78,19 +78,19 @@ class SimilarCommits:
         self._words = history.commit_words(cosines)
         self._support: dict[str, CommitSupport] | None = None
 
-    def support_by_path(self, weights: Weights, file_count: int) -> dict[str, CommitSupport]:
+    def support_by_path(self, weights: TermWeights, file_count: int) -> dict[str, CommitSupport]:
         """Return the support of each file by path.
 
-        `weights` are those of the query's terms. `file_count` is the number of files in the project; commits that
-        touched a large part of them are ignored.
+        `weights` weighs the terms of the query. Commits that touched a large part of the `file_count` files of the
+        project are ignored.
         """
         if self._support is None:
             self._support = self._compute(weights, max(_MIN_COMMIT_FILES, file_count // _MAX_COMMIT_FRACTION))
         return self._support
 
-    def _compute(self, weights: Weights, max_files: int) -> dict[str, CommitSupport]:
+    def _compute(self, weights: TermWeights, max_files: int) -> dict[str, CommitSupport]:
         similarity = {
-            commit_id: (self._cosines[commit_id] + weights.share(weights.found(f" {words} "))) / 2
+            commit_id: (self._cosines[commit_id] + weights.share(weights.mask_of_text(f" {words} "))) / 2
             for commit_id, words in self._words.items()
         }
         best = sorted(similarity, key=lambda commit_id: (-similarity[commit_id], -commit_id))[:_MAX_SIMILAR_COMMITS]
@@ -120,5 +120,5 @@ def find_similar_commits(history: FileHistory, terms: Sequence[str]) -> SimilarC
         history.version(),
     )
     vector = model.of_words([" ".join(terms)])[0]
-    cosines = rows.nearest(vector) if len(rows) and vector.any() else {}
+    cosines = rows.most_similar(vector) if len(rows) and vector.any() else {}
     return SimilarCommits(history, cosines) if cosines else None

@@ -1,4 +1,4 @@
-"""Exact search: scan the files for a literal or a regular expression, on an engine without backtracking."""
+"""Scan files for a literal text or a regular expression, with an engine that does not backtrack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_GAP_BYTES = 600  # maximum distance before and after the longest of several
 
 @dataclass(frozen=True, slots=True)
 class FileMatches:
-    """The lines of one file on which a match begins."""
+    """The lines of one file on which matches begin."""
 
     path: str
     lines: tuple[int, ...]
@@ -32,7 +32,7 @@ class FileMatches:
 
 @dataclass(slots=True)
 class ScanReport:
-    """How many files were searched before the timeout."""
+    """Number of files searched, and whether the scan ended before its timeout."""
 
     files: int = 0
     complete: bool = True
@@ -45,7 +45,7 @@ class Finder(Protocol):
         """Yield the byte offsets of matches, in order."""
 
 
-class Literal:
+class LiteralFinder:
     """Finds a literal text."""
 
     def __init__(self, text: str) -> None:
@@ -59,19 +59,19 @@ class Literal:
             at = data.find(self._needle, at + len(self._needle))
 
 
-class AnyOf:
+class AnyTextFinder:
     """Finds any of several literal texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._finders = [Literal(text) for text in texts]
+        self._finders = [LiteralFinder(text) for text in texts]
 
     def positions(self, data: bytes) -> Iterator[int]:
         """Yield the byte offsets of all texts, in order."""
         yield from heapq.merge(*(finder.positions(data) for finder in self._finders))
 
 
-class InOrder:
-    """Finds texts that follow each other with a limited gap; a match is at the longest text."""
+class SequenceFinder:
+    """Finds several texts in a given order with limited gaps; the longest text gives the position."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         needles = [text.encode("utf-8") for text in texts]
@@ -79,7 +79,7 @@ class InOrder:
         self._before, self._needle, self._after = needles[:at][::-1], needles[at], needles[at + 1 :]
 
     def positions(self, data: bytes) -> Iterator[int]:
-        """Yield the byte offsets of the longest text where the others surround it."""
+        """Yield the byte offsets of the longest text wherever the other texts surround it."""
         at = data.find(self._needle)
         while at >= 0:
             if self._are_before(data, at) and self._are_after(data, at + len(self._needle)):
@@ -99,7 +99,7 @@ class InOrder:
         return True
 
 
-class LinePattern:
+class PatternFinder:
     """Finds a regular expression in time linear in the file size."""
 
     def __init__(self, pattern: str) -> None:
@@ -133,11 +133,11 @@ def scan(
             if data is None:
                 continue
             report.files += 1
-            if lines := _lines(to_utf8(data), finder, deadline, report):
+            if lines := _matching_lines(to_utf8(data), finder, deadline, report):
                 yield FileMatches(path, lines)
 
 
-def _lines(data: bytes, finder: Finder, deadline: float, report: ScanReport) -> tuple[int, ...]:
+def _matching_lines(data: bytes, finder: Finder, deadline: float, report: ScanReport) -> tuple[int, ...]:
     """Return the lines on which matches begin."""
     lines: dict[int, None] = {}
     line, counted_to = 1, 0

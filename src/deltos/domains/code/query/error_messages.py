@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES
-from deltos.text.words import shared_words
+from deltos.text.stop_words import CHANGE_VERBS, INTERROGATIVES, QUESTION_WORDS, STOP_WORDS
+from deltos.text.words import plain_words, shared_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,11 +81,13 @@ def find_messages(query: str) -> list[ErrorMessage]:
     These are the text after `ValueError: `, quoted texts, and a whole one-line query that is not a question.
     """
     certain = [
-        text for line in query.split("\n")[:_MAX_LINES] for text in (*_after_error_kind(line), *_in_quotes(line))
+        text
+        for line in query.split("\n")[:_MAX_LINES]
+        for text in (*_texts_after_error_kind(line), *_quoted_texts(line))
     ]
     found = [certain_message(text) for text in dict.fromkeys(certain) if _is_long_enough(text)]
-    whole = [_whole_query(query)] if _may_be_message(query) else []
-    first = whole if whole and whole[0].is_certain and not _after_error_kind(query) else []
+    whole = [_query_as_message(query)] if _may_be_message(query) else []
+    first = whole if whole and whole[0].is_certain and not _texts_after_error_kind(query) else []
     return [*first, *found[:_MAX_MESSAGES], *(whole if not first else ())]
 
 
@@ -94,13 +96,27 @@ def certain_message(text: str) -> ErrorMessage:
     return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
 
 
-def _whole_query(query: str) -> ErrorMessage:
+def _query_as_message(query: str) -> ErrorMessage:
     """Return the whole query as a message."""
-    refuses, is_filled = _refuses(query), _VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
+    refuses, is_filled = _contains_refusal(query), _VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
     is_sentence = query[:1].isupper() and query[1:2].islower()
-    if refuses + is_filled + is_sentence > 1 or _after_error_kind(query):
+    if refuses + is_filled + is_sentence > 1 or _texts_after_error_kind(query):
         return certain_message(query)
     return ErrorMessage(query, is_certain=refuses and len(query.split()) >= _MIN_WORDS)
+
+
+def reads_as_message(text: str) -> bool:
+    """Whether a text is worded as a message: it refuses something, contains values, or is a sentence."""
+    return _query_as_message(text).is_certain
+
+
+def is_quotation(query: str, message: ErrorMessage) -> bool:
+    """Whether the message is quoted in a query that says more than the message."""
+    quoted = [text for line in query.split("\n")[:_MAX_LINES] for text in _quoted_texts(line)]
+    if message.text not in quoted or _texts_after_error_kind(query):
+        return False
+    outside = plain_words(query.replace(message.text, " "))
+    return any(word.lower() not in STOP_WORDS | QUESTION_WORDS for word in outside)
 
 
 def _is_long_enough(text: str) -> bool:
@@ -118,43 +134,43 @@ def _may_be_message(query: str) -> bool:
     )
 
 
-def _refuses(query: str) -> bool:
+def _contains_refusal(query: str) -> bool:
     """Whether a query contains a word of refusal, as most messages do."""
     words = query.lower().replace("’", "'").split()[:_MAX_WORDS]
     return any(word.strip(".,:;!()") in _REFUSAL_WORDS for word in words)
 
 
-def _after_error_kind(line: str) -> list[str]:
+def _texts_after_error_kind(line: str) -> list[str]:
     """Return the text after the kind of an error in a line: `RuntimeError: `, `panic: `, `Fatal error: Uncaught
     OSError: `."""
     parts = line[:_MAX_LINE_CHARACTERS].split(": ")
     for number, part in enumerate(parts[:-1]):
-        if part.lower().endswith(_ERROR_KINDS) and not _is_kind(parts[number + 1 :]):
+        if part.lower().endswith(_ERROR_KINDS) and not _is_error_kind(parts[number + 1 :]):
             return [": ".join(parts[number + 1 :]).strip()]
     return []
 
 
-def _is_kind(parts: Sequence[str]) -> bool:
+def _is_error_kind(parts: Sequence[str]) -> bool:
     """Whether the first part is an error kind too and another part follows."""
     name = parts[0].rpartition(" ")[2]
     is_class = not name.islower() and name.lower().endswith(_ERROR_KINDS)
     return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_KIND_WORDS
 
 
-def _in_quotes(line: str) -> list[str]:
+def _quoted_texts(line: str) -> list[str]:
     """Return the quoted texts in a line."""
     found: list[str] = []
     at, line = 0, line[:_MAX_LINE_CHARACTERS]
     while at < len(line):
         mark = line[at]
-        if mark in _QUOTES and not line[at - 1 : at].isalnum() and (closed := _closing(line, mark, at + 1)) > 0:
+        if mark in _QUOTES and not line[at - 1 : at].isalnum() and (closed := _closing_quote(line, mark, at + 1)) > 0:
             found.append(line[at + 1 : closed].strip())
             at = closed
         at += 1
     return found
 
 
-def _closing(line: str, mark: str, start: int) -> int:
+def _closing_quote(line: str, mark: str, start: int) -> int:
     """Return the offset of the closing quote, which no word may follow; -1 if there is none."""
     at = line.find(mark, start)
     while at >= 0 and line[at + 1 : at + 2].isalnum():
@@ -177,9 +193,9 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
             and matcher.is_enough
             and any(matcher.whole in line and not _is_comment(line) for line in lines)
         ):
-            return MessageMatch(_letters(matcher.whole), (matcher.whole,), is_complete=True)
+            return MessageMatch(_alphanumeric_count(matcher.whole), (matcher.whole,), is_complete=True)
         best = max(
-            best, matcher.match_placeholders(lines), matcher.longest_run_match(lines), key=lambda stated: stated.score
+            best, matcher.match_placeholders(lines), matcher.longest_run_match(lines), key=lambda match: match.score
         )
     return best
 
@@ -213,20 +229,20 @@ def word_windows(message: ErrorMessage) -> tuple[str, ...]:
     pieces = _fixed_pieces(message)
     found: dict[str, None] = {}
     for piece in pieces if pieces != [message.text.strip()] else ():
-        spans = _spans(piece)
+        spans = _word_spans(piece)
         for first in range(max(1, len(spans) - _WINDOW_WORDS + 1)):
             within = spans[first : first + _WINDOW_WORDS]
             window = piece[within[0][0] : within[-1][1]]
-            if len(within) > 1 and _letters(window) >= _MIN_WINDOW_LETTERS:
+            if len(within) > 1 and _alphanumeric_count(window) >= _MIN_WINDOW_LETTERS:
                 found[window] = None
     return tuple(found)
 
 
 def _fixed_pieces(message: ErrorMessage) -> list[str]:
     """Return the pieces of a message between the parts that look like values."""
-    parts_of_strings = _VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
+    literal_parts = _VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
     lines = []
-    for line in parts_of_strings.split("\n"):
+    for line in literal_parts.split("\n"):
         words = ["\n" if _VALUE_SIGNS.intersection(word) else word for word in line.split(" ")]
         lines.append(" ".join(words))
     return [piece.strip() for piece in "\n".join(lines).split("\n") if _has_letter(piece)]
@@ -237,29 +253,29 @@ class _MessageMatcher:
 
     def __init__(self, message: ErrorMessage) -> None:
         self._text = message.text[:_MAX_LINE_CHARACTERS]
-        self._is_told, self._least_words = message.is_certain, message.min_words
+        self._is_certain, self._min_words = message.is_certain, message.min_words
         self.whole = message.text.rstrip(END_MARKS)
-        self._spans = _spans(self._text)
+        self._spans = _word_spans(self._text)
         self._words = [self._text[start:end] for start, end in self._spans if _has_letter(self._text[start:end])]
-        self._word_count = max(1, len(_words(self._text)))
+        self._word_count = max(1, len(_words_with_letters(self._text)))
         self.is_enough = self._word_count >= message.min_words
 
     def match_placeholders(self, lines: Sequence[str]) -> MessageMatch:
         """Return the best match of the string literals on adjacent lines with the message."""
         texts = {
-            number: parts_of_strings
+            number: literal_parts
             for number, line in enumerate(lines)
-            if (parts_of_strings := _string_parts(line[:_MAX_LINE_CHARACTERS]))
+            if (literal_parts := _string_parts(line[:_MAX_LINE_CHARACTERS]))
         }
         known = {
             number
-            for number, parts_of_strings in texts.items()
-            if any(part in self._text for text in parts_of_strings for part in text)
+            for number, literal_parts in texts.items()
+            if any(part in self._text for text in literal_parts for part in text)
         }
         best = MessageMatch()
         for number in sorted(known):
             near = [text for at in range(number, number + _MAX_JOINED_LINES) for text in texts.get(at, ())]
-            best = max(best, self._match_in_order(near[:_MAX_TEXTS]), key=lambda stated: stated.score)
+            best = max(best, self._match_in_order(near[:_MAX_TEXTS]), key=lambda match: match.score)
         return best
 
     def _match_in_order(self, texts: Iterable[Sequence[str]]) -> MessageMatch:
@@ -270,18 +286,18 @@ class _MessageMatcher:
             matched_parts, missing_letters, end = [], 0, at
             for part in text:
                 if (place := self._find_part(part, end)) < 0:
-                    missing_letters += _letters(part)
+                    missing_letters += _alphanumeric_count(part)
                     continue
                 matched_parts.append(part)
                 begin = begin if begin >= 0 else place
                 end = place + len(part)
-            if matched_parts and _letters("".join(matched_parts)) > missing_letters:
+            if matched_parts and _alphanumeric_count("".join(matched_parts)) > missing_letters:
                 parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
             elif parts:
                 break  # the literals after it belong to another message
             else:
                 begin = -1
-        score = _letters("".join(parts)) - missing
+        score = _alphanumeric_count("".join(parts)) - missing
         is_match = bool(parts) and self._is_match(parts, begin, missing)
         return MessageMatch(score, tuple(parts), is_complete=not missing) if is_match else MessageMatch()
 
@@ -297,14 +313,14 @@ class _MessageMatcher:
 
     def _is_match(self, parts: Sequence[str], begin: int, missing: int) -> bool:
         """Whether the matched parts are a large enough share of the message."""
-        matched_words = [word for part in parts for word in _words(part)]
+        matched_words = [word for part in parts for word in _words_with_letters(part)]
         share = len(matched_words) / self._word_count
-        letters = _letters("".join(parts))
-        if len(matched_words) < self._least_words or letters < _MIN_CERTAIN_CHARACTERS:
+        letters = _alphanumeric_count("".join(parts))
+        if len(matched_words) < self._min_words or letters < _MIN_CERTAIN_CHARACTERS:
             return False
-        if not self._is_told:
+        if not self._is_certain:
             return share >= _MIN_SHARE
-        begins = not _words(self._text[:begin]) or self._text[:begin].endswith(": ")
+        begins = not _words_with_letters(self._text[:begin]) or self._text[:begin].endswith(": ")
         return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
 
     def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
@@ -314,10 +330,10 @@ class _MessageMatcher:
             quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
             if quoted and sum(word in quoted for word in self._words) >= len(self._words) * _MIN_SHARE:
                 best = max(best, _longest_run(self._text, self._spans, quoted), key=len)
-        return MessageMatch(_letters(best) - 0.5, (best,)) if best else MessageMatch()
+        return MessageMatch(_alphanumeric_count(best) - 0.5, (best,)) if best else MessageMatch()
 
 
-def _words(text: str) -> list[str]:
+def _words_with_letters(text: str) -> list[str]:
     return [word for word in text.split() if _has_letter(word)]
 
 
@@ -325,7 +341,7 @@ def _has_letter(text: str) -> bool:
     return any(char.isalpha() for char in text)
 
 
-def _letters(text: str) -> int:
+def _alphanumeric_count(text: str) -> int:
     return sum(char.isalnum() for char in text)
 
 
@@ -333,13 +349,14 @@ def _string_parts(line: str) -> list[list[str]]:
     """Return the string literals in a line of code, each split at its placeholders."""
     if not _QUOTE.search(line) or _is_comment(line):
         return []
-    parts_of_strings = (
-        [part for part in _PLACEHOLDER.sub("\n", text).split("\n") if _letters(part) > 1] for text in _strings(line)
+    literal_parts = (
+        [part for part in _PLACEHOLDER.sub("\n", text).split("\n") if _alphanumeric_count(part) > 1]
+        for text in _string_literals(line)
     )
-    return [parts for parts in parts_of_strings if parts]
+    return [parts for parts in literal_parts if parts]
 
 
-def _strings(line: str) -> Iterator[str]:
+def _string_literals(line: str) -> Iterator[str]:
     """Yield the string literals in a line of code; an unclosed one extends to the end of the line."""
     at = 0
     while found := _QUOTE.search(line, at):
@@ -351,12 +368,12 @@ def _strings(line: str) -> Iterator[str]:
             if not line[:at].strip("rRfFbBuU \t"):
                 return  # documentation
             at += 2
-        closed = _unescaped(line, mark, at + 1)
+        closed = _unescaped_quote(line, mark, at + 1)
         yield line[at + 1 : closed]
         at = closed + 1
 
 
-def _unescaped(line: str, mark: str, start: int) -> int:
+def _unescaped_quote(line: str, mark: str, start: int) -> int:
     """Return the offset of the closing quote that is not escaped, or the end of the line."""
     at = line.find(mark, start)
     while at > 0 and line[at - 1] == "\\" and line[at - 2] != "\\":
@@ -364,7 +381,7 @@ def _unescaped(line: str, mark: str, start: int) -> int:
     return at if at >= 0 else len(line)
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+def _word_spans(text: str) -> list[tuple[int, int]]:
     """Return the offsets of the words of a text."""
     spans: list[tuple[int, int]] = []
     at = 0

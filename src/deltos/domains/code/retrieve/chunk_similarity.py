@@ -1,6 +1,6 @@
-"""Semantic candidates: compare the in-memory vectors of a project's chunks with a query.
+"""Similarity of a project's chunks to a query, computed from vectors in memory.
 
-Vectors are stored per file during indexing; new ones are loaded before each query.
+Indexing stores the vectors per file; new ones are loaded before each query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from deltos.domains.code.similarity_statistics import sample_statistics
+from deltos.domains.code.retrieve.similarity_statistics import sample_statistics
 from deltos.embed.embedders import code_embedder
 from deltos.embed.protocol import TextToEmbed
 from deltos.embed.vector_rows import SynchronisedRows, VectorRows, lengths_of, products
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from deltos.domains.code.similarity_statistics import SimilarityStatistics
+    from deltos.domains.code.retrieve.similarity_statistics import SimilarityStatistics
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
@@ -34,7 +34,7 @@ _MAX_COARSE_CANDIDATES = 500
 _STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
 _CHUNKS_PER_FILE = 2
 # Chunks below this are unrelated: without a minimum, a query about nothing in the project returns every file of a small
-# project; with 0.1, four of 108 answers leave the first ten (benchmarks.near, development set).
+# project. With 0.1, four of 108 right results leave the first ten (semantic_questions, development set).
 _MIN_SIMILARITY = 0.05
 
 
@@ -49,7 +49,7 @@ class SimilarFile:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkRows(VectorRows):
-    """Vectors of chunks with their ids, and a copy of their strongest dimensions."""
+    """Vectors of chunks with the ids of chunks and files, and a copy of the strongest dimensions."""
 
     chunk_ids: npt.NDArray[np.int64]
     file_ids: npt.NDArray[np.int64]
@@ -83,20 +83,18 @@ class CodeSimilarities:
     """Cosine similarity of every chunk to one query; approximate for dissimilar chunks of large projects."""
 
     def __init__(self, rows: _ChunkRows, spans: Mapping[int, slice], vector: Vectors) -> None:
-        """Compare `vector` with all rows; `spans` maps each file to its rows."""
+        """Compare the query vector with all rows; `spans` maps each file id to its rows."""
         self._rows = rows
         self._spans = spans
         self._vector = vector
         self._is_approximate = len(rows) > MAX_EXACT_COMPARISONS
         part = rows.coarse if self._is_approximate else rows.vectors
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
+        self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
         # A similarity is meaningful only relative to those of the other chunks of the project.
-        sampled = (
-            self._exact(np.arange(0, len(rows), max(1, len(rows) // _STATISTICS_SAMPLE)))
-            if self._is_approximate
-            else self._values
-        )
+        step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
+        sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))
 
     def highest(self, count: int) -> list[float]:
@@ -108,7 +106,7 @@ class CodeSimilarities:
     def most_similar_files(
         self, count: int, among: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return the most similar files above the minimum, best first; only files with ids in `among`, if given."""
+        """Return at most `count` files above a similarity, best first; `among` limits them to some file ids."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
         if among is not None:
             values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
@@ -116,17 +114,19 @@ class CodeSimilarities:
         indices = np.argpartition(-values, count_limit - 1)[:count_limit]
         # The threshold applies to exact values only, so approximate ones are not filtered here.
         indices = indices[values[indices] >= (-np.finfo(np.float32).max if self._is_approximate else at_least)]
-        best = self._best_per_file(indices) if len(indices) else {}
-        ranked = sorted(best.values(), key=lambda similar: (-similar.similarity, similar.file_id))[:count]
-        return [similar for similar in ranked if similar.similarity >= at_least]
+        best = self._best_per_file(indices, count) if len(indices) else []
+        return [similar for similar in best if similar.similarity >= at_least]
 
     def of_files(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
         """Return the most similar chunks of each file that has chunks."""
-        return {file_id: self._similar_chunks_of(file_id) for file_id in file_ids if file_id in self._spans}
+        known = [file_id for file_id in file_ids if file_id in self._spans]
+        if known:  # one matrix product for all files instead of one for each
+            self._exact(np.concatenate([np.arange(self._spans[each].start, self._spans[each].stop) for each in known]))
+        return {file_id: self._similar_chunks_of(file_id) for file_id in known}
 
     def _similar_chunks_of(self, file_id: int) -> SimilarFile:
         span = self._spans[file_id]
-        values = (self._exact(span) if self._is_approximate else self._values[span]).tolist()
+        values = self._exact_values[span].tolist()
         order = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_CHUNKS_PER_FILE]
         first = int(self._rows.chunk_ids[span.start])  # ids of a file's chunks are consecutive
         return SimilarFile(file_id, tuple(first + place for place in order), values[order[0]])
@@ -144,25 +144,31 @@ class CodeSimilarities:
         values = (self._exact(indices) - statistics.mean) / statistics.deviation
         return dict(zip(known, values.tolist(), strict=True))
 
-    def _best_per_file(self, indices: npt.NDArray[np.int64]) -> dict[int, SimilarFile]:
-        """Return the most similar chunks of each file among some rows, the best file first."""
-        values = self._exact(indices) if self._is_approximate else self._values[indices]
+    def _best_per_file(self, indices: npt.NDArray[np.int64], count: int) -> list[SimilarFile]:
+        """Return the `count` most similar files among some rows with their most similar chunks, best first."""
+        values = self._exact(indices)
         order = np.lexsort((self._rows.chunk_ids[indices], -values, self._rows.file_ids[indices]))
         files, chunks, values = self._rows.file_ids[indices][order], self._rows.chunk_ids[indices][order], values[order]
         # The chunks of a file are contiguous now, most similar first; a file may have thousands.
         starts = np.flatnonzero(np.diff(files, prepend=-1))
         ends = np.minimum(np.append(starts[1:], len(files)), starts + _CHUNKS_PER_FILE)
-        starts, ends = (bounds[np.lexsort((chunks[starts], -values[starts]))].tolist() for bounds in (starts, ends))
-        return {
-            file_id: SimilarFile(file_id, tuple(chunks[start:end].tolist()), similarity)
+        best = np.lexsort((files[starts], -values[starts]))[:count]
+        starts, ends = starts[best], ends[best]
+        return [
+            SimilarFile(file_id, tuple(chunks[start:end].tolist()), similarity)
             for file_id, similarity, start, end in zip(
-                files[starts].tolist(), values[starts].tolist(), starts, ends, strict=True
+                files[starts].tolist(), values[starts].tolist(), starts.tolist(), ends.tolist(), strict=True
             )
-        }
+        ]
 
-    def _exact(self, indices: npt.NDArray[np.int64] | slice) -> Vectors:
-        """Return the exact cosines of some rows in all dimensions."""
-        values: Vectors = products(self._rows.vectors[indices], self._vector) / self._rows.lengths[indices]
+    def _exact(self, indices: npt.NDArray[np.int64]) -> Vectors:
+        """Return the exact cosines of some rows in all dimensions; each row is compared once."""
+        missing = indices[np.isnan(self._exact_values[indices])]
+        if len(missing):
+            self._exact_values[missing] = (
+                products(self._rows.vectors[missing], self._vector) / self._rows.lengths[missing]
+            )
+        values: Vectors = self._exact_values[indices]
         return values
 
 

@@ -87,11 +87,11 @@ class Issue:
 
     def names(self) -> list[str]:
         """Return the names in title, prose and quotations, most frequent first."""
-        return _names([self.title, *self.prose, *self.quoted])
+        return _identifiers_in([self.title, *self.prose, *self.quoted])
 
     def code_names(self) -> list[str]:
         """Return the names in code blocks, most frequent first."""
-        return _names(self.code)
+        return _identifiers_in(self.code)
 
 
 def is_issue(text: str) -> bool:
@@ -105,15 +105,15 @@ def parse_frames(text: str) -> list[FileMention]:
     framed: list[FileMention] = []
     trace_lines = 0  # lines that belong to the trace
     for number, line in enumerate(lines):
-        mention, count = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
+        mention, count = _parse_frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
         framed += [mention] if mention else []
         trace_lines += count or line.strip().startswith(_TRACE_HEADERS)
     if trace_lines * 2 <= len(lines):
         return []
-    return list(dict.fromkeys(reversed(framed) if _are_python(framed) else framed))[:_MAX_MENTIONS]
+    return list(dict.fromkeys(reversed(framed) if _are_python_files(framed) else framed))[:_MAX_MENTIONS]
 
 
-def _frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | None, int]:
+def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | None, int]:
     """Return the stack frame on a line and the number of lines it spans.
 
     Go and Rust name the function on the line above, Python shows the source on the line below.
@@ -132,7 +132,7 @@ def _frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | N
 
 
 def _with_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
-    container, name = _qualified(function[:_MAX_FRAME_CHARACTERS])
+    container, name = _split_qualified_name(function[:_MAX_FRAME_CHARACTERS])
     return replace(mention, function=name, container=container, source="".join(source)[:_MAX_FRAME_CHARACTERS])
 
 
@@ -158,7 +158,7 @@ def _function_in(frame: str) -> str:
     return words[-1] if opened and words else ""
 
 
-def _qualified(spelling: str) -> tuple[str, str]:
+def _split_qualified_name(spelling: str) -> tuple[str, str]:
     r"""Return the container and the name of a function in the notation of any language; empty strings if it has no
     name.
 
@@ -168,12 +168,14 @@ def _qualified(spelling: str) -> tuple[str, str]:
     for separator in ("::", "->", "#", "\\", "$"):
         text = text.replace(separator, ".")
     named = [
-        part for part in _without_brackets(text).split(".") if part.isidentifier() and not _is_generated_name(part)
+        part
+        for part in _remove_type_parameters(text).split(".")
+        if part.isidentifier() and not _is_generated_name(part)
     ]
     return (named[-2] if len(named) > 1 else "", named[-1] if named else "")
 
 
-def _without_brackets(text: str) -> str:
+def _remove_type_parameters(text: str) -> str:
     """Return the text without type parameters."""
     kept: list[str] = []
     depth = 0
@@ -200,8 +202,8 @@ def truncate_query(text: str) -> str:
 
 def parse_issue(text: str) -> Issue:
     """Parse an issue in linear time."""
-    first, *lines = _without_comments(text).strip().split("\n")
-    issue = Issue(_title(first))
+    first, *lines = _remove_comments(text).strip().split("\n")
+    issue = Issue(_clean_title(first))
     is_irrelevant = is_fenced = False
     frames: list[FileMention] = []
     for number, line in enumerate(lines):
@@ -210,23 +212,23 @@ def parse_issue(text: str) -> Issue:
             is_fenced = not is_fenced
             continue
         if mentions := _mentions_in(line):
-            framed, _ = _frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
+            framed, _ = _parse_frame(line, lines[number - 1] if number else "", lines[number + 1 : number + 3])
             frames += [framed, *mentions[1:]] if framed else mentions
-            issue.functions += _function_of(stripped)
+            issue.functions += _functions_in_frame(stripped)
         if is_fenced:
             issue.code += [] if is_irrelevant or mentions else [line]
             continue
-        heading = _heading(stripped)
+        heading = _heading_text(stripped)
         if heading:
             is_irrelevant = _is_irrelevant(heading)
             issue.prose += [] if is_irrelevant or heading.startswith(_TEMPLATE_HEADINGS) else [heading]
         elif not is_irrelevant:
             _add_line(issue, line, stripped)
-    issue.mentions = [*map(FileMention, _paths_in(issue.title)), *_weighted(frames[:_MAX_MENTIONS])]
+    issue.mentions = [*map(FileMention, _paths_in(issue.title)), *_weigh_mentions(frames[:_MAX_MENTIONS])]
     return issue
 
 
-def _title(line: str) -> str:
+def _clean_title(line: str) -> str:
     """Return a title without links and tracker labels such as `[Bug]: `, `🐛 Bug Report: `, `FEAT: `."""
     words = [word for word in line.strip("# \t").split() if "://" not in word]
     title = " ".join(words)
@@ -249,7 +251,7 @@ def _add_line(issue: Issue, line: str, stripped: str) -> None:
     issue.prose.append(" ".join(word for word in stripped.split() if "://" not in word))
 
 
-def _without_comments(text: str) -> str:
+def _remove_comments(text: str) -> str:
     """Remove HTML comments, which hold the instructions of templates."""
     kept: list[str] = []
     at = 0
@@ -262,7 +264,7 @@ def _without_comments(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _heading(stripped: str) -> str:
+def _heading_text(stripped: str) -> str:
     """Return a Markdown heading or bold line in lower case; empty for any other line."""
     is_bold = (
         stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _MAX_HEADING_CHARACTERS
@@ -312,7 +314,7 @@ def _is_path(word: str) -> bool:
     return bool(stem) and suffix.lower() in _SOURCE_SUFFIXES and len(word) < _MAX_PATH_CHARACTERS
 
 
-def _function_of(frame: str) -> list[str]:
+def _functions_in_frame(frame: str) -> list[str]:
     """Return the function name after `in` or `at` in a stack frame, as a list of at most one."""
     words = frame.replace("(", " ").split()
     for mark in ("in", "at"):
@@ -323,13 +325,13 @@ def _function_of(frame: str) -> list[str]:
     return []
 
 
-def _are_python(mentions: list[FileMention]) -> bool:
+def _are_python_files(mentions: list[FileMention]) -> bool:
     return sum(mention.path.endswith(".py") for mention in mentions) * 2 > len(mentions)
 
 
-def _weighted(mentions: list[FileMention]) -> list[FileMention]:
+def _weigh_mentions(mentions: list[FileMention]) -> list[FileMention]:
     """Weight mentioned files by the distance to the innermost frame, which only Python prints last."""
-    is_python = _are_python(mentions)
+    is_python = _are_python_files(mentions)
     frames = [mention for mention in mentions if mention.line]
     order = list(dict.fromkeys(mention.path for mention in (reversed(frames) if is_python else frames)))
     frame_weight = {path: 1 / (1 + number) for number, path in enumerate(order)}
@@ -337,7 +339,7 @@ def _weighted(mentions: list[FileMention]) -> list[FileMention]:
     return [replace(mention, frame_weight=frame_weight.get(path, 1.0)) for path, mention in unique.items()]
 
 
-def _names(texts: list[str]) -> list[str]:
+def _identifiers_in(texts: list[str]) -> list[str]:
     """Return the identifiers in the texts, most frequent first."""
     counted: Counter[str] = Counter()
     for word in " ".join(texts).split():

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.scope import scope_of
-from deltos.domains.code.search import CodeSearch, SearchedProject
+from deltos.domains.code.search import CodeSearch
+from deltos.domains.code.selection import SearchedProject
 from deltos.errors import Cancelled, DeltosError, NoSuchFolder, NotFound, StoreError
 from deltos.workspace.project_lookup import unique_project_name
 from deltos.workspace.project_selection import (

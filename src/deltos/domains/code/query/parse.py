@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from deltos.domains.code.issue import is_issue, parse_frames, parse_issue, truncate_query
+from deltos.domains.code.query.issue import is_issue, parse_frames, parse_issue, truncate_query
 from deltos.errors import BadArgument
 from deltos.text.identifiers import (
     NAME_OR_PATH,
@@ -25,7 +25,7 @@ from deltos.text.words import plain_words, unique
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deltos.domains.code.issue import FileMention, Issue
+    from deltos.domains.code.query.issue import FileMention, Issue
     from deltos.text.words import Words
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -53,7 +53,7 @@ class CodeQuery:
     `terms` are index words, `joined` adjacent words written as one, `names` look like identifiers. An issue has its
     title as `text`, and the files that it mentions as `places`. `frames` are those of a stack trace, innermost first,
     or a single `file:line`. For a query in another language, `terms` are translated to English and `original_terms` are
-    its own words.
+    its own words. `original` is the whole text of the query.
     """
 
     text: str
@@ -69,6 +69,7 @@ class CodeQuery:
     frames: tuple[FileMention, ...] = ()
     in_english: str = ""
     original_terms: tuple[str, ...] = ()
+    original: str = field(default="", compare=False)
 
     @property
     def is_place(self) -> bool:
@@ -83,12 +84,16 @@ class CodeQuery:
 
 def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
     """Detect the kind of a query and parse it; with `exact=False` it is always parsed as words."""
+    return replace(_parse(text, words, exact=exact), original=text.strip())
+
+
+def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
     text = "\n".join(map(_printable, truncate_query(text.strip()).splitlines())).strip()
     if not text:
         raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
     is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
     if is_issue(text) and not is_exact:
-        return replace(_from_issue(parse_issue(text), words), frames=tuple(parse_frames(text)))
+        return replace(_query_of_issue(parse_issue(text), words), frames=tuple(parse_frames(text)))
     text = text[:MAX_QUERY_CHARACTERS]
     if not exact:
         return _parse_words(text, words)
@@ -125,7 +130,7 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
         text,
         "symbol" if is_symbol else "words",
         tuple(terms or [word.lower() for word in plain][:MAX_TERMS]),
-        tuple(_joined(plain, set(terms))),
+        tuple(_joined_words(plain, set(terms))),
         tuple(symbols_in_query(bare, is_symbol=is_symbol)),
         about_tests=not is_how_to and not _TEST_TERMS.isdisjoint(terms),
         about_prose=is_how_to or not _PROSE_WORDS.isdisjoint(terms),
@@ -146,7 +151,7 @@ def _is_how_to(plain: Sequence[str]) -> bool:
     return len(begin) == 3 and begin[0] == "how" and begin[1] in _HOW_VERBS and begin[2] in _HOW_PRONOUNS
 
 
-def _from_issue(issue: Issue, words: Words) -> CodeQuery:
+def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
     """Build the query of an issue: terms of the title, then names and quotations, repeated words of the prose, example
     code."""
     title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
@@ -155,14 +160,14 @@ def _from_issue(issue: Issue, words: Words) -> CodeQuery:
     terms = unique(
         itertools.chain(
             title.terms,
-            _terms(named, words)[:_NAME_TERMS],
-            _terms(issue.quoted, words)[:_QUOTED_TERMS],
-            _terms(functions, words)[:_FUNCTION_TERMS],
+            _index_terms(named, words)[:_NAME_TERMS],
+            _index_terms(issue.quoted, words)[:_QUOTED_TERMS],
+            _index_terms(functions, words)[:_FUNCTION_TERMS],
             _repeated_terms(issue.prose, words)[:_PROSE_TERMS],
-            _terms(in_code[:_ISSUE_CODE_NAMES], words)[:_CODE_TERMS],
+            _index_terms(in_code[:_ISSUE_CODE_NAMES], words)[:_CODE_TERMS],
         )
     )
-    names = unique([*title.names, *_with_last_parts([*named, *functions, *in_code[:_ISSUE_CODE_NAMES]])])
+    names = unique([*title.names, *_names_and_last_parts([*named, *functions, *in_code[:_ISSUE_CODE_NAMES]])])
     return CodeQuery(
         title.text,
         "words",
@@ -176,7 +181,7 @@ def _from_issue(issue: Issue, words: Words) -> CodeQuery:
     )
 
 
-def _terms(texts: Iterable[str], words: Words) -> list[str]:
+def _index_terms(texts: Iterable[str], words: Words) -> list[str]:
     return unique(words.of(" ".join(texts)).split())
 
 
@@ -187,7 +192,7 @@ def _repeated_terms(prose: Iterable[str], words: Words) -> list[str]:
     return [term for term, _ in Counter(words.of(" ".join(kept)).split()).most_common()]
 
 
-def _with_last_parts(names: Iterable[str]) -> list[str]:
+def _names_and_last_parts(names: Iterable[str]) -> list[str]:
     return [part for name in names for part in (name, last_part(name)) if len(part) > 1]
 
 
@@ -199,7 +204,7 @@ def _without_change_verbs(words: list[str]) -> list[str]:
     return rest
 
 
-def _joined(plain: list[str], known: set[str]) -> list[str]:
+def _joined_words(plain: list[str], known: set[str]) -> list[str]:
     """Return adjacent words written as one: `rate limit` may be written `RateLimit`."""
     parts = [part for word in plain for part in split_identifier(word)]
     pairs = [left + right for left, right in itertools.pairwise(parts)]

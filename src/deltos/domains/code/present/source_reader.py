@@ -1,4 +1,4 @@
-"""Read the current lines of a chunk, also if its file changed after indexing."""
+"""Read the current lines of a chunk, even if its file changed after indexing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.chunk import chunk_lines, lines_of
-from deltos.domains.code.excerpt import nearest_lines
 from deltos.domains.code.file_header import MAX_HEADER_LINES as HEAD_LINES
 from deltos.domains.code.file_header import file_description
 from deltos.domains.code.index import chunks_of
 from deltos.domains.code.model import CodeHit
 from deltos.domains.code.paths import is_prose
+from deltos.domains.code.present.excerpt import nearest_lines
 from deltos.errors import ParserStopped
 from deltos.workspace.admission import admit, read_source, to_utf8
 from deltos.workspace.batches import file_limits
@@ -52,7 +52,7 @@ class _UnchangedFile:
         shown."""
         first = max(0, start - 1 - _MAX_CONTEXT_LINES)
         count = end + _MAX_CONTEXT_LINES - first
-        near = lines_of(b"\n".join(self._data[_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
+        near = lines_of(b"\n".join(self._data[_line_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
         return near[: start - 1 - first], near[start - 1 - first : end - first], near[end - first :]
 
 
@@ -107,7 +107,7 @@ class SourceReader:
             now.symbol,
             now.kind,
             round(confidence, 4),
-            _content(now.signature, lines),
+            _content_with_header(now.signature, lines),
             "\n".join(nearest_lines(before[::-1])[::-1]),
             "\n".join(nearest_lines(after)),
             about="" if is_prose(chunk.path) else file_description(source.header_lines(), chunk.path),
@@ -149,7 +149,7 @@ class SourceReader:
             return chunk_lines(lines_of(admitted.data), ())
 
 
-def _offset(data: bytes, lines: int) -> int:
+def _line_offset(data: bytes, lines: int) -> int:
     """Return the byte offset of line number `lines`, counted from 0."""
     at = 0
     for block in _BLOCK_BYTES:
@@ -161,13 +161,13 @@ def _offset(data: bytes, lines: int) -> int:
     return at
 
 
-def _content(signature: str, lines: Sequence[str]) -> str:
+def _content_with_header(signature: str, lines: Sequence[str]) -> str:
     """Return the lines, preceded by the header if they are from the middle of a long definition."""
     body = "\n".join(lines)
-    return body if not signature or _holds_header(signature, lines) else f"{signature}\n…\n{body}"
+    return body if not signature or _contains_header(signature, lines) else f"{signature}\n…\n{body}"
 
 
-def _holds_header(signature: str, lines: Sequence[str]) -> bool:
+def _contains_header(signature: str, lines: Sequence[str]) -> bool:
     head = signature.split("(")[0].strip()
     if " " in head:
         return head in " ".join(" ".join(lines).split())

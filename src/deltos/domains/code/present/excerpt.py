@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltos.domains.code.model import CodeHit
-    from deltos.domains.code.query import CodeQuery
+    from deltos.domains.code.query.parse import CodeQuery
     from deltos.store.code import DefinitionRecord
 
 CONTEXT_LINES = 3  # shown before and after an excerpt, as data
@@ -31,6 +31,8 @@ _MIN_LETTERS = 6  # of a line that represents a hit without a symbol
 _JOINT = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters left out
 _ATTRIBUTES = ("@", "#[")
+_CONTINUATIONS = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # a statement does not end after these
+_MAX_WORD_CHARACTERS = 30  # a longer word may be split where a text is truncated
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
@@ -81,15 +83,22 @@ class HitSummary:
 
     def line(self, characters: int) -> str:
         """Return parameters and answer in at most `characters`; the answer takes precedence."""
-        parameters = _shortened(self.parameters, _MAX_PARAMETER_CHARACTERS if self.answer else characters)
         if not self.answer or (self.parameters and characters < _MIN_ANSWER_CHARACTERS and not self.matched):
-            return _shortened(self.parameters, characters)
-        budget = characters - len(self.answer) - len(_JOINT)
-        if len(parameters) > budget:
-            parameters = _shortened(parameters, budget) if budget >= _MIN_PARAMETER_CHARACTERS else ""
+            return _truncate_at_word(self.parameters, characters)
+        # The whole signature is kept if part of the answer fits after it.
+        parameters = self.parameters
+        if len(parameters) + len(_JOINT) + min(len(self.answer), _MIN_ANSWER_CHARACTERS) > characters or self.matched:
+            parameters = _truncate_at_word(parameters, _MAX_PARAMETER_CHARACTERS)
+            budget = characters - len(self.answer) - len(_JOINT)
+            if len(parameters) > budget:
+                parameters = _truncate_at_word(parameters, budget) if budget >= _MIN_PARAMETER_CHARACTERS else ""
         budget = characters - len(parameters) - len(_JOINT)
         needles = (self.matched.lower(),) if self.matched else self.needles
-        shown = _shortened(self.answer, budget) if self.is_sentence else _shortened_around(self.answer, needles, budget)
+        shown = (
+            _truncate_at_word(self.answer, budget)
+            if self.is_sentence
+            else _truncate_around_match(self.answer, needles, budget)
+        )
         return f"{parameters}{_JOINT}{shown}"
 
 
@@ -97,15 +106,15 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
     """Return the one-line summary of a hit."""
     lines = hit.content.split("\n")
     needles = _search_terms(query)
-    head = _head_at(hit, lines)
-    header = _header(lines, head) if head is not None else ""
-    parameters = _parameters(header, last_part(hit.symbol)) if hit.symbol else ""
+    head = _header_index(hit, lines)
+    header = _header_text(lines, head) if head is not None else ""
+    parameters = _parameters_after_name(header, last_part(hit.symbol)) if hit.symbol else ""
     best = answering_line(hit, query)
     header_lines = header.count("\n") + 1
     matched = _matched_text(lines, best, query)
     is_header = head is not None and head <= best < head + header_lines
     shows = f"{last_part(hit.symbol)}{parameters[:_MAX_PARAMETER_CHARACTERS]}" if hit.symbol else ""
-    matching = "" if is_header and matched in shows else _without_doc_quotes(lines[best])
+    matching = "" if is_header and matched in shows else _strip_doc_quotes(lines[best])
     at_line = _line_number(hit, best, lines)
     at_head = hit.head_line or (_line_number(hit, head, lines) if head is not None else at_line)
     if matched and matching:
@@ -116,7 +125,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
     # Prefer the option with most query terms that name and header lack; in a tie, documentation.
     options = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
-    scores = [_new_needles(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
+    scores = [_count_new_terms(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
     # The first comment of a C file often does not describe the file, so it must contain a term of the query.
     remarks = {_FILE_SENTENCE} if scores[_FILE_SENTENCE] < 0 and hit.path.endswith(_C_SUFFIXES) else ()
     available = [number for number, (text, _) in enumerate(options) if text and number not in remarks]
@@ -138,7 +147,7 @@ def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
     return found[0].decode("utf-8", "replace").strip().split("\n")[0] if found else ""
 
 
-def _without_doc_quotes(line: str) -> str:
+def _strip_doc_quotes(line: str) -> str:
     """Return a line without the quotes of a docstring; other quotes stay, because removing one would unbalance the
     text."""
     text = line.strip()
@@ -147,7 +156,7 @@ def _without_doc_quotes(line: str) -> str:
     return text.strip()
 
 
-def _new_needles(text: str, needles: Sequence[str], already_shown: str) -> int:
+def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> int:
     """Return the number of query terms in a text that are not shown already."""
     lowered = text.lower()
     return sum(needle in lowered and needle not in already_shown for needle in needles)
@@ -160,7 +169,7 @@ def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query
     """
     lines = [line.lower() for line in hit.content.split("\n")]
     first = hit.start_line - _header_line_count(hit, lines)
-    owner = [_innermost(inside, first + number) for number in range(len(lines))]
+    owner = [_innermost_definition(inside, first + number) for number in range(len(lines))]
     scores: dict[DefinitionRecord | None, float] = {}
     for needle in _search_terms(query):
         matching = {owner[number] for number, line in enumerate(lines) if needle in line}
@@ -176,7 +185,7 @@ def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query
     return max(scores, key=rank, default=None)
 
 
-def _innermost(inside: Sequence[DefinitionRecord], line: int) -> DefinitionRecord | None:
+def _innermost_definition(inside: Sequence[DefinitionRecord], line: int) -> DefinitionRecord | None:
     around = [each for each in inside if each.line <= line <= each.end_line]
     return around[-1] if around else None
 
@@ -188,7 +197,7 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
     if hit.line:
         return max(0, min(len(lines) - 1, hit.line - hit.start_line + offset))
     lowered = [line.lower() for line in lines]
-    start, end = _own_lines(hit, lines)
+    start, end = _definition_lines(hit, lines)
     scores = [0.0] * len(lines)
     for needle in _search_terms(query):
         matching = [number for number in range(start, end) if needle in lowered[number]]
@@ -210,14 +219,14 @@ def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
     is_whole = hit.start_line <= hit.head_line <= hit.end_line
-    own, end = _own_lines(hit, lines)
+    own, end = _definition_lines(hit, lines)
     start = _start_with_comments(lines, own, offset) if is_whole else offset
     header = lines[:offset] if not is_whole else []
     best = min(max(answering_line(hit, query), start), end - 1)
     budget = characters - sum(len(line) + 1 for line in header)
-    first, last = _window(lines, best, (start, end), budget)
+    first, last = _window_around(lines, best, (start, end), budget)
     if first > own and is_whole:
-        header = _header(lines, own).split("\n")[: first - own]
+        header = _header_text(lines, own).split("\n")[: first - own]
         header += [TRUNCATION_MARK] if own + len(header) < first else []
     shown = [_truncate_line(line, characters) for line in lines[first : last + 1]]
     above = [TRUNCATION_MARK] if first > start and not header else []
@@ -228,13 +237,13 @@ def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
         number + first,
         number + last,
         "\n".join([*header, *above, *shown, *below]),
-        _context(lines[offset:first], "before") or hit.context_before,
-        _context(lines[last + 1 :], "after") or hit.context_after,
+        _context_lines(lines[offset:first], "before") or hit.context_before,
+        _context_lines(lines[last + 1 :], "after") or hit.context_after,
         has_truncated_line=shown != lines[first : last + 1],
     )
 
 
-def _context(lines: Sequence[str], side: Literal["before", "after"]) -> str:
+def _context_lines(lines: Sequence[str], side: Literal["before", "after"]) -> str:
     """Return the few lines of a chunk directly before or after an excerpt."""
     if side == "after":
         return "\n".join(nearest_lines(lines))
@@ -244,14 +253,24 @@ def _context(lines: Sequence[str], side: Literal["before", "after"]) -> str:
 def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
     """Return the first `CONTEXT_LINES` lines after leading blank ones, truncated."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
-    return [line[:CONTEXT_CHARACTERS] for line in lines[first : first + CONTEXT_LINES]]
+    return [line[: _word_end(line, CONTEXT_CHARACTERS)] for line in lines[first : first + CONTEXT_LINES]]
 
 
 def _truncate_line(line: str, characters: int) -> str:
-    return line if len(line) <= characters else f"{line[:characters]}{TRUNCATION_MARK}"
+    return line if len(line) <= characters else f"{line[: _word_end(line, characters)]}{TRUNCATION_MARK}"
 
 
-def _window(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
+def _word_end(text: str, characters: int) -> int:
+    """Return the offset of the last end of a word within `characters`; a very long word is split."""
+    if len(text) <= characters:
+        return len(text)
+    end = characters
+    while end > characters - _MAX_WORD_CHARACTERS and end > 0 and text[end - 1].isalnum() and text[end].isalnum():
+        end -= 1
+    return end if end > max(0, characters - _MAX_WORD_CHARACTERS) else max(0, characters)
+
+
+def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], characters: int) -> tuple[int, int]:
     """Return the indexes of the first and last line of a window around the best line that fits."""
     start, end = bounds
     if sum(len(line) + 1 for line in lines[start:end]) <= characters:
@@ -263,9 +282,20 @@ def _window(lines: Sequence[str], best: int, bounds: tuple[int, int], characters
         above = first > start and (best - first) * 2 <= last - best
         wanted = first - 1 if above or last + 1 >= end else last + 1
         if wanted < start or len(lines[wanted]) + 1 > budget:
-            return first, last
+            return first, _statement_end(lines, best, first, last)
         budget -= len(lines[wanted]) + 1
         first, last = min(first, wanted), max(last, wanted)
+
+
+def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> int:
+    """Return the last line of a window at which a statement ends; `last` if there is none after the best line."""
+    opened, ends = 0, []
+    for number in range(first, last + 1):
+        text = lines[number].strip()
+        opened = max(0, opened + sum(map(text.count, "([")) - sum(map(text.count, ")]")))
+        if text and not opened and not text.endswith(_CONTINUATIONS) and not text.startswith(_ATTRIBUTES):
+            ends.append(number)
+    return max((number for number in ends if number >= best), default=last)
 
 
 def _header_line_count(hit: CodeHit, lines: Sequence[str]) -> int:
@@ -278,7 +308,7 @@ def _line_number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
     return max(hit.start_line, hit.start_line + index - _header_line_count(hit, lines))
 
 
-def _own_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
+def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
     """Return the range of content lines of the hit's definition; all unless it begins and ends among them."""
     offset = _header_line_count(hit, lines)
     if not hit.start_line <= hit.head_line <= hit.end_line:
@@ -303,7 +333,7 @@ def _search_terms(query: CodeQuery) -> tuple[str, ...]:
     return tuple(term.lower() for term in query.terms) or (query.text.lower(),)
 
 
-def _head_at(hit: CodeHit, lines: Sequence[str]) -> int | None:
+def _header_index(hit: CodeHit, lines: Sequence[str]) -> int | None:
     """Return the index of the content line on which the hit's definition begins."""
     name = last_part(hit.symbol) if hit.symbol else ""
     if not name:
@@ -317,7 +347,7 @@ def _is_comment(line: str) -> bool:
     return line.lstrip().startswith(("#", "//", "/*", "*", "--", '"""', "'''", "@"))
 
 
-def _header(lines: Sequence[str], head: int) -> str:
+def _header_text(lines: Sequence[str], head: int) -> str:
     """Return the lines of a definition's header."""
     taken = [lines[head]]
     opened = lines[head].count("(") - lines[head].count(")")
@@ -329,7 +359,7 @@ def _header(lines: Sequence[str], head: int) -> str:
     return "\n".join(taken)
 
 
-def _parameters(header: str, name: str) -> str:
+def _parameters_after_name(header: str, name: str) -> str:
     """Return the part of a header after the name, on one line: parameters, bases, a value."""
     flat = " ".join(header.split())
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
@@ -342,8 +372,8 @@ def _parameters(header: str, name: str) -> str:
     return rest if not rest[:1].isalnum() else ""
 
 
-def _shortened(text: str, characters: int) -> str:
-    return text if len(text) <= characters else f"{text[: max(0, characters - 1)].rstrip()}…"
+def _truncate_at_word(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: _word_end(text, max(0, characters - 1))].rstrip()}…"
 
 
 def _doc_sentence(path: str, lines: Sequence[str], head: int, header_lines: int) -> str:
@@ -381,7 +411,7 @@ def first_sentence(text: str) -> str:
     return flat[: end + 1] if end >= 0 else flat
 
 
-def _shortened_around(text: str, needles: Sequence[str], characters: int) -> str:
+def _truncate_around_match(text: str, needles: Sequence[str], characters: int) -> str:
     """Truncate a line to `characters` so that the first search term stays visible."""
     if len(text) <= characters:
         return text
@@ -392,7 +422,7 @@ def _shortened_around(text: str, needles: Sequence[str], characters: int) -> str
     if first >= characters // 2 or first + length >= characters:
         start = max(first - characters // 4, first + length - characters + 2)
         start = _word_start(text, min(start, first, len(text) - characters + 1), first)
-    end = start + characters - (2 if start else 1)
+    end = start + _word_end(text[start:], characters - (2 if start else 1))
     return f"{'…' if start else ''}{text[start:end].rstrip()}{'…' if end < len(text) else ''}"
 
 

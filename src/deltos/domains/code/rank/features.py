@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.paths import is_aside, is_built, is_changelog, is_prose, is_settings, meaningful_stem
+from deltos.domains.code.rank.tuning import RANKING
 from deltos.languages.table import PROSE_LANGUAGES
-from deltos.text.idf import idf
 from deltos.workspace.file_purpose import is_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from deltos.domains.code.query import CodeQuery
-    from deltos.domains.code.similar_commits import CommitSupport
-    from deltos.store.code import CodeChunkWords, DefinitionRecord, FileRow, FileWords
-    from deltos.store.history import FileHistoryRow
+    from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.retrieve.candidate_file import CandidateFile, CandidateWords
+    from deltos.domains.code.retrieve.term_weights import TermWeights
+    from deltos.store.code import CodeChunkWords, FileRow
 
 CONTENT_FEATURES = tuple(
     "bm25_best bm25_second bm25_third chunk_hits chunk_sum chunk_coverage symbol_coverage doc_coverage".split()
@@ -66,147 +66,11 @@ _BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERE
 _COVERAGE_COLUMN = OWN_FEATURES.index("file_coverage")
 _CHUNK_COVERAGE_COLUMN, _HEADING_COLUMN = OWN_FEATURES.index("chunk_coverage"), OWN_FEATURES.index("symbol_coverage")
 _PROSE_COLUMN, _ASIDE_COLUMN = OWN_FEATURES.index("is_prose"), OWN_FEATURES.index("is_aside")
-_MIN_PROSE_COVERAGE = 0.5  # share of the query that prose must cover before its penalty is reduced
-_PROSE_COVERAGE_LEAD = 0.5  # prose that covers this much more of the query than any code has no penalty
-_MIN_HEADING_COVERAGE = 0.7  # share of the query that a heading must cover
-_LONG_QUERY_TERMS = 8  # a query with this many terms counts as long
-_MIN_PREFIX_CHARACTERS = 4  # related words share at least this many characters
 _DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "sql"})
 _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "component", "module"})
-_MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
 
 
-@dataclass(slots=True)
-class CandidateFile:
-    """A candidate file with the evidence from the index; its chunks are ordered best first.
-
-    `lines` are lines that the query mentions, such as stack frames. `corpus` is the index of its project among the
-    searched projects.
-    """
-
-    file: FileRow
-    corpus: int = 0
-    chunk_scores: list[float] = field(default_factory=list)
-    chunk_ids: list[int] = field(default_factory=list)
-    file_score: float = 0.0
-    definitions: list[DefinitionRecord] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    similar_chunks: tuple[int, ...] = ()
-    similarity: float = 0.0
-    deviations: float = 0.0  # standard deviations of the similarity above the project's mean
-    history: FileHistoryRow | None = None
-    commit_support: CommitSupport | None = None
-    recency: float = 0.0  # 1 if changed by the newest commit; halves with each half-life
-    is_semantic_match: bool = False  # one of the most similar files
-    is_commit_match: bool = False  # one of the files best supported by similar commits
-    coverage: float = 0.0  # share of the query that the file covers; set when features are computed
-    word_features: tuple[float, ...] | None = None  # cache of the features that do not depend on other candidates
-    prose_penalty: float = 1.0  # for prose: 1 if code covers the query as well, 0 if only prose does
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateWords:
-    """Index words of the candidate files and of their best chunks, by id."""
-
-    files: Mapping[int, FileWords]
-    chunks: Mapping[int, CodeChunkWords]
-
-
-def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
-    """Return the inverse document frequency of each term."""
-    return {
-        term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
-        for term in query.terms
-    }
-
-
-def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
-    """Return the sum of the term weights: the score of a file that contains every term."""
-    return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
-
-
-class Weights:
-    """Inverse document frequency of each query term as a share of the whole query; finds terms in texts.
-
-    Texts are index words between spaces. The terms found in a text are a bit mask: searching for a few terms as
-    substrings is many times cheaper than splitting the text.
-    """
-
-    def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
-        raw = _raw_weights(query, frequencies, chunk_count)
-        self.total = sum(raw.values()) or 1.0
-        self.by_term = {term: value / self.total for term, value in raw.items()}
-        self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
-        self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
-        self._shares: dict[int, float] = {}
-        self._rare_shares: dict[int, float] = {}
-        self._found: dict[str, int] = {}
-        squares = {term: value * value for term, value in self.by_term.items()}
-        self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
-        self._by_prefix: dict[str, list[str]] = {}
-        for term in self.by_term:
-            if len(term) >= _MIN_PREFIX_CHARACTERS:
-                self._by_prefix.setdefault(term[:_MIN_PREFIX_CHARACTERS], []).append(term)
-
-    def found(self, text: str) -> int:
-        """Return a bit mask of the query terms that occur in the text."""
-        bits = 0
-        for needle, bit in self._needles:
-            if needle in text:
-                bits |= bit
-        return bits
-
-    def found_among(self, words: str) -> int:
-        """Return the bit mask for index words without surrounding spaces.
-
-        Cached, because chunks of candidates are looked at twice: for features and for chunk selection.
-        """
-        bits = self._found.get(words)
-        if bits is None:
-            bits = self._found[words] = self.found(f" {words} ") if words else 0
-        return bits
-
-    def share_within(self, text: str) -> float:
-        """Return the share of the query that occurs in a lower-case text, also inside other words."""
-        return sum(weight for term, weight in self.by_term.items() if term in text)
-
-    def share(self, bits: int) -> float:
-        """Return the weight of the terms in a bit mask."""
-        known = self._shares.get(bits)
-        if known is None:
-            known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
-            self._shares[bits] = known
-        return known
-
-    def rare_share(self, bits: int) -> float:
-        """Return the weight of the terms in a bit mask, with squared weights so that rare terms count more."""
-        known = self._rare_shares.get(bits)
-        if known is None:
-            known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
-            self._rare_shares[bits] = known
-        return known
-
-    def sharing_prefix(self, word: str) -> list[str]:
-        """Return the query terms that are a prefix of the word, or that the word is a prefix of."""
-        alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
-        return [term for term in alike if term.startswith(word) or word.startswith(term)]
-
-    def joined_in(self, text: str) -> float:
-        """Return 1.0 if adjacent query words occur in the text written as one word."""
-        return float(any(compound in text for compound in self._joined))
-
-    def offsets(self, text: str, bits: int) -> Iterator[int]:
-        """Yield offsets of the terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""
-        for needle, bit in self._needles:
-            at = text.find(needle) if bits & bit else -1
-            for _ in range(_MAX_NAMES_PER_TERM):
-                if at < 0:
-                    break
-                yield at
-                at = text.find(needle, at + 1)
-
-
-def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: Weights) -> float:
+def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> float:
     """Return a cheap hand-set score that selects the candidates for which features are computed."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
@@ -217,7 +81,7 @@ def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: Weigh
 
 
 def compute_features(
-    candidates: Sequence[CandidateFile], query: CodeQuery, weights: Weights, texts: Sequence[CandidateWords]
+    candidates: Sequence[CandidateFile], query: CodeQuery, weights: TermWeights, texts: Sequence[CandidateWords]
 ) -> list[list[float]]:
     """Return the features of all candidates of one query, in the order of FEATURES.
 
@@ -229,7 +93,7 @@ def compute_features(
     ]
     _reduce_prose_penalties(candidates, rows, query)
     best = [max((row[i] for row in rows), default=0.0) + 1e-9 for i in _RELATIVE_COLUMNS]
-    length = min(1.0, len(query.terms) / _LONG_QUERY_TERMS)
+    length = min(1.0, len(query.terms) / RANKING.long_query_terms)
     unanswered = 1 - max((row[_COVERAGE_COLUMN] for row in rows), default=0.0)
     for row in rows:
         row += [row[i] / top for i, top in zip(_RELATIVE_COLUMNS, best, strict=True)]
@@ -247,22 +111,26 @@ def _reduce_prose_penalties(candidates: Sequence[CandidateFile], rows: Sequence[
     for candidate, row in zip(candidates, rows, strict=True):
         if row[_PROSE_COLUMN] and not is_changelog(candidate.file.path):
             covered = row[_CHUNK_COVERAGE_COLUMN]
-            coverage_lead = _excess(covered, _MIN_PROSE_COVERAGE) * min(
-                1.0, max(0.0, covered - in_code) / _PROSE_COVERAGE_LEAD
+            coverage_lead = _share_above_minimum(covered, RANKING.min_prose_coverage) * min(
+                1.0, max(0.0, covered - in_code) / RANKING.prose_coverage_lead
             )
-            heading_match = _excess(row[_HEADING_COLUMN], _MIN_HEADING_COVERAGE) if len(query.terms) > 1 else 0.0
+            heading_match = (
+                _share_above_minimum(row[_HEADING_COLUMN], RANKING.min_heading_coverage)
+                if len(query.terms) > 1
+                else 0.0
+            )
             candidate.prose_penalty = 0.0 if query.is_how_to else (1 - coverage_lead) * (1 - heading_match)
             row[_PROSE_COLUMN] *= candidate.prose_penalty
             row[_ASIDE_COLUMN] *= candidate.prose_penalty
 
 
-def _excess(share: float, minimum: float) -> float:
+def _share_above_minimum(share: float, minimum: float) -> float:
     """Return how far a share exceeds the minimum: 0 at the minimum, 1 at a share of 1."""
     return max(0.0, share - minimum) / (1 - minimum)
 
 
 def _candidate_features(
-    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: Weights, texts: CandidateWords
+    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
 ) -> list[float]:
     """Return the features of one candidate, in the order of OWN_FEATURES."""
     if candidate.word_features is None:
@@ -276,18 +144,18 @@ def _candidate_features(
 
 
 def _word_features(
-    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: Weights, texts: CandidateWords
+    candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
 ) -> tuple[float, ...]:
     """Return the features from words and structure, which do not depend on the other candidates."""
     file = candidate.file
     path = _path_facts(file.path)
     words = texts.files[file.id]
     # One bit per query term: unions and differences of fields are cheap.
-    in_stem, in_folders = weights.found_among(words.stem), weights.found_among(words.folders)
-    in_names = weights.found_among(words.names)
+    in_stem, in_folders = weights.mask_of_words(words.stem), weights.mask_of_words(words.folders)
+    in_names = weights.mask_of_words(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     content, in_content = _content_features(candidate.chunk_scores, chunks, weights)
-    in_head = weights.found_among(words.head)
+    in_head = weights.mask_of_words(words.head)
     anywhere = in_stem | in_folders | in_names | in_content | in_head
     candidate.coverage = weights.share(anywhere)
     return (
@@ -297,7 +165,7 @@ def _word_features(
         _prefix_share(words.stem, weights),
         float(path.subject in query_names),
         weights.share(in_folders & ~in_stem),
-        weights.joined_in(f" {words.stem}  {words.folders} "),
+        weights.joined_words_in(f" {words.stem}  {words.folders} "),
         _best_name_score(f" {words.names} ", in_names, weights) if in_names else 0.0,
         weights.share(in_names),
         *_definition_features(candidate, query, path.subject),
@@ -313,14 +181,14 @@ def _word_features(
 
 
 def _content_features(
-    scores: Sequence[float], chunks: Sequence[CodeChunkWords], weights: Weights
+    scores: Sequence[float], chunks: Sequence[CodeChunkWords], weights: TermWeights
 ) -> tuple[list[float], int]:
     """Return the features of the best chunks, in the order of CONTENT_FEATURES, and the bit mask of their terms."""
     coverage = symbol_coverage = doc_coverage = 0.0
     found_anywhere = 0
     for chunk in chunks:
-        in_symbol, in_doc = weights.found_among(chunk.symbol), weights.found_among(chunk.doc)
-        in_chunk = weights.found_among(chunk.body) | in_symbol | in_doc
+        in_symbol, in_doc = weights.mask_of_words(chunk.symbol), weights.mask_of_words(chunk.doc)
+        in_chunk = weights.mask_of_words(chunk.body) | in_symbol | in_doc
         found_anywhere |= in_chunk
         coverage = max(coverage, weights.share(in_chunk))
         symbol_coverage = max(symbol_coverage, weights.share(in_symbol))
@@ -330,11 +198,11 @@ def _content_features(
     return [*best, *amount, coverage, symbol_coverage, doc_coverage], found_anywhere
 
 
-def _history_features(candidate: CandidateFile, weights: Weights) -> tuple[float, ...]:
+def _history_features(candidate: CandidateFile, weights: TermWeights) -> tuple[float, ...]:
     """Return the features from commits, in the order of HISTORY_FEATURES."""
     if candidate.history is None:
         return (0.0,) * len(HISTORY_FEATURES)
-    found = weights.found_among(candidate.history.words)
+    found = weights.mask_of_words(candidate.history.words)
     changes = math.log(1 + candidate.history.changes) / 5
     similar = (
         (candidate.commit_support.best, candidate.commit_support.total) if candidate.commit_support else (0.0, 0.0)
@@ -342,21 +210,21 @@ def _history_features(candidate: CandidateFile, weights: Weights) -> tuple[float
     return weights.share(found), weights.rare_share(found), changes, candidate.recency, *similar
 
 
-def _stem_coverage(stem: str, subject: str, weights: Weights) -> float:
+def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
     """Return the share of the stem's words that the query contains."""
     words = set(stem.split())
     parts = words - {subject} if len(words) > 1 else words
     return sum(part in weights.by_term for part in parts) / len(parts) if parts else 0.0
 
 
-def _prefix_share(stem: str, weights: Weights) -> float:
+def _prefix_share(stem: str, weights: TermWeights) -> float:
     """Return the weight of terms that match the stem only by a common prefix, as `serialize` matches `serializer`."""
     words = stem.split()
     related_terms = {term for word in words for term in weights.sharing_prefix(word)}
     return sum(weights.by_term[term] for term in related_terms.difference(words)) if related_terms else 0.0
 
 
-def _best_name_score(names: str, in_names: int, weights: Weights) -> float:
+def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
     """Return the best score of a defined name: covered share of the query times covered share of the name."""
     best = 0.0
     by_term = weights.by_term
@@ -375,8 +243,8 @@ def _best_name_score(names: str, in_names: int, weights: Weights) -> float:
 
 
 def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Whether the file defines a name of the query: exactly, in another case, at the top level, as the file's own
-    subject."""
+    """Return 1.0 or 0.0 for each kind of definition of a query name: exact, in other case, top-level, and named like
+    the file."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:

@@ -1,0 +1,1 @@
+"""Hits as text and data: current source lines, excerpts, summaries."""

@@ -1,0 +1,85 @@
+"""Turn selected chunks into hits with their current lines, named after the definition that answers."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.present.excerpt import answering_definition
+from deltos.domains.code.present.source_reader import SourceReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.domains.code.model import CodeHit
+    from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.rank.chunk_selection import SelectedChunk
+    from deltos.domains.code.selection import SearchSelection
+    from deltos.store.code import DefinitionRecord
+
+
+def read_hits(
+    chosen: Iterable[SelectedChunk], query: CodeQuery, selection: SearchSelection
+) -> tuple[list[CodeHit], int]:
+    """Return hits for the first `selection.limit` chunks that still exist, and the number of chunks that are gone."""
+    found: list[tuple[SelectedChunk, CodeHit]] = []
+    vanished = 0
+    with ExitStack() as opened:
+        readers: dict[int, SourceReader] = {}
+        for selected in chosen:
+            if len(found) >= selection.limit:
+                break
+            project = selection.projects[selected.corpus]
+            if selected.corpus not in readers:
+                reader = SourceReader(project.root, project.store, project.workers)
+                readers[selected.corpus] = opened.enter_context(reader)
+            if hit := readers[selected.corpus].hit(selected.chunk, selected.confidence):
+                own, by = project.project_id, selected.found_by
+                found.append((selected, replace(hit, repository=project.name, project_id=own, found_by=by)))
+            else:
+                vanished += 1
+    return _name_after_definitions(found, query, selection), vanished
+
+
+def _name_after_definitions(
+    found: Sequence[tuple[SelectedChunk, CodeHit]], query: CodeQuery, selection: SearchSelection
+) -> list[CodeHit]:
+    """Set the symbol of each hit to the definition that answers; hits in changed files keep their symbols."""
+    named: dict[int, CodeHit] = {}
+    for number in dict.fromkeys(selected.corpus for selected, _ in found):
+        here = [(place, *pair) for place, pair in enumerate(found) if pair[0].corpus == number]
+        ranges = [(selected.chunk.file_id, hit.start_line, hit.end_line) for _, selected, hit in here]
+        inside_each = selection.projects[number].store.code.definitions_in(ranges)
+        for (place, selected, hit), inside in zip(here, inside_each, strict=True):
+            is_same = hit.start_line == selected.chunk.start_line
+            named[place] = _name_after_definition(hit, selected.line, inside, query) if is_same else hit
+    return [named[place] for place in range(len(found))]
+
+
+def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
+    """Return the hit named after the innermost definition around a line, or the definition that answers."""
+    if line:
+        around = [definition for definition in inside if definition.line <= line <= definition.end_line]
+        if query.frames:  # a frame is in a function, not in a variable
+            around = [definition for definition in around if definition.kind != "variable"]
+        return replace(_with_definition(hit, around[-1]) if around else _without_definition(hit, inside), line=line)
+    answering = answering_definition(hit, inside, query)
+    if answering is None:
+        answering = next((definition for definition in inside if _qualified_name(definition) == hit.symbol), None)
+    return _with_definition(hit, answering) if answering else hit
+
+
+def _without_definition(hit: CodeHit, inside: Sequence[DefinitionRecord]) -> CodeHit:
+    """Return the hit without the symbol of its chunk if that definition is in the chunk, but not around the line."""
+    is_elsewhere = any(_qualified_name(definition) == hit.symbol for definition in inside)
+    return replace(hit, symbol="", kind="") if is_elsewhere else hit
+
+
+def _with_definition(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+    symbol = _qualified_name(definition)
+    return replace(hit, symbol=symbol, kind=definition.kind, head_line=definition.line, tail_line=definition.end_line)
+
+
+def _qualified_name(definition: DefinitionRecord) -> str:
+    return f"{definition.container}.{definition.name}" if definition.container else definition.name

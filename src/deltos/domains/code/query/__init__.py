@@ -1,0 +1,1 @@
+"""What a query asks: its kind, terms, names, stack frames and messages."""

@@ -1,0 +1,1 @@
+"""Order of candidate files and of their chunks."""

@@ -1,0 +1,1 @@
+"""Candidates of a query: by terms, similarity, commits, mentioned files and exact lines."""

@@ -1,0 +1,109 @@
+"""Weights of the query terms by their rarity, and the terms that occur in a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltos.text.idf import idf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deltos.domains.code.query.parse import CodeQuery
+
+_MIN_PREFIX_CHARACTERS = 4  # related words share at least this many characters
+_MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
+
+
+def _raw_weights(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> dict[str, float]:
+    """Return the inverse document frequency of each term."""
+    return {
+        term: idf(frequencies.get(term, 0), chunk_count, added=0, smoothing=1, against_rest=False)
+        for term in query.terms
+    }
+
+
+def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> float:
+    """Return the sum of the term weights: the score of a file that contains every term."""
+    return sum(_raw_weights(query, frequencies, chunk_count).values()) or 1.0
+
+
+class TermWeights:
+    """Inverse document frequency of each query term as a share of the whole query; finds terms in texts.
+
+    Texts are index words between spaces. The terms found in a text are a bit mask: searching for a few terms as
+    substrings is many times cheaper than splitting the text.
+    """
+
+    def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
+        raw = _raw_weights(query, frequencies, chunk_count)
+        self.total = sum(raw.values()) or 1.0
+        self.by_term = {term: value / self.total for term, value in raw.items()}
+        self._needles = tuple((f" {term} ", 1 << n) for n, term in enumerate(self.by_term))
+        self._joined = tuple(f" {compound} " for compound in query.joined if frequencies.get(compound))
+        self._shares: dict[int, float] = {}
+        self._rare_shares: dict[int, float] = {}
+        self._found: dict[str, int] = {}
+        squares = {term: value * value for term, value in self.by_term.items()}
+        self._rare = tuple(value / (sum(squares.values()) or 1.0) for value in squares.values())
+        self._by_prefix: dict[str, list[str]] = {}
+        for term in self.by_term:
+            if len(term) >= _MIN_PREFIX_CHARACTERS:
+                self._by_prefix.setdefault(term[:_MIN_PREFIX_CHARACTERS], []).append(term)
+
+    def mask_of_text(self, text: str) -> int:
+        """Return a bit mask of the query terms that occur in the text."""
+        bits = 0
+        for needle, bit in self._needles:
+            if needle in text:
+                bits |= bit
+        return bits
+
+    def mask_of_words(self, words: str) -> int:
+        """Return the bit mask for index words without surrounding spaces.
+
+        Cached, because chunks of candidates are looked at twice: for features and for chunk selection.
+        """
+        bits = self._found.get(words)
+        if bits is None:
+            bits = self._found[words] = self.mask_of_text(f" {words} ") if words else 0
+        return bits
+
+    def share_within(self, text: str) -> float:
+        """Return the share of the query that occurs in a lower-case text, also inside other words."""
+        return sum(weight for term, weight in self.by_term.items() if term in text)
+
+    def share(self, bits: int) -> float:
+        """Return the weight of the terms in a bit mask."""
+        known = self._shares.get(bits)
+        if known is None:
+            known = sum(weight for n, weight in enumerate(self.by_term.values()) if bits >> n & 1)
+            self._shares[bits] = known
+        return known
+
+    def rare_share(self, bits: int) -> float:
+        """Return the weight of the terms in a bit mask, with squared weights so that rare terms count more."""
+        known = self._rare_shares.get(bits)
+        if known is None:
+            known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
+            self._rare_shares[bits] = known
+        return known
+
+    def sharing_prefix(self, word: str) -> list[str]:
+        """Return the query terms that are a prefix of the word, or that the word is a prefix of."""
+        alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
+        return [term for term in alike if term.startswith(word) or word.startswith(term)]
+
+    def joined_words_in(self, text: str) -> float:
+        """Return 1.0 if adjacent query words occur in the text written as one word."""
+        return float(any(compound in text for compound in self._joined))
+
+    def offsets(self, text: str, bits: int) -> Iterator[int]:
+        """Yield offsets of the terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""
+        for needle, bit in self._needles:
+            at = text.find(needle) if bits & bit else -1
+            for _ in range(_MAX_NAMES_PER_TERM):
+                if at < 0:
+                    break
+                yield at
+                at = text.find(needle, at + 1)

@@ -1,0 +1,46 @@
+"""The projects and files that one query searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from deltos.store.code import FileScope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from deltos.isolated.process_pool import ProcessPool
+    from deltos.store.project import ProjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedProject:
+    """A project whose code is searched.
+
+    `name` is its name in one answer, `project_id` its globally unique name. Both are empty if one project is searched.
+    """
+
+    store: ProjectStore
+    root: Path
+    workers: ProcessPool | None = None
+    name: str = ""
+    project_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSelection:
+    """The projects and files to search, and the number of hits to return.
+
+    Exact queries return one hit per matching line, or one per chunk if not `every_line`.
+    """
+
+    projects: Sequence[SearchedProject]
+    scope: FileScope = field(default_factory=FileScope)
+    limit: int = 10
+    every_line: bool = True
+
+    def with_limit(self, limit: int) -> SearchSelection:
+        """Return the same projects and files with another number of hits."""
+        return replace(self, limit=limit)

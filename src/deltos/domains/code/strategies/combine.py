@@ -1,0 +1,54 @@
+"""Combine the hits of several strategies into one answer."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltos.domains.code.model import CodeAnswer, CodeHit
+
+
+def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
+    """Merge the hits that contain quoted words with the hits for the question around them.
+
+    They alternate; unless the exact hits come first, files that both searches found precede all others.
+    """
+    lists = [exact.hits, by_words.hits] if exact_first else [by_words.hits, exact.hits]
+    files = {(hit.repository, hit.path) for hit in exact.hits} & {(hit.repository, hit.path) for hit in by_words.hits}
+    alternating = [hit for pair in itertools.zip_longest(*lists) for hit in pair if hit is not None]
+    by_key: dict[tuple[str, int], CodeHit] = {}
+    for hit in alternating:
+        by_key.setdefault(_key(hit), hit)
+    merged = list(by_key.values())
+    if not exact_first:
+        merged.sort(key=lambda hit: (hit.repository, hit.path) not in files)
+    total = by_words.total + exact.total - (len(alternating) - len(merged))
+    is_least = by_words.total_is_least or exact.total_is_least
+    return replace(by_words, hits=tuple(merged[:limit]), total=total, total_is_least=is_least, is_weak=False)
+
+
+def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: int) -> CodeAnswer:
+    """Put `hits`, of `total` hits of their kind, before the other hits of an answer."""
+    known = set(map(_key, hits))
+    others = [hit for hit in answer.hits if _key(hit) not in known]
+    total += answer.total - (len(answer.hits) - len(others))
+    return replace(answer, hits=(*hits, *others)[:limit], total=total, is_weak=answer.is_weak and not hits)
+
+
+def put_second(hit: CodeHit, answer: CodeAnswer, limit: int) -> CodeAnswer:
+    """Put a hit after the first one of an answer, and show the code of both."""
+    first, *rest = answer.hits
+    if _key(hit) == _key(first):
+        return answer
+    others = [other for other in rest if _key(other) != _key(hit)]
+    total = answer.total + (len(others) == len(rest))
+    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
+
+
+def _key(hit: CodeHit) -> tuple[str, int]:
+    """Return a key of the chunk that is unique over all projects."""
+    return hit.repository, hit.chunk_id

@@ -1,0 +1,59 @@
+"""Stack traces, and single locations such as `file:line`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.domains.code.model import CodeAnswer
+from deltos.domains.code.present.hits import read_hits
+from deltos.domains.code.present.source_reader import SourceReader
+from deltos.domains.code.rank.chunk_selection import SelectedChunk
+from deltos.domains.code.retrieve.mentioned_files import locate_mentions
+from deltos.domains.code.strategies.combine import put_first
+
+if TYPE_CHECKING:
+    from deltos.domains.code.query.parse import CodeQuery
+    from deltos.domains.code.selection import SearchSelection
+    from deltos.domains.code.strategies.message import MessageStrategy
+    from deltos.domains.code.strategies.words import WordsStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStrategy:
+    """Shows the message of a trace and its frames before other results."""
+
+    messages: MessageStrategy
+    words: WordsStrategy
+
+    def applies(self, query: CodeQuery) -> bool:
+        """Whether the query is mainly a stack trace, or a `file:line`."""
+        return bool(query.frames)
+
+    def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
+        """Return the message and the frames first, then other results; None if no frame lies in the projects.
+
+        A `file:line` query returns only that location.
+        """
+        frames = _frame_chunks(query, selection)
+        if not frames:
+            return None
+        with_message = [] if query.is_place else self.messages.chunks_with_message(query.original, selection)
+        message_chunks = [each.chunk for each in with_message]
+        first = [*with_message, *(each for each in frames if each.chunk not in message_chunks)]
+        hits, vanished = read_hits(first, query, selection)
+        if query.is_place and hits:
+            return CodeAnswer(query, tuple(hits), len(first) - vanished)
+        return put_first(hits, len(first) - vanished, self.words.search(query, selection), selection.limit)
+
+
+def _frame_chunks(query: CodeQuery, selection: SearchSelection) -> list[SelectedChunk]:
+    """Return the chunks of the stack frames that lie in the projects."""
+    found: list[SelectedChunk] = []
+    for number, project in enumerate(selection.projects):
+        with SourceReader(project.root, project.store, project.workers) as reader:
+            places = locate_mentions(project.store.code, query.frames, selection.scope, reader.lines)
+        for file_id, place in places:
+            chunks = project.store.code.chunks_at(file_id, [place.line])[:1]
+            found += [SelectedChunk(chunk, 1.0, place.line, corpus=number) for chunk in chunks]
+    return list(dict.fromkeys(found))
