@@ -1,0 +1,1 @@
+"""Ablation of code search: what each feature group, heuristic and constant gains."""
