@@ -137,7 +137,9 @@ def _list(apis: Apis, args: argparse.Namespace) -> int:
     _update_index(apis, args)
     if args.json:
         for api in apis.library.apis():
-            unread = [{"document": row.document, "error": row.reason} for row in apis.library.unread(api.source)]
+            unread = [
+                {"document": row.document, "error": row.reason} for row in apis.library.unread_documents(api.source)
+            ]
             print_json(_api_json(api) | {"not_read": unread})
     else:
         listed = render_list(apis.library, MAX_TOKENS, roots=project_roots(args.project))

@@ -80,7 +80,7 @@ class SharedApis:
         library = self.domains.apis.library
         others = library.elsewhere(roots).values()
         unread: dict[str, list[UnreadRow]] = {}
-        for row in library.unread():
+        for row in library.unread_documents():
             unread.setdefault(row.source, []).append(row)
         return {
             api.name: _api_line(api, unread.get(api.source, [])) for api in library.apis() if api.name not in others

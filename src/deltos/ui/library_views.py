@@ -22,7 +22,7 @@ MAX_SCHEMAS = 2_000
 def list_sources(request: ViewRequest) -> structs.SourcesPage:
     """Return the state of every source, API descriptions last."""
     apis = request.app.domains.apis.library
-    unread = apis.unread()
+    unread = apis.unread_documents()
     described = [_api_source_state(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
     return structs.SourcesPage([*map(_source_state, request.app.domains.docs.library.statuses()), *described])
 

@@ -92,7 +92,7 @@ def count_attempts(parser: PoisonedParser) -> int:
 
 
 def unread_documents(apis: Apis) -> dict[str, str]:
-    return {row.document: row.reason for row in apis.library.unread()}
+    return {row.document: row.reason for row in apis.library.unread_documents()}
 
 
 @pytest.mark.parametrize("poison", REASONS)

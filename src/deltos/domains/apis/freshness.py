@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COMPARE_TIMEOUT_SECONDS = 1.0  # time limit for comparing files, per search
 _READ_TIMEOUT_SECONDS = 10.0  # after this time, no more descriptions are re-read
 _MAX_NAMES_SHOWN = 5
-_UNTHROTTLED_SECONDS = 0.01
+_MAX_UNTHROTTLED_SECONDS = 0.01
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
@@ -83,7 +83,7 @@ class DescriptionWatch:
         return []
 
     def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
-        throttle = self._throttles.setdefault(source, DiskThrottle(_UNTHROTTLED_SECONDS))
+        throttle = self._throttles.setdefault(source, DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"
         if time.monotonic() > deadline:

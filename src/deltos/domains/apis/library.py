@@ -55,7 +55,7 @@ class ApiLibrary:
         projects = [project_of(root) for root in roots]
         return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
 
-    def unread(self, source: str = "") -> list[UnreadRow]:
+    def unread_documents(self, source: str = "") -> list[UnreadRow]:
         """Return the documents that could not be read, of one source or of all visible sources."""
         return [row for row in self.store.unread() if is_visible(row) and source in ("", row.source)]
 

@@ -174,7 +174,7 @@ def _missing_documents(
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
 
-    here = _import_names(documents) if len(documents) > 1 else frozenset()
+    local_names = _import_names(documents) if len(documents) > 1 else frozenset()
     for position, raw in enumerate(documents):
         if not raw.refers:
             continue
@@ -184,7 +184,7 @@ def _missing_documents(
             path, data = pending.pop()
             targets = find_references(data) if b"$ref" in data else []
             references.setdefault(position, targets)
-            for paths in (*_referenced_paths(targets, path, raw.name), *_imported_paths(data, here)):
+            for paths in (*_referenced_paths(targets, path, raw.name), *_imported_paths(data, local_names)):
                 if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
                     continue
                 seen.add(paths[0])
@@ -215,14 +215,14 @@ def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
 
-def _imported_paths(data: bytes, here: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _imported_paths(data: bytes, local_names: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """Yield the candidate paths of each imported protobuf file that is not one of the documents."""
     from deltos.domains.apis.description import import_paths
 
     if data.lstrip()[:1] not in (b"{", b"["):
         for raw in dict.fromkeys(_IMPORT_STATEMENT.findall(data)):
             name = raw.decode("utf-8", "replace")
-            if name not in here and (paths := import_paths(name)):
+            if name not in local_names and (paths := import_paths(name)):
                 yield paths
 
 

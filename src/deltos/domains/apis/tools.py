@@ -103,7 +103,7 @@ def render_list(
         others = library.elsewhere(roots).values()
         every = [api for api in library.apis() if api.name not in others]
         pieces = [render_api(api, groups_of(library, api)) for api in every]
-        unread = [f"- {render_unread(row.document, row.reason)}" for row in library.unread()]
+        unread = [f"- {render_unread(row.document, row.reason)}" for row in library.unread_documents()]
     note = f"Only in other projects: {one_line(', '.join(others), 300)}." if others else ""
     if not every:
         return Answer("\n".join(filter(None, (NO_APIS, note))))

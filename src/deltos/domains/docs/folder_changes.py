@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_UNTHROTTLED_SECONDS = 0.01
+_MAX_UNTHROTTLED_SECONDS = 0.01
 # An unfinished comparison is repeated only after this pause, not for every search.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
@@ -40,7 +40,7 @@ class FolderWatch:
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
         """Return whether a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
-        seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_UNTHROTTLED_SECONDS))
+        seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same" if seen == "changed" else seen  # the reported change is indexed by now
         with throttle.measure():

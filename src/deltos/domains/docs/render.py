@@ -201,7 +201,7 @@ def render_status(status: SourceStatus, *, project_root: Path, token_budget: int
     fitted = fit(failures, characters=characters_for(token_budget) - sum(map(len, lines)) - 200)
     shown = fitted.pieces[:_MAX_FAILURES]
     if len(shown) < len(failures):
-        how = "the command line shows all: deltos docs status"
+        how = "run `deltos docs status` to list all"
         lines.insert(0, truncated(len(shown), len(failures), "failed pages", how))
     if failures:
         lines.append("failed pages:")

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.history.state import day
+from deltos.domains.history.state import commit_date
 from deltos.workspace.commits import (
     MAX_COMMIT_FILES,
     SAFE_OPTIONS,
@@ -44,7 +44,7 @@ class ShownCommit:
 def headline(commit: CommitRow) -> str:
     """Return a commit as one line with its date, author, subject and number of files."""
     count = f"{commit.file_count:,} file{'' if commit.file_count == 1 else 's'}"
-    return f"{day(commit.time)} {commit.author}: {commit.subject} ({'merge' if commit.is_merge else count})"
+    return f"{commit_date(commit.time)} {commit.author}: {commit.subject} ({'merge' if commit.is_merge else count})"
 
 
 def text_of(commit: CommitRow, root: Path) -> str:

@@ -93,14 +93,14 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
     limits = describe_limits(state)
     if not totals.commits:
         return limits or "no commits"
-    parts = [f"{counted(totals.commits, 'commit')} since {day(totals.oldest)}"]
+    parts = [f"{counted(totals.commits, 'commit')} since {commit_date(totals.oldest)}"]
     if totals.sweeping:
         sweeps = f"{totals.sweeping:,} of them changed more than {MAX_RELATED_FILES} files"
         parts.append(f"{sweeps} (ignored for files that change together)")
     return ", ".join(parts) + (f". {limits}" if limits else "")
 
 
-def day(seconds: int) -> str:
+def commit_date(seconds: int) -> str:
     """Return the date of a commit time, as text."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

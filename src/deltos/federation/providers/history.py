@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.history.commit_text import SHORT_HASH_CHARACTERS, headline, text_of
 from deltos.domains.history.search import search_commits, search_commits_across
-from deltos.domains.history.state import day, limits_of
+from deltos.domains.history.state import commit_date, limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
 from deltos.federation.intent import intent_of
 from deltos.federation.model import FullText, Hit, ProviderResults
@@ -177,7 +177,7 @@ def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: t
         whose = f" by {' or '.join(found.authors[:_MAX_AUTHORS])}" if found.authors else ""
         nearest = found.hits[0].commit.time
         which = "the first" if found.is_first_commit else "the last"
-        notes = (f"Note: no commits{whose} then; {which} is of {day(nearest)}.", *notes)
+        notes = (f"Note: no commits{whose} then; {which} is of {commit_date(nearest)}.", *notes)
     return ProviderResults(
         hits,
         found.match_count,

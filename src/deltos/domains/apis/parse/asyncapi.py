@@ -134,27 +134,27 @@ class _AsyncApiReader:
             summary=summary or split_words(name or f"{action} {address}"),
             description=description,
             tags=tuple(filter(None, (tag_name(self._references.follow(tag)) for tag in sequence(raw.get("tags"))))),
-            parameters=tuple(self._parameters(channel)),
-            bodies=tuple(map(self._content, messages)),
-            responses=self._reply(reply),
+            parameters=tuple(self._read_parameters(channel)),
+            bodies=tuple(map(self._read_content, messages)),
+            responses=self._read_reply(reply),
             security=tuple((_security_name(need),) for need in sequence(raw.get("security"))),
         )
 
-    def _reply(self, reply: dict[str, Json]) -> tuple[Response, ...]:
+    def _read_reply(self, reply: dict[str, Json]) -> tuple[Response, ...]:
         if not reply:
             return ()
         channel = mapping(self._references.follow(reply.get("channel")))
         messages = sequence(reply.get("messages")) or list(mapping(channel.get("messages")).values())
         address = text_of(channel.get("address"))
-        return (Response("reply", f"on {address}" if address else "", tuple(map(self._content, messages))),)
+        return (Response("reply", f"on {address}" if address else "", tuple(map(self._read_content, messages))),)
 
-    def _content(self, given: Json) -> Content:
+    def _read_content(self, given: Json) -> Content:
         message = mapping(self._references.follow(given))
         name = text_of(message.get("name")) or reference_name(text_of(mapping(given).get("$ref")))
         media_type = text_of(message.get("contentType")) or self._content_type
         return Content(f"{name}: {media_type}" if name else media_type, _payload(message))
 
-    def _parameters(self, channel: dict[str, Json]) -> Iterator[ApiParameter]:
+    def _read_parameters(self, channel: dict[str, Json]) -> Iterator[ApiParameter]:
         for name, given in mapping(channel.get("parameters")).items():
             raw = mapping(self._references.follow(given))
             schema = raw.get("schema") or {

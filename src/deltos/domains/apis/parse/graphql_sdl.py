@@ -46,7 +46,7 @@ class _SdlParser:
         """Parse all definitions of the document."""
         skipped = 0
         while self._at < len(self._tokens):
-            description = self._description()
+            description = self._parse_description()
             keyword = self._next()
             is_extension = keyword == "extend"
             if is_extension:
@@ -54,9 +54,9 @@ class _SdlParser:
             if keyword in ("type", "interface", "input", "enum", "union", "scalar"):
                 if not is_extension:
                     self._defined[self._peek()] += 1
-                self._type(keyword, description)
+                self._parse_type(keyword, description)
             elif keyword == "schema":
-                self._roots(description)
+                self._parse_roots(description)
             elif keyword == "directive":
                 self._skip_directive_definition()
             else:
@@ -90,7 +90,7 @@ class _SdlParser:
         self._at += 1
         return True
 
-    def _description(self) -> str:
+    def _parse_description(self) -> str:
         token = self._peek()
         if not token.startswith('"'):
             return ""
@@ -99,61 +99,61 @@ class _SdlParser:
             return textwrap.dedent(token[3:-3].replace('\\"""', '"""')).strip()
         return token[1:-1].replace('\\"', '"').replace("\\n", "\n")
 
-    def _type(self, kind: str, description: str) -> None:
+    def _parse_type(self, kind: str, description: str) -> None:
         name = self._next()
         definition = self._schema.types.setdefault(name, TypeDefinition(kind, name))
         definition.description = definition.description or description
         if self._take("implements"):
-            definition.members += self._names("&")
-        self._directives()
+            definition.members += self._parse_names("&")
+        self._skip_directives()
         if kind == "union" and self._take("="):
-            definition.members += self._names("|")
+            definition.members += self._parse_names("|")
         if kind == "enum" and self._take("{"):
-            definition.fields += self._values()
+            definition.fields += self._parse_enum_values()
         if kind in _FIELD_KINDS and self._take("{"):
-            definition.fields += self._fields("}")
+            definition.fields += self._parse_fields("}")
 
-    def _names(self, separator: str) -> list[str]:
+    def _parse_names(self, separator: str) -> list[str]:
         self._take(separator)
         names = [self._next()]
         while self._take(separator) or (separator == "&" and self._peek()[:1].isalpha()):
             names.append(self._next())
         return names
 
-    def _values(self) -> list[Field]:
+    def _parse_enum_values(self) -> list[Field]:
         values = []
         while self._peek() not in ("}", ""):
-            description = self._description()
+            description = self._parse_description()
             name = self._next()
-            values.append(Field(name, description=description, deprecated=self._directives()))
+            values.append(Field(name, description=description, deprecated=self._skip_directives()))
         self._next()
         return values
 
-    def _fields(self, end: str) -> list[Field]:
+    def _parse_fields(self, end: str) -> list[Field]:
         fields = []
         while self._peek() not in (end, ""):
-            description = self._description()
+            description = self._parse_description()
             if not self._peek()[:1].isidentifier():
                 self._next()
                 continue
-            fields.append(self._field(description, takes_arguments=end == "}"))
+            fields.append(self._parse_field(description, takes_arguments=end == "}"))
         self._next()
         return fields
 
-    def _field(self, description: str, *, takes_arguments: bool) -> Field:
+    def _parse_field(self, description: str, *, takes_arguments: bool) -> Field:
         member = Field(self._next(), description=description)
         if self._peek() == "(" and not takes_arguments:
-            self._value()
+            self._parse_value()
         elif self._take("("):
-            member.arguments = self._fields(")")
+            member.arguments = self._parse_fields(")")
         if self._take(":"):
-            member.type = self._type_text()
+            member.type = self._parse_type_text()
         if self._take("="):
-            member.default = self._value()
-        member.deprecated = self._directives()
+            member.default = self._parse_value()
+        member.deprecated = self._skip_directives()
         return member
 
-    def _type_text(self) -> str:
+    def _parse_type_text(self) -> str:
         start = self._at
         while self._take("["):
             pass
@@ -162,7 +162,7 @@ class _SdlParser:
             self._at += 1
         return "".join(self._tokens[start : self._at])
 
-    def _value(self) -> str:
+    def _parse_value(self) -> str:
         """Return a default value as written, including nested values."""
         start = self._at
         depth = 0
@@ -173,20 +173,20 @@ class _SdlParser:
                 break
         return " ".join(self._tokens[start : self._at])
 
-    def _directives(self) -> bool:
+    def _skip_directives(self) -> bool:
         """Skip applied directives; return whether one of them is `@deprecated`."""
         deprecated = False
         while self._take("@"):
             deprecated |= self._next() == "deprecated"
             if self._peek() == "(":
-                self._value()
+                self._parse_value()
         return deprecated
 
-    def _roots(self, description: str) -> None:
+    def _parse_roots(self, description: str) -> None:
         self._schema.description = self._schema.description or description
-        self._directives()
+        self._skip_directives()
         if self._take("{"):
-            members = self._fields("}")
+            members = self._parse_fields("}")
             self._schema.roots |= {each.name: each.type for each in members if each.name in ROOT_KINDS}
             if others := sum(each.name not in ROOT_KINDS for each in members):
                 self._schema.warnings.append(f"{others} entries of `schema` are not query, mutation or subscription.")
@@ -194,6 +194,6 @@ class _SdlParser:
     def _skip_directive_definition(self) -> None:
         while self._peek() and not self._peek().startswith('"') and self._peek() not in _DEFINITION_KEYWORDS:
             if self._peek() == "(":
-                self._value()
+                self._parse_value()
             else:
                 self._next()

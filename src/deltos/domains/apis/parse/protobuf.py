@@ -176,17 +176,17 @@ class _ProtoParser:
             token = self._next()
             match token.text:
                 case "package":
-                    self._package(self._next().text)
+                    self._parse_package(self._next().text)
                 case "syntax" | "edition":
-                    self._syntax()
+                    self._parse_syntax()
                 case "import":
-                    self._import()
+                    self._parse_import()
                 case "service":
-                    self._service()
+                    self._parse_service()
                 case "message":
-                    self._message(token.comment, self._file.package, 0)
+                    self._parse_message(token.comment, self._file.package, 0)
                 case "enum":
-                    self._enum(token.comment, self._file.package)
+                    self._parse_enum(token.comment, self._file.package)
                 case _:
                     self._skip_statement(token.text)
         return self._file
@@ -205,11 +205,11 @@ class _ProtoParser:
         self._at += 1
         return True
 
-    def _syntax(self) -> None:
+    def _parse_syntax(self) -> None:
         if self._take("="):
             self._file.syntax = self._next().text.strip("\"'")
 
-    def _import(self) -> None:
+    def _parse_import(self) -> None:
         name = self._next().text
         if name in ("public", "weak"):
             name = self._next().text
@@ -224,16 +224,16 @@ class _ProtoParser:
             if depth <= 0 and text in (";", "}"):
                 return
 
-    def _service(self) -> None:
+    def _parse_service(self) -> None:
         service, host = self._next().text, ""
         before = len(self._file.operations)
         self._take("{")
         while self._peek() not in ("}", ""):
             token = self._next()
             if token.text == "rpc":
-                self._rpc(service, token.comment)
+                self._parse_rpc(service, token.comment)
             elif token.text == "option":
-                host = _default_host(self._statement_tail()) or host
+                host = _default_host(self._parse_statement_tail()) or host
             else:
                 self._skip_statement(token.text)
         self._next()
@@ -241,12 +241,12 @@ class _ProtoParser:
             own = self._file.operations[before:]
             self._file.operations[before:] = [structs.replace(operation, server=host) for operation in own]
 
-    def _rpc(self, service: str, comment: str) -> None:
+    def _parse_rpc(self, service: str, comment: str) -> None:
         name = self._next().text
-        request, request_streams = self._rpc_type()
+        request, request_streams = self._parse_rpc_type()
         if self._peek() == "returns":
             self._next()
-        response, response_streams = self._rpc_type()
+        response, response_streams = self._parse_rpc_type()
         options = self._braced_tokens() if self._peek() == "{" else []
         http = _http_rule(options)
         scope = self._file.package
@@ -268,7 +268,7 @@ class _ProtoParser:
             )
         )
 
-    def _rpc_type(self) -> tuple[str, bool]:
+    def _parse_rpc_type(self) -> tuple[str, bool]:
         self._take("(")
         streams = self._take("stream")
         name = self._next().text
@@ -286,66 +286,66 @@ class _ProtoParser:
             texts.append(text)
         return texts
 
-    def _package(self, name: str) -> None:
+    def _parse_package(self, name: str) -> None:
         if len(name) > MAX_PACKAGE_CHARACTERS:
             self._file.warnings.append(f"The package name was ignored because it has {len(name):,} characters.")
         else:
             self._file.package = name
 
-    def _message(self, comment: str, scope: str, depth: int) -> None:
+    def _parse_message(self, comment: str, scope: str, depth: int) -> None:
         name = self._next().text
         full = f"{scope}.{name}" if scope else name
         schema: dict[str, Json] = {"x-kind": "message", "type": "object", "properties": {}}
         self._file.schemas[full] = Schema(full, f"#/{full}", schema, comment)
         self._take("{")
-        self._members(schema, full, depth)
+        self._parse_members(schema, full, depth)
 
-    def _too_deep(self) -> None:
+    def _warn_too_deep(self) -> None:
         warning = f"Declarations nested deeper than {MAX_NESTING} levels were ignored."
         if warning not in self._file.warnings:
             self._file.warnings.append(warning)
 
-    def _members(self, message: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
+    def _parse_members(self, message: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
         while self._peek() not in ("}", ""):
             token = self._next()
             match token.text:
                 case "message" if self._declares_type():
                     if depth >= MAX_NESTING:
-                        self._too_deep()
+                        self._warn_too_deep()
                         self._skip_statement("message")
                     else:
-                        self._message(token.comment, scope, depth + 1)
+                        self._parse_message(token.comment, scope, depth + 1)
                 case "enum" if self._declares_type():
-                    self._enum(token.comment, scope)
+                    self._parse_enum(token.comment, scope)
                 case "oneof" if self._declares_type():
                     name = self._next().text
                     self._take("{")
                     if depth < MAX_NESTING:
-                        self._members(message, scope, depth + 1, name)
+                        self._parse_members(message, scope, depth + 1, name)
                     else:
-                        self._too_deep()
+                        self._warn_too_deep()
                 case "option" | "reserved" | "extensions" | "extend" | ";":
                     self._skip_statement(token.text)
                 case _:
-                    self._field(token, message, scope, oneof)
+                    self._parse_field(token, message, scope, oneof)
         self._next()
 
     def _declares_type(self) -> bool:
         following = self._tokens[self._at + 1].text if self._at + 1 < len(self._tokens) else ""
         return following == "{"
 
-    def _field(self, first: _Token, message: dict[str, Json], scope: str, oneof: str) -> None:
+    def _parse_field(self, first: _Token, message: dict[str, Json], scope: str, oneof: str) -> None:
         label, type_name = "", first.text
         if type_name in ("repeated", "optional", "required"):
             label, type_name = type_name, self._next().text
         if type_name == "group" or type_name == "{":
             self._skip_statement(type_name)
             return
-        schema = self._map_schema(scope) if type_name == "map" else _type_schema(type_name, scope)
+        schema = self._parse_map_schema(scope) if type_name == "map" else _type_schema(type_name, scope)
         if label == "repeated":
             schema = {"type": "array", "items": schema}
         name = self._next().text
-        tail = self._statement_tail()
+        tail = self._parse_statement_tail()
         if first.comment:
             schema["description"] = first.comment
         if oneof:
@@ -358,7 +358,7 @@ class _ProtoParser:
         if label == "required" or "REQUIRED" in tail or (".required" in tail and "true" in tail):
             message.setdefault("required", []).append(name)
 
-    def _map_schema(self, scope: str) -> dict[str, Json]:
+    def _parse_map_schema(self, scope: str) -> dict[str, Json]:
         self._take("<")
         self._next()
         self._take(",")
@@ -366,7 +366,7 @@ class _ProtoParser:
         self._take(">")
         return {"type": "object", "additionalProperties": _type_schema(value, scope)}
 
-    def _statement_tail(self) -> list[str]:
+    def _parse_statement_tail(self) -> list[str]:
         texts = []
         while self._at < len(self._tokens) and self._peek() != "}":
             text = self._next().text
@@ -379,7 +379,7 @@ class _ProtoParser:
                 texts.append(text)
         return texts
 
-    def _enum(self, comment: str, scope: str) -> None:
+    def _parse_enum(self, comment: str, scope: str) -> None:
         name = self._next().text
         full = f"{scope}.{name}" if scope else name
         values, notes = [], []
@@ -391,7 +391,7 @@ class _ProtoParser:
                 continue
             values.append(token.text)
             notes.append(f"{token.text}: {token.comment}" if token.comment else "")
-            self._statement_tail()
+            self._parse_statement_tail()
         self._next()
         description = "\n".join(filter(None, (comment, *notes)))
         schema = {"x-kind": "enum", "type": "string", "enum": values}

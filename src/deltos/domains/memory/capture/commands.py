@@ -68,7 +68,7 @@ def _command_table() -> _CommandTable:
 
 def hides_exit_status(command: str) -> bool:
     """Whether a part that is not read-only can fail without affecting the exit status of the command line."""
-    bare_command = _without_literals(command)
+    bare_command = _strip_literals(command)
     is_strict = "set -e" in bare_command
     has_pipefail = "pipefail" in bare_command
     parts = re.split(_SEPARATOR, bare_command)
@@ -84,7 +84,7 @@ def hides_exit_status(command: str) -> bool:
 def programs_of(command: str) -> tuple[str, ...]:
     """Return the programs in a command line that are not read-only; `git commit` is returned in addition to `git`."""
     found: dict[str, None] = {}
-    for words in _parts_with_effect(_without_literals(command)):
+    for words in _parts_with_effect(_strip_literals(command)):
         program = _program_name(words[0])
         found[program] = None
         if program == "git" and _subcommand_words(program, words[1:])[:1] == ["commit"]:
@@ -99,7 +99,7 @@ def identity_of(command: str) -> tuple[CommandIdentity, ...]:
     """
     if _COMMIT in programs_of(command):
         return (CommandIdentity(_COMMIT, frozenset()),)
-    shown = _without_output_filters(command)
+    shown = _strip_output_filters(command)
     folders = [f"cd {words[1]}" for words in map(str.split, re.split(_SEPARATOR, shown)) if _enters_folder(words)]
     return tuple(
         CommandIdentity(_program_name(words[0]), frozenset((*folders, *_command_targets(words))))
@@ -131,13 +131,13 @@ def _is_equivalent_or_broader(one: CommandIdentity, other: CommandIdentity) -> b
 
 def asks_for_version(command: str) -> bool:
     """Whether a command only prints the version of a program."""
-    words = _without_wrappers(command.split())
+    words = _strip_wrappers(command.split())
     return len(words) > 1 and _command_table().has("version_options", words[-1]) and not re.search(_SEPARATOR, command)
 
 
 def effect_of(command: str) -> Effect:
     """Return the strongest effect among the parts of a command line."""
-    bare_command = _without_literals(command)
+    bare_command = _strip_literals(command)
     effects = {_effect_of_part(part.split()) for part in re.split(_SEPARATOR, bare_command) if part.strip()}
     if re.search(_REDIRECT, bare_command) or Effect.CHANGES in effects:
         return Effect.CHANGES
@@ -146,8 +146,8 @@ def effect_of(command: str) -> Effect:
 
 def is_measurement(command: str) -> bool:
     """Whether a command line runs a benchmark."""
-    parts = re.split(_SEPARATOR, _without_literals(command))
-    return any(_is_benchmark(_without_runner(_without_wrappers(part.split()))) for part in parts)
+    parts = re.split(_SEPARATOR, _strip_literals(command))
+    return any(_is_benchmark(_strip_runner(_strip_wrappers(part.split()))) for part in parts)
 
 
 def _is_benchmark(words: list[str]) -> bool:
@@ -164,18 +164,18 @@ def _is_benchmark(words: list[str]) -> bool:
 def _parts_with_effect(command: str) -> list[list[str]]:
     """Return the words of each part of a command line that is not read-only, without wrapper programs and runners."""
     parts = (part.split() for part in re.split(_SEPARATOR, command))
-    working = (_without_runner(_without_wrappers(words)) for words in parts if not _is_read_only(words))
+    working = (_strip_runner(_strip_wrappers(words)) for words in parts if not _is_read_only(words))
     return [words for words in working if words]
 
 
-def _without_output_filters(command: str) -> str:
+def _strip_output_filters(command: str) -> str:
     """Remove pipes and redirections that only filter or collect the output, such as `| tail` and `2>&1`."""
     first, *rest = re.split(_PIPE, command)
     shown = first if all(_is_read_only(part.split()) for part in rest) else command
     return " ".join(word for word in shown.split() if word != "2>&1")
 
 
-def _without_literals(command: str) -> str:
+def _strip_literals(command: str) -> str:
     """Remove quoted text, here documents and surrounding white space from a command line."""
     return _empty_quotes(command.split("<<", 1)[0]).strip()
 
@@ -211,7 +211,7 @@ def _is_escaped(command: str, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
-def _without_wrappers(words: list[str]) -> list[str]:
+def _strip_wrappers(words: list[str]) -> list[str]:
     """Remove assignments, wrapper programs such as `sudo`, and `python -m` from the start of a command."""
     at = 0
     while at < len(words) and (re.match(_ASSIGNMENT, words[at]) or _command_table().has("wrappers", words[at])):
@@ -223,14 +223,14 @@ def _without_wrappers(words: list[str]) -> list[str]:
     return words[2:] if is_module else words
 
 
-def _without_runner(words: list[str]) -> list[str]:
+def _strip_runner(words: list[str]) -> list[str]:
     """Remove `uv run`, `npx` and similar runners and their options from the start of a command."""
     runner = next((runner for runner in _command_table().runners if words[: len(runner)] == runner), None)
     if runner is None:
         return words
     words = words[len(runner) :]
     first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
-    return _without_wrappers(words[first:])
+    return _strip_wrappers(words[first:])
 
 
 def _is_read_only(words: list[str]) -> bool:
@@ -239,7 +239,7 @@ def _is_read_only(words: list[str]) -> bool:
 
 def _effect_of_part(words: list[str]) -> Effect:
     """Return the effect of one part of a command line."""
-    words = _without_wrappers(words)
+    words = _strip_wrappers(words)
     if not words:
         return Effect.READ_ONLY
     table, program = _command_table(), _program_name(words[0])

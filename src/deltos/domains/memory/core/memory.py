@@ -1,4 +1,4 @@
-"""The memory service: remember, search, timeline and forget. SQL is in the store, wording in render.py."""
+"""The memory service: stores, merges, searches, supersedes and forgets observations."""
 
 from __future__ import annotations
 
