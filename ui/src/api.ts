@@ -1,9 +1,9 @@
-// Requests to the server. Every change carries the CSRF token of the session.
+// Requests to the server. Every change includes the session's CSRF token.
 import type { Changed, PageState, Problem, ToolText } from "./types";
 
 let csrf = "";
 
-/** Set the CSRF token that changes need. */
+/** Set the CSRF token that is sent with changes. */
 export function setCsrf(token: string): void {
   csrf = token;
 }
@@ -32,7 +32,7 @@ export function change(name: string, given: Record<string, string>): Promise<Cha
   return post<Changed>(`/api/change/${name}`, given);
 }
 
-/** Call a tool as an agent would; throws errors of the tool. */
+/** Call a tool as an agent would; throw an error if the tool reports one. */
 export async function tool(name: string, given: Record<string, unknown>): Promise<ToolText> {
   const answer = await post<ToolText>(`/api/tool/${name}`, given);
   if (answer.is_error) throw new RequestFailed(answer.text.replace(/^Error: /, ""), 400);
@@ -43,7 +43,7 @@ function post<T>(path: string, given: unknown): Promise<T> {
   return send<T>(path, { method: "POST", body: JSON.stringify(given) });
 }
 
-/** Begin a new session if the server asks for no sign-in: a restarted server does not know the old sessions. */
+/** Start a new session if the server requires no sign-in, because a restarted server does not know old sessions. */
 export async function renewSession(): Promise<boolean> {
   try {
     const opened = await fetch("/");
@@ -56,7 +56,7 @@ export async function renewSession(): Promise<boolean> {
   }
 }
 
-const SESSION_ENDED = [401, 403]; // 403: the change carried the CSRF token of an old session
+const SESSION_ENDED = [401, 403]; // 403 means that the change had the CSRF token of an old session
 
 async function send<T>(path: string, options: RequestInit, isSecond = false): Promise<T> {
   let response: Response;

@@ -1,4 +1,4 @@
-// A file that the build copies under a name made of its content; what is imported is its address.
+// A file that the build copies to a name derived from its content. The import returns its URL.
 declare module "*.svg" {
   const address: string;
   export default address;

@@ -1,4 +1,4 @@
-// Links that open a file in the editor, from a template with {path} and {line}.
+// Links that open a file in the editor, built from a template with {path} and {line}.
 const TEMPLATES: Record<string, string> = {
   "VS Code": "vscode://file/{path}:{line}",
   Cursor: "cursor://file/{path}:{line}",
@@ -33,7 +33,7 @@ export function setEditorTemplate(text: string): boolean {
   return true;
 }
 
-/** Return the link to a line of a file; none if its absolute path is not known. */
+/** Return the link to a line of a file, or undefined if its absolute path is unknown. */
 export function editorLink(file: string, line: number): string | undefined {
   if (!file) return undefined;
   const path = file.split("/").map(encodeURIComponent).join("/");

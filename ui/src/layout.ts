@@ -9,7 +9,7 @@ export interface LayoutRequest {
 const GOLDEN_ANGLE = Math.PI * (3 - Math.sqrt(5));
 const ROUNDS = 40;
 
-/** Return positions x, y, x, y …: groups in sunflower spirals on a larger spiral, with nodes pulled towards their neighbours. */
+/** Return positions x, y, x, y …: groups form sunflower spirals on a larger spiral, and nodes are pulled towards neighbours. */
 export function clusteredLayout({ groups, edges }: LayoutRequest): Float32Array {
   const names = [...new Set(groups)].sort();
   const sizes = new Map<string, number>();

@@ -73,7 +73,7 @@ function Page(): VNode {
         <div class="side-foot">
           {state && <ProjectChoice state={state} chosen={place.given["project"] ?? ""} view={place.view} />}
           <div class="side-buttons">
-            <button type="button" class="quiet" onClick={flipTheme} aria-label="light or dark" title="light or dark (t)">◐</button>
+            <button type="button" class="quiet" onClick={flipTheme} aria-label="switch between light and dark" title="switch between light and dark (t)">◐</button>
             <button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="keys and settings" title="keys and settings (?)">?</button>
           </div>
         </div>
@@ -112,7 +112,7 @@ function Help({ close, version }: { close: () => void; version: string }): VNode
       <h2>Editor</h2>
       <p class="muted">Line numbers link to this address; {"{path}"} and {"{line}"} are replaced.</p>
       <div class="chips">{editors.map((name) => <button type="button" class="chip" aria-pressed={templateOf(name) === template} onClick={() => use(templateOf(name))}>{name}</button>)}</div>
-      <input class="template" aria-label="editor address" value={template} onInput={(event) => use(event.currentTarget.value)} aria-invalid={!valid} spellcheck={false} />
+      <input class="template" aria-label="editor link template" value={template} onInput={(event) => use(event.currentTarget.value)} aria-invalid={!valid} spellcheck={false} />
       {!valid && <p class="note">The address must begin with an editor's scheme, such as vscode://, and contain {"{path}"}.</p>}
       <form method="dialog" class="dialog-foot"><span class="muted">Deltos {version}</span><button class="primary">Close</button></form>
     </dialog>

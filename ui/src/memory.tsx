@@ -83,7 +83,7 @@ export function MemoryView({ given, state }: { given: Record<string, string>; st
 function Redacted({ page }: { page: MemoryPage }): VNode | null {
   const [last, setLast] = useState(page.redacted);
   useEffect(() => { if (page.redacted.length) setLast(page.redacted); }, [page]);
-  if (!last.length) return <p class="muted">Secrets are redacted before storage. None was found so far.</p>;
+  if (!last.length) return <p class="muted">Secrets are redacted before storage. None has been found so far.</p>;
   return (
     <p class="muted redacted">
       Redacted before storage, by kind: {last.map((each) => <span class="tag">{shown(each.name)} × {each.value}</span>)} The redacted texts are not stored.

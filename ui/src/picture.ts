@@ -4,7 +4,7 @@ import type { GraphNode } from "./types";
 
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-decoration", "paint-order"];
 const SVG = "http://www.w3.org/2000/svg";
-const MAX_PIXELS = 8_000; // maximum width and height: browsers refuse larger images
+const MAX_PIXELS = 8_000; // maximum width and height, because browsers refuse larger images
 const MIN_SMALL_NODES = 4_000; // from this number on, nodes are drawn smaller
 
 export interface Colours {
@@ -25,7 +25,7 @@ interface Drawn {
 
 let drawn: Drawn | undefined;
 
-/** Remember the current WebGL drawing, which cannot be read back from the canvas. */
+/** Store the current WebGL drawing, because it cannot be read back from the canvas. */
 export function setCurrentDrawing(what: Drawn | undefined): void {
   drawn = what;
 }

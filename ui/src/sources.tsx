@@ -64,7 +64,7 @@ export function SourcesView({ state }: { given: Record<string, string>; state: P
       <Problem text={problem || first.error} />
       {canAdd && (
         <form class="row-form" onSubmit={(event) => void add(event)}>
-          <input name="url" aria-label="a source to add" placeholder="https://docs.example.com, a folder, an OpenAPI file, pypi:httpx, npm:zod" required maxLength={2_000} spellcheck={false} />
+          <input name="url" aria-label="source to add" placeholder="https://docs.example.com, a folder, an OpenAPI file, pypi:httpx, npm:zod" required maxLength={2_000} spellcheck={false} />
           <input name="name" class="short" aria-label="its name" placeholder="name" maxLength={100} spellcheck={false} />
           <button type="submit" class="primary" disabled={busy}>Add</button>
         </form>
@@ -87,7 +87,7 @@ interface CardProps {
 }
 
 function SourceCard({ source, canAdd, canRemove, busy, call }: CardProps): VNode {
-  const [sure, setSure] = useState(false);
+  const [isConfirming, setIsConfirming] = useState(false);
   const all = source.pages_done + source.pages_queued;
   return (
     <li class="card source" data-name={source.name}>
@@ -110,8 +110,8 @@ function SourceCard({ source, canAdd, canRemove, busy, call }: CardProps): VNode
       )}
       <div class="card-tools">
         {canAdd && <button type="button" disabled={busy} onClick={() => void call("recrawl_source", { source: source.id })}>Update</button>}
-        {canRemove && !sure && <button type="button" disabled={busy} onClick={() => setSure(true)}>Remove</button>}
-        {sure && <><button type="button" class="danger" onClick={() => { setSure(false); void call("remove_source", { source: source.id }); }}>Remove it</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
+        {canRemove && !isConfirming && <button type="button" disabled={busy} onClick={() => setIsConfirming(true)}>Remove</button>}
+        {isConfirming && <><button type="button" class="danger" onClick={() => { setIsConfirming(false); void call("remove_source", { source: source.id }); }}>Remove it</button><button type="button" onClick={() => setIsConfirming(false)}>Keep</button></>}
       </div>
     </li>
   );

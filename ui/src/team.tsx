@@ -34,7 +34,7 @@ export function TeamView({ state }: { given: Record<string, string>; state: Page
           <section>
             <h2>Workspaces</h2>
             {team.data.workspaces.length === 0
-              ? <p class="muted">No workspaces that you may see. <code>deltos workspace add NAME FOLDER…</code> creates one.</p>
+              ? <p class="muted">There are no workspaces that you may see. <code>deltos workspace add NAME FOLDER…</code> creates one.</p>
               : <ul class="failures">{team.data.workspaces.map((each) => <li><b><Name text={each.name} /></b> <span class="muted path">{each.projects.map((root) => <code><Name text={root} /></code>)}</span></li>)}</ul>}
           </section>
           {!team.data.sees_all && <p class="note">Workers and jobs are hidden because they name folders of all projects. They are shown with a token for all projects.</p>}

@@ -6,5 +6,5 @@ export function setToolsets(names: readonly string[]): void {
   on = names;
 }
 
-/** Whether a toolset is enabled; true for an empty name. */
+/** Whether a toolset is enabled; always true for an empty name. */
 export const isOn = (toolset: string): boolean => !toolset || on.includes(toolset);

@@ -5,8 +5,8 @@ export interface Problem {
   error: string;
 }
 
-/** An indexed project. `root` is shortened for readers who may not see local paths; `failures` are the first of
-`failure_count`. */
+/** An indexed project. `root` is shortened for readers who may not see local paths; `failures` contains the first
+of `failure_count` failures. */
 export interface KnownProject {
   id: string;
   name: string;
@@ -26,7 +26,7 @@ export interface FailedPath {
   reason: string;
 }
 
-/** Initial state of the page. */
+/** Initial state of the web page. */
 export interface PageState {
   version: string;
   project: KnownProject;
@@ -89,7 +89,7 @@ export interface Fact {
   value: string;
 }
 
-/** The full text of an id. `file` is an absolute path for links to an editor; empty if there is none. */
+/** The full text of a result. `file` is an absolute path for editor links, or empty if there is no file. */
 export interface FetchedText {
   id: string;
   kind: string;
@@ -126,7 +126,7 @@ export interface ProjectHealth {
   notes: string[];
 }
 
-/** A call in the log of the last calls; arguments are redacted and shortened. */
+/** A call in the call log; arguments are redacted and shortened. */
 export interface ToolCall {
   at: number;
   tool: string;
@@ -138,14 +138,14 @@ export interface ToolCall {
   is_error: boolean;
 }
 
-/** The last calls, newest first; `kept` is whether calls are logged at all. */
+/** Recent calls, newest first; `kept` says whether calls are logged at all. */
 export interface RecentCalls {
   kept: boolean;
   most: number;
   calls: ToolCall[];
 }
 
-/** A workspace with those of its projects that the reader may see. */
+/** A workspace and its projects that the reader may see. */
 export interface TeamWorkspace {
   name: string;
   projects: string[];
@@ -168,7 +168,7 @@ export interface TeamJob {
   reason: string;
 }
 
-/** An access token without its secret. No projects means all; `state` is valid, expired or revoked. */
+/** An access token without its secret. No projects means all projects; `state` is valid, expired or revoked. */
 export interface TeamToken {
   id: string;
   name: string;
@@ -195,7 +195,7 @@ export interface TokenList {
   tokens: TeamToken[];
 }
 
-/** An observation. */
+/** An observation on the timeline. */
 export interface Memo {
   id: string;
   kind: string;
@@ -224,7 +224,7 @@ export interface MemoryPage {
   context_silence: string;
 }
 
-/** State of a source; an API description has the `kind` "api", operations and no pages. */
+/** State of a source. An API description has the kind "api", and operations instead of pages. */
 export interface SourceState {
   id: string;
   name: string;
@@ -308,7 +308,7 @@ export interface ModulesPage {
   notes: string[];
 }
 
-/** A symbol of a drawn graph and its position; `ring` is its distance from the middle. */
+/** A symbol in a drawn graph with its position; `ring` is its distance from the middle. */
 export interface GraphNode {
   id: string;
   label: string;
@@ -377,7 +377,7 @@ export interface ToolText {
   tokens: number;
 }
 
-/** Confirmation of a change for the user. */
+/** Confirmation message for the user after a change. */
 export interface Changed {
   text: string;
 }

@@ -1,1 +1,1 @@
-"""Redaction: finds secrets in texts and replaces them before anything is written."""
+"""Redaction: detection and replacement of secrets in texts before anything is written."""

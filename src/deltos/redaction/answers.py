@@ -1,4 +1,4 @@
-"""Secrets in the answer to a question that asks for one: `Which password?`, answered with the value alone."""
+"""Secrets in answers to questions that ask for them, such as `Which password?`, answered with only the value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\s,;?!.:()\"'`]++")
 _ANSWER_WORD = re.compile(r"[^\s\"'`]++")
 _FRENCH_PASSWORD_PHRASES = ("mot de passe", "mots de passe")
-# Words for codes that may consist of digits only.
+# Words for codes that may consist only of digits.
 _PIN_WORDS = frozenset("pin pins otp totp tan 2fa mfa passcode passcodes".split())
 _SECRET_WORDS = frozenset(
     "key keys secret secrets token tokens credential credentials schlüssel clé clave chave".split()
@@ -39,7 +39,7 @@ _YES_OR_NO = frozenset(
     """should shall do does did is are was can could may must will would have has how why where when soll sollen ist
     sind darf kann wie warum wo wann""".split()
 )
-_VALUE_VERBS = frozenset(["lautet", "ist", "heißt"])  # after `wie`
+_VALUE_VERBS = frozenset(["lautet", "ist", "heißt"])  # verbs after `wie`
 _MIN_CODE_DIGITS = 4
 _MAX_CODE_DIGITS = 10
 _END_PUNCTUATION = ".,;:?!"
@@ -48,7 +48,7 @@ _CLOSING_BRACKETS = ")]}>"
 
 
 def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterator[SecretSpan]:
-    """Yield the secrets in an answer if the question asks for one; in untyped answers, passwords only."""
+    """Yield the secrets in an answer if the question asks for one; in untyped answers, only passwords."""
     words = [word[0] for word in _WORD.finditer(lower(question))]
     strength = _question_strength(words, lower(question))
     if strength is Strength.NONE or (strength is not Strength.PASSWORD and not is_typed):
@@ -81,7 +81,7 @@ def _question_strength(words: list[str], question: str) -> Strength:
 
 
 def _strip_punctuation(word: re.Match[str], kind: str) -> SecretSpan | None:
-    """Return the span of a word without surrounding punctuation; `!` is kept if the word has digits, because it may be
+    """Return the span of a word without surrounding punctuation; keep `!` if the word has digits, because it may be
     part of a password."""
     text = word[0].lstrip(_OPENING_BRACKETS)
     start = word.end() - len(text)
@@ -99,7 +99,7 @@ def _is_credential(value: str) -> bool:
 
 
 def _is_word_or_code(value: str) -> bool:
-    """Whether a word that is the whole answer may be a password: not `yes`, `later` or `${VARIABLE}`."""
+    """Whether a one-word answer may be a password, unlike `yes`, `later` or `${VARIABLE}`."""
     if value.isdigit():
         return _MIN_CODE_DIGITS <= len(value) <= _MAX_CODE_DIGITS
     return (

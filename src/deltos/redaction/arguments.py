@@ -1,6 +1,6 @@
-"""Secrets on command lines, recognised by options of known programs: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
+"""Secrets on command lines, found by the options of known programs: `mysql -p…`, `curl -u user:…`, `sshpass -p …`."""
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from deltos.redaction.spans import SecretSpan, offsets, past_blanks, run_end
 # that sign, following a user. `@login`: the word after `login`. `@user+`: the second word after `user`. `@passwd#1`:
 # the first word after `passwd` that is not an option. `-nb#2`: the second such word after these options. A bare word
 # must occur in the command.
-_OPTIONS = {
+_PASSWORD_OPTIONS = {
     "mysql mysqldump mysqladmin mysqlimport mariadb mysqlsh mariadb-dump mysqlpump": "-p*",
     "sshpass": "-p -p*",
     "docker podman nerdctl helm buildah skopeo oras crane az": "login -p --creds: -p*",
@@ -51,14 +51,14 @@ _OPTIONS = {
     "vault cargo snyk": "@login @auth",
     "net": "@user+",
 }
-_PROGRAMS = {name: options.split() for names, options in _OPTIONS.items() for name in names.split()}
+_PROGRAMS = {name: options.split() for names, options in _PASSWORD_OPTIONS.items() for name in names.split()}
 _PROGRAM_NAMES = frozenset(_PROGRAMS)
 _WORD_SEPARATORS = {ord(sign): " " for sign in "\"'`$()|&;/"}
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
-_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # of the programs with plain words
+_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options of programs whose password is a positional argument
 _PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
     *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),
@@ -66,7 +66,7 @@ _PASSWORD_READERS = (
 
 
 class CommandWord(NamedTuple):
-    """A word of a command without its quotes; `is_attached`: directly after the previous word."""
+    """A word of a command without its quotes; `is_attached` if it directly follows the previous word."""
 
     start: int
     text: str
@@ -74,7 +74,7 @@ class CommandWord(NamedTuple):
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords among the arguments of programs that are known to accept them."""
+    """Yield passwords in the arguments of programs that are known to accept passwords."""
     for program in _PROGRAM_NAMES.intersection(lowered.translate(_WORD_SEPARATORS).split()):
         options = _PROGRAMS[program]
         done = 0
@@ -83,7 +83,7 @@ def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
             if at >= done and _is_whole_word(text, at, end):
                 words = command_words(text, end)
                 done = words[-1].start if words else end
-                yield from _passwords(words, options)
+                yield from _find_passwords(words, options)
     for mark in ("echo ", "printf "):
         for at in offsets(lowered, mark):
             yield from _piped_password(text, lowered, at + len(mark))
@@ -119,7 +119,7 @@ def _word_at(text: str, at: int, limit: int) -> tuple[int, int]:
     return at + 1, end if end >= 0 else limit
 
 
-def _passwords(words: list[CommandWord], options: list[str]) -> Iterator[SecretSpan]:
+def _find_passwords(words: list[CommandWord], options: list[str]) -> Iterator[SecretSpan]:
     """Yield the passwords among the words of one command."""
     given = {word.text for word in words}
     if any(option.isalpha() and option not in given for option in options):
@@ -131,18 +131,18 @@ def _passwords(words: list[CommandWord], options: list[str]) -> Iterator[SecretS
     for number, word in enumerate(words):
         following = words[number + 1] if number + 1 < len(words) else None
         for option in flags:
-            if found := _argument(word, following, words[number + 2 :], option):
+            if found := _option_password(word, following, words[number + 2 :], option):
                 yield found
 
 
-def _argument(
+def _option_password(
     word: CommandWord, following: CommandWord | None, rest: list[CommandWord], option: str
 ) -> SecretSpan | None:
-    """Return the password that a word gives for an option; None if it gives none."""
+    """Return the password that a word contains for an option, or None if it contains none."""
     if option.endswith("+"):
         return _password_span(rest[0], "") if word.text == option[1:-1] and rest else None
     if option.endswith("*"):
-        return _attached(word, following, option[:-1])
+        return _attached_value(word, following, option[:-1])
     sign = option[-1] if option[-1] in ":%,=" else ""
     flag = option.removesuffix(sign).removeprefix("@")
     if word.text == flag:
@@ -195,7 +195,7 @@ def _is_short_options(word: str) -> bool:
     return word.startswith("-") and word[1:].isalpha()
 
 
-def _attached(word: CommandWord, following: CommandWord | None, flag: str) -> SecretSpan | None:
+def _attached_value(word: CommandWord, following: CommandWord | None, flag: str) -> SecretSpan | None:
     """Return the value of `-pVALUE`, or of `-p'VALUE'`, which is split into two attached words."""
     if word.text == flag:
         return _password_span(following, "") if following and following.is_attached else None
@@ -212,7 +212,7 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
         if rest:
             start, value = start + len(user) + 1, rest
         else:
-            value = user  # a key in place of a user: `curl -u sk_live_…:`
+            value = user  # the user name may be a key, as in `curl -u sk_live_…:`
     if value.startswith("pass:"):
         start, value = start + 5, value[5:]
     if (
@@ -226,8 +226,7 @@ def _password_span(word: CommandWord, sign: str, skip: int = 0) -> SecretSpan | 
 
 
 def _is_capitalised(value: str) -> bool:
-    """Whether a value such as `SecretWord1` mixes cases and digits, and is thus a password although it consists of
-    words."""
+    """Whether a value such as `SecretWord1` consists of words but mixes cases and digits like a password."""
     return value.isalnum() and has_digit_and_letter(value) and not value.islower() and not value.isupper()
 
 

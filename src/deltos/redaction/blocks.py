@@ -1,4 +1,4 @@
-"""Secrets of several lines: private keys, with or without their header, and seed phrases."""
+"""Multi-line secrets: private keys with or without a header, and seed phrases."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _BEGIN = "-----begin "
 _MAX_LABEL_CHARACTERS = 80
-# Allowed before and after a line: marks of diffs, quotations and lists, line numbers, quotes.
+# Text allowed before and after a line: marks of diffs, quotations and lists, line numbers, quotes.
 _LINE_PREFIX = r"[ \t+>|#*-]*+(?:\d{1,6}[:\t→|][ \t]*+)?"
 _LINE_SUFFIX_CHARACTERS = "\r \t\"',\\;"
 _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
 _HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _MAX_BODY_LINE_CHARACTERS = 100
-_KEY_WIDTHS = (64, 70)  # PEM and PuTTY, OpenSSH
-_MIN_LAST_LINE_CHARACTERS = 20  # of a line truncated by `tail -c`
+_KEY_WIDTHS = (64, 70)  # line widths of PEM and PuTTY, and of OpenSSH
+_MIN_LAST_LINE_CHARACTERS = 20  # minimum length of a line that `tail -c` truncated
 _WORD = r"[A-Za-z]++"
 _BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
 _LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
@@ -34,10 +34,10 @@ _TWELVE_KNOWN_WORDS = b"\1" * _MIN_PHRASE_WORDS
 
 def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterator[SecretSpan]:
     """Yield private keys and seed phrases."""
-    for at, end, label in _armoured(text, lowered):
+    for at, end, label in _armoured_blocks(text, lowered):
         if "private" in label:
             yield SecretSpan(at, end, "private-key")
-    yield from _putty(text, lowered)
+    yield from _putty_private_parts(text, lowered)
     if any(len(word) >= min(_KEY_WIDTHS) and _base64_width(word)[0] in _KEY_WIDTHS for _, word in words):
         yield from _keys_without_header(text)
     yield from _seed_phrases(text, lowered)
@@ -45,10 +45,10 @@ def find_blocks(text: str, lowered: str, words: list[tuple[int, str]]) -> Iterat
 
 def public_blocks(text: str, lowered: str) -> list[tuple[int, int]]:
     """Return the spans of certificates, public keys and signatures, which look random but are public."""
-    return [(at, end) for at, end, label in _armoured(text, lowered) if "private" not in label]
+    return [(at, end) for at, end, label in _armoured_blocks(text, lowered) if "private" not in label]
 
 
-def _armoured(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
+def _armoured_blocks(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and label of each block with a BEGIN line."""
     done = 0
     for at, following in pairwise((*offsets(lowered, _BEGIN), len(text))):
@@ -59,7 +59,7 @@ def _armoured(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
-    """Return the end of a block: after its END line, otherwise before the first line that cannot belong to a key."""
+    """Return the end of a block: after its END line, or else before the first line that cannot belong to a key."""
     ending = lowered.find("-----end ", at, limit)
     if ending >= 0:
         closed = lowered.find("-----", ending + 9, ending + 9 + _MAX_LABEL_CHARACTERS)
@@ -74,7 +74,7 @@ def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
 
 
 def _base64_width(line: str) -> tuple[int, int]:
-    """Return number and start of the base64 characters in a line, ignoring marks; 0 if it has other text."""
+    """Return the number and start of base64 characters in a line, ignoring marks; 0 if the line has other text."""
     lead = re.match(_LINE_PREFIX, line)
     start = lead.end() if lead else 0
     inner = line[start:].rstrip(_LINE_SUFFIX_CHARACTERS)
@@ -87,7 +87,7 @@ def _is_header(line: str) -> bool:
     return line.startswith(_HEADERS, lead.end() if lead else 0)
 
 
-def _putty(text: str, lowered: str) -> Iterator[SecretSpan]:
+def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield the private part of PuTTY key files."""
     done = 0
     for begin in offsets(lowered, "private-lines:"):
@@ -115,7 +115,7 @@ def _keys_without_header(text: str) -> Iterator[SecretSpan]:
 
 
 def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
-    """Yield the lines of a run that belong to a key: from the first long line to the one after the last full line."""
+    """Yield the lines of a run that belong to a key: from the first long line to the line after the last full one."""
     last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
     if last < 0:
         return
@@ -155,7 +155,7 @@ def _has_checksum(run: list[re.Match[str]]) -> bool:
 
 
 def _is_valid_phrase(words: list[str]) -> bool:
-    """Whether the last bits of a phrase are the first bits of the digest of the others."""
+    """Whether the last bits of a phrase equal the first bits of the digest of the other bits."""
     from deltos.digest import sha256  # deferred: hooks rarely need it
 
     if len(words) not in _PHRASE_WORDS:

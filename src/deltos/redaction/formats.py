@@ -1,7 +1,7 @@
 """Secrets recognised by their surrounding format: URLs, headers, cookies, password hashes, manifests, lists of
 credentials."""
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -25,7 +25,7 @@ Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
 
 class FoldedText(NamedTuple):
-    """A text, and the same text in lower case."""
+    """A text together with its lower-case form."""
 
     text: str
     lowered: str
@@ -62,7 +62,7 @@ _SECRET_PREFIXES = (
     ("otp-secret", "?secret=", 12),
     ("otp-secret", "&secret=", 12),
 )
-_TWO_TEXTS = r"\s{0,8}[\"'][^\"'\n]{1,100}[\"'],\s{0,8}[\"']([^\"'\s]{4,100})[\"']"
+_TWO_STRING_ARGUMENTS = r"\s{0,8}[\"'][^\"'\n]{1,100}[\"'],\s{0,8}[\"']([^\"'\s]{4,100})[\"']"
 _MAX_PGPASS_FIELD_CHARACTERS = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
@@ -80,15 +80,15 @@ def find_formatted(text: str, lowered: str) -> Iterator[SecretSpan]:
         for mark in marks:
             for at in offsets(lowered, mark):
                 yield from finder(source, at)
-    yield from _addresses(text)
+    yield from _url_passwords(text)
     yield from _after_prefixes(text, lowered)
-    yield from _hashes(text, lowered)
-    yield from _manifests(text, lowered)
+    yield from _password_hashes(text, lowered)
+    yield from _kubernetes_secrets(text, lowered)
     yield from _credentials(text, lowered)
 
 
-def _addresses(text: str) -> Iterator[SecretSpan]:
-    """Yield passwords in URLs, with any special characters, and user names that are tokens."""
+def _url_passwords(text: str) -> Iterator[SecretSpan]:
+    """Yield passwords in URLs, which may contain any special characters, and user names that are tokens."""
     done = 0
     for at in offsets(text, "://"):
         if at < done:
@@ -118,7 +118,7 @@ def _host_sign(rest: str) -> int:
     return rest.find("@", authority, authority + 80)
 
 
-def _netrc(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _netrc_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `machine … login … password …`, on one line or on several."""
     words = source.text[at : at + 400].split(maxsplit=6)
     if len(words) > 5 and (words[2].lower(), words[4].lower()) == ("login", "password"):
@@ -127,7 +127,7 @@ def _netrc(source: FoldedText, at: int) -> Iterator[SecretSpan]:
             yield SecretSpan(start, start + len(words[5]), "netrc-password")
 
 
-def _oracle(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _oracle_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `jdbc:oracle:thin:user/password@host`."""
     text = source.text
     rest = text[at : run_end(text, at, _ADDRESS_END, max_characters=300)]
@@ -136,7 +136,7 @@ def _oracle(source: FoldedText, at: int) -> Iterator[SecretSpan]:
         yield SecretSpan(at + slash + 1, at + sign, "connection-string")
 
 
-def _authorization(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _authorization_credentials(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the credential after `Authorization:`, for any scheme."""
     text = source.text
     at += len("authorization")
@@ -157,7 +157,7 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
     scheme = _SCHEME.match(text, at, end)
     if scheme and text[scheme.end() : scheme.end() + 1] in (" ", "\t", "="):
         if scheme[0].lower() in ("digest", "aws4-hmac-sha256", "hawk", "oauth"):
-            return  # their parts have names: found by named_values.py and _SECRET_PREFIXES
+            return  # their parts have names, which named_values.py and _SECRET_PREFIXES find
         at = past_blanks(text, scheme.end() + 1)
     if text.startswith("token=", at):
         at += 6
@@ -166,7 +166,7 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
         yield SecretSpan(at, at + len(value), "authorization")
 
 
-def _bearer(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _bearer_credentials(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the credential after `Bearer` without a header name."""
     text = source.text
     at = past_blanks(text, run_end(text, at, BLANK))
@@ -185,8 +185,8 @@ def _digest_response(source: FoldedText, at: int) -> Iterator[SecretSpan]:
         yield SecretSpan(start, start + len(value), "authorization")
 
 
-def _cookies(source: FoldedText, at: int) -> Iterator[SecretSpan]:
-    """Yield values of a cookie header that are long or random, or that belong to a session."""
+def _cookie_values(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+    """Yield the values in a cookie header that are long or random, or belong to a session."""
     text = source.text
     sign = past_blanks(text, at + len("cookie"))
     sign += text[sign : sign + 1] in ('"', "'")
@@ -209,7 +209,7 @@ def _is_cookie_secret(name: str, value: str) -> bool:
 
 
 def _after_prefixes(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield values after a text that precedes only secrets."""
+    """Yield values that follow a text that precedes only secrets."""
     for kind, mark, min_characters in _SECRET_PREFIXES:
         done = 0
         for at in offsets(lowered, mark):
@@ -231,7 +231,7 @@ def _docker_auth(source: FoldedText, at: int) -> Iterator[SecretSpan]:
         yield SecretSpan(opening + 1, opening + 1 + len(value), "docker-auth")
 
 
-def _hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
+def _password_hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield password hashes in the formats of crypt(3), Django, Werkzeug, passlib and LDAP."""
     done = 0
     for at in offsets(text, "$"):
@@ -261,8 +261,8 @@ def _start_of_name(lowered: str, at: int) -> int:
     return at - len(before) + found if found >= 0 and " " not in before[found:] else -1
 
 
-def _manifests(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield all values of a Kubernetes Secret."""
+def _kubernetes_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield all values in a Kubernetes Secret."""
     if not any(lowered[at + 5 : at + 17].strip(" \t\"'").startswith("secret") for at in offsets(lowered, "kind:")):
         return
     place, indent = 0, -1
@@ -281,7 +281,7 @@ def _manifests(text: str, lowered: str) -> Iterator[SecretSpan]:
         place += len(line) + 1
 
 
-def _dump(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _account_dump_hashes(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the hashes in `user:500:LM hash:NT hash:::`, the format of Windows account dumps."""
     text = source.text
     start = line_around(text, at)[0]
@@ -290,7 +290,7 @@ def _dump(source: FoldedText, at: int) -> Iterator[SecretSpan]:
         yield SecretSpan(at - 65, at, "password-hash")
 
 
-def _pgpass(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _pgpass_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `host:port:database:user:password`, psql's format."""
     text = source.text
     low = max(0, at - _MAX_PGPASS_FIELD_CHARACTERS)
@@ -304,7 +304,7 @@ def _pgpass(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in `log in as admin / …` and `user/pass: admin / …`; the pair may also precede the words."""
+    """Yield passwords in `log in as admin / …` and `user/pass: admin / …`, where the pair may also come first."""
     done = 0
     leads = [(at, at - 60) for word in _CREDENTIAL_WORDS for at in offsets(lowered, word)]
     leads += [(at, at) for name in _PAIR_HEADINGS for at in offsets(lowered, name)]
@@ -339,12 +339,12 @@ def _is_paired(value: str) -> bool:
 def _login_call(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `smtp.login('user', '…')`."""
     text = source.text
-    words = re.match(_TWO_TEXTS, text[at + len("login(") : at + 300])
+    words = re.match(_TWO_STRING_ARGUMENTS, text[at + len("login(") : at + 300])
     if words and not is_placeholder(words[1]) and not is_type_name(words[1]):
         yield SecretSpan(at + len("login(") + words.start(1), at + len("login(") + words.end(1), "password")
 
 
-def _variable(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _terraform_defaults(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the default of a Terraform variable that is named or marked as secret."""
     text = source.text
     opening = text.find("{", at, at + 120)
@@ -364,7 +364,7 @@ def _variable(source: FoldedText, at: int) -> Iterator[SecretSpan]:
         yield SecretSpan(first + 1, last, "terraform-default")
 
 
-def _sql(source: FoldedText, at: int) -> Iterator[SecretSpan]:
+def _sql_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `IDENTIFIED BY '…'` and `WITH PASSWORD '…'`."""
     text = source.text
     lead = next((lead for lead in _SQL_LEADS if source.lowered.startswith(lead, at)), "")
@@ -377,16 +377,16 @@ def _sql(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 _FINDERS: tuple[tuple[Finder, tuple[str, ...]], ...] = (
-    (_netrc, ("machine ",)),
-    (_oracle, ("jdbc:oracle:",)),
-    (_authorization, ("authorization",)),
-    (_bearer, ("bearer ", "basic ", "ssws ", "api-token ")),
+    (_netrc_passwords, ("machine ",)),
+    (_oracle_passwords, ("jdbc:oracle:",)),
+    (_authorization_credentials, ("authorization",)),
+    (_bearer_credentials, ("bearer ", "basic ", "ssws ", "api-token ")),
     (_digest_response, ("response=", " mac=")),
-    (_cookies, ("cookie",)),
+    (_cookie_values, ("cookie",)),
     (_docker_auth, ('"auth"',)),
-    (_dump, (":::",)),
+    (_account_dump_hashes, (":::",)),
     (_login_call, ("login(",)),
-    (_pgpass, (":5432:", ":5433:", ":6432:", ":*:")),
-    (_variable, ("variable",)),
-    (_sql, ("identified ", "with password", "encrypted password")),
+    (_pgpass_passwords, (":5432:", ":5433:", ":6432:", ":*:")),
+    (_terraform_defaults, ("variable",)),
+    (_sql_passwords, ("identified ", "with password", "encrypted password")),
 )

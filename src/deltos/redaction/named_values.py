@@ -1,6 +1,6 @@
 """Secrets next to a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `the password is …`, or a value on the next line."""
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
 import re
 from collections.abc import Iterator
 from enum import IntEnum
@@ -47,7 +47,7 @@ class NamedValue(NamedTuple):
 
 _STEMS = """pass pwd secret token cred key auth signing signature sig= salt cookie session saml mnemonic webhook
     kennwort contrase senha wachtwoord dockerconfigjson bindpw rootpw sessid""".split()
-# Short stems, which occur inside many words: they must be a separate part of the name.
+# Short stems must be a separate part of the name, because they occur inside many words.
 _SHORT_STEMS = "pw psk mdp jwt sid seed dsn pat otp wif".split()
 _MAX_NAME_CHARACTERS = 80
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -67,7 +67,7 @@ _SECRET_WORDS = frozenset(
     secrettoken pat presharedkey sharedkey accountkey licensekey wif samlresponse samlrequest dockerconfigjson
     otp totp seed""".split()
 )
-# Words that make a `key` a secret key.
+# Words that make a `key` secret when they precede it.
 _KEY_QUALIFIERS = frozenset(
     """api access secret private auth account encryption signing master service client shared license app storage deploy
     ssh admin subscription functions session cookie hmac aes rsa jwt registration preshared crypto cipher webhook server
@@ -106,7 +106,7 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield values whose names indicate a secret."""
     seen: set[int] = set()
     for stem in (*_STEMS, *_SHORT_STEMS):
-        done = 0  # skips names inside the value of an earlier name, which keeps the search linear
+        done = 0  # names inside the value of an earlier name are skipped, which keeps the search linear
         for at in offsets(lowered, stem):
             if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):
                 continue
@@ -131,7 +131,7 @@ def _is_inside_a_word(text: str, at: int, size: int) -> bool:
 
 
 def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]:
-    """Return the span of the whole name around a stem; `API key` and `access token` count as one name."""
+    """Return the span of the entire name around a stem; `API key` and `access token` count as one name."""
     start = at
     while start > 0 and at - start < _MAX_NAME_CHARACTERS and text[start - 1] in _NAME_LETTERS:
         start -= 1
@@ -181,12 +181,12 @@ def _is_secret_word(word: str) -> bool:
 
 def _values_after(text: str, start: int, end: int) -> Iterator[NamedValue]:
     """Yield the possible values of the name at [start, end), most probable first."""
-    for place, lead in _places_after(text, start, end):
+    for place, lead in _value_offsets_after(text, start, end):
         if value := _value_at(text, place, lead):
             yield value
 
 
-def _places_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+def _value_offsets_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Yield offsets where the value of the name at [start, end) may begin, with the separator before them."""
     closed = end
     while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
@@ -194,27 +194,27 @@ def _places_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     at = past_blanks(text, closed)
     sign = next((sign for sign in _SEPARATORS if text.startswith(sign, at)), "")
     if sign and _may_separate(sign, text, start, closed=closed > end):
-        yield _past_annotation(text, at + len(sign), sign), sign
+        yield _skip_annotation(text, at + len(sign), sign), sign
     elif text.startswith("-", start):
         if at > end:
             yield at, "flag"
     elif closed > end and (attribute := _attribute_value(text, at)):
         yield attribute, "="
     else:
-        yield from ((place, "is") for place in _past_verbs(text, end))
+        yield from ((place, "is") for place in _skip_verbs(text, end))
         if at > end:
             yield at, " "
 
 
 def _may_separate(sign: str, text: str, start: int, *, closed: bool) -> bool:
-    """Whether a sign after a name separates it from a value."""
+    """Whether a separator character after a name separates it from a value."""
     if sign == ">":
         return start > 0 and text[start - 1] in "<:"
     return sign != "," or (closed and text[max(0, start - 4) : start].rstrip(" \"'`").endswith("("))
 
 
-def _past_annotation(text: str, at: int, sign: str) -> int:
-    """Return the start of the value: in `password: str = "…"`, after the second sign."""
+def _skip_annotation(text: str, at: int, sign: str) -> int:
+    """Return the start of the value, which in `password: str = "…"` is after the second separator."""
     second = text.find("=", at, at + 48) if sign == ":" else -1
     if second < 0 or not _ANNOTATION.fullmatch(text, at, second):
         return at
@@ -222,12 +222,12 @@ def _past_annotation(text: str, at: int, sign: str) -> int:
 
 
 def _attribute_value(text: str, at: int) -> int:
-    """Return the offset after `value=` in the same tag, as in `<input name="token" value="…">`; 0 if there is none."""
+    """Return the offset after `value=` in the same tag (`<input name="token" value="…">`), or 0 if there is none."""
     found = text.find("value=", at, at + 90)
     return found + 6 if found >= 0 and not any(sign in text[at:found] for sign in "<>\n") else 0
 
 
-def _past_verbs(text: str, at: int) -> Iterator[int]:
+def _skip_verbs(text: str, at: int) -> Iterator[int]:
     """Yield the offsets after verbs, as in `password of the staging box is …`, and after the sign in `password of it:
     …`."""
     stop = run_end(text, at, _SENTENCE_STOP, max_characters=_MAX_PHRASE_CHARACTERS)
@@ -248,21 +248,21 @@ def _past_verbs(text: str, at: int) -> Iterator[int]:
 
 
 def _value_at(text: str, at: int, lead: str) -> NamedValue | None:
-    """Return the value at an offset: on the next line, in quotes or plain; None if there is none."""
+    """Return the value at an offset, which may be on the next line, in quotes or plain; None if there is none."""
     at = past_blanks(text, at)
-    if lead not in (" ", "flag") and (line := _next_line(text, at)):
+    if lead not in (" ", "flag") and (line := _next_line_start(text, at)):
         return _value_on_line(text, line)
     quote = at
     while quote < len(text) and quote - at < 6 and text[quote] in "bBfFrRuU@$\\":
         quote += 1
     if text[quote : quote + 1] in ('"', "'", "`"):
         return _quoted_value(text, quote, lead)
-    end = _plain_end(text, at)
+    end = _plain_value_end(text, at)
     plain = text[at:end].rstrip(".:!?\\" if lead in ("is", " ") else "\\")
     return NamedValue(at, at + len(plain), plain, quoted=False, lead=lead) if plain else None
 
 
-def _plain_end(text: str, at: int) -> int:
+def _plain_value_end(text: str, at: int) -> int:
     """Return the end of an unquoted value; `&` belongs to it unless another pair follows, as in a URL."""
     end = run_end(text, at, _VALUE_STOP)
     while text[end : end + 1] == "&":
@@ -273,7 +273,7 @@ def _plain_end(text: str, at: int) -> int:
     return end
 
 
-def _next_line(text: str, at: int) -> int:
+def _next_line_start(text: str, at: int) -> int:
     """Return the start of the next non-empty line if the rest of this line is empty or a YAML or shell continuation
     mark; otherwise 0."""
     mark = text[at : at + 2]
@@ -291,7 +291,7 @@ def _next_line(text: str, at: int) -> int:
 
 
 def _value_on_line(text: str, at: int) -> NamedValue | None:
-    """Return the value that occupies the whole line after its name; None if the line has several words."""
+    """Return the value that fills the line after its name, or None if the line has several words."""
     line = text[at : line_around(text, at)[1]].rstrip().rstrip(",;")
     plain = line.strip("\"'`")
     if not plain or any(letter.isspace() for letter in plain):
@@ -301,7 +301,7 @@ def _value_on_line(text: str, at: int) -> NamedValue | None:
 
 
 def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
-    """Return the value in quotes; up to the end of the line if they are not closed."""
+    """Return the value in quotes, or up to the end of the line if the quotes are not closed."""
     start, limit = at + 1, line_around(text, at)[1]
     escaped = text[at - 1 : at] == "\\"
     end = text.find(text[at], start, limit)
@@ -318,13 +318,13 @@ def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> 
     if is_placeholder(plain) or (value.lead in ("is", " ", "line") and is_type_name(plain)):
         return False
     if value.lead == " " and plain.startswith("-") and plain[1:].isalpha():
-        return False  # the options of a command: `htpasswd -nbB`
+        return False  # the value is an option of a command, as in `htpasswd -nbB`
     if strength is Strength.WEAK:
         return _is_random_value(value)
     if value.lead == ",":
         return value.quoted and (is_secret_like(plain) or (strength is Strength.PASSWORD and is_human_password(plain)))
     if not value.quoted and text[value.end : value.end + 1] in ("(", "["):
-        return False  # a call
+        return False  # the value is a function call
     if strength is Strength.PASSWORD:
         return _is_password(text, start, value)
     if strength is Strength.AMBIGUOUS:
@@ -356,7 +356,7 @@ def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
 
 
 def _is_password(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value of a name for a password is one."""
+    """Whether the value of a password name is a password."""
     plain = value.text
     if value.lead in (" ", "is", "line", "flag"):
         if is_secret_like(plain) or (is_human_password(plain) and not is_code(plain)):
@@ -391,7 +391,7 @@ def _is_pass(text: str, start: int, value: NamedValue) -> bool:
 
 
 def _begins_line(text: str, start: int) -> bool:
-    """Whether only a list or diff mark, a line number or a quote precedes a name."""
+    """Whether a name is preceded on its line by nothing but a list or diff mark, a line number or a quote."""
     before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
     return before in _LINE_MARKERS or before.rstrip(".:→").isdigit()
 

@@ -1,6 +1,6 @@
-"""Tests of single values: whether a value is random, a placeholder, a word or code.
+"""Predicates for single values: whether a value is random, a placeholder, a word or code.
 
-Rarely used patterns are strings instead of compiled patterns: compiling all of them would cost a hook 10 ms.
+Rarely used patterns are strings, because compiling all patterns would cost every hook 10 ms.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PLACEHOLDERS = frozenset(
     fixme yes no default nopasswd nopassword notsecret insecure unknown empty blank current confirm
     confirmation postgres mysql guest django rails mypass badpass""".split()
 )
-# Values that consist only of these words are placeholders, too.
+# Values that consist only of these words are also placeholders.
 _PLACEHOLDER_PARTS = frozenset(
     """password passwords passwd passphrase pass pwd pw secret secrets token tokens key keys test tests testing example
     sample dummy fake mock my your our the a an some any this that new old current first second other another wrong
@@ -104,7 +104,7 @@ def _has_only_placeholder_words(value: str) -> bool:
 
 @lru_cache(4096)
 def is_word_like(value: str) -> bool:
-    """Whether a value consists of words, as names, paths and prose do; random text changes between letters, cases and
+    """Whether a value consists of words, like names, paths and prose; random text changes between letters, cases and
     digits more often."""
     return all(map(_is_word, _PIECE.findall(value)))
 
@@ -188,7 +188,7 @@ def has_digit_and_letter(value: str) -> bool:
 
 
 def is_secret_like(value: str) -> bool:
-    """Whether the value of a secret's name is a secret: not a word, name, code, number or placeholder."""
+    """Whether a value next to a secret's name is a secret: not a word, name, code, number or placeholder."""
     if len(value) < 4 or is_placeholder(value) or is_code(value) or is_number(value):
         return False
     if len(value) >= _MIN_NAMED_CHARACTERS and is_hexadecimal(value):
@@ -198,7 +198,7 @@ def is_secret_like(value: str) -> bool:
 
 @lru_cache(4096)
 def is_random(value: str) -> bool:
-    """Whether a value is random, regardless of its context; hexadecimal digests and UUIDs do not count."""
+    """Whether a value is random, regardless of its context; hexadecimal digests and UUIDs are excluded."""
     if len(value) < _MIN_RANDOM_CHARACTERS or len(_DIGIT.findall(value)) < 2:
         return False
     pieces = [piece for piece in _PIECE.findall(value) if not _is_digest(piece)]

@@ -1,4 +1,4 @@
-"""Removes secrets and private passages from texts before they are truncated, compared or stored."""
+"""Removal of secrets and private passages from texts before they are truncated, compared or stored."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from deltos.redaction.secrets import SecretSpan
 
 MAX_NAME_CHARACTERS = 4_000
-MAX_KIND_CHARACTERS = 42  # of the kind in a redaction mark, including a digit and the closing bracket
-_MAX_KNOWN_SECRETS = 500  # each is searched in every text of an event
+MAX_KIND_CHARACTERS = 42  # maximum length of the kind in a redaction mark, including a digit and the closing bracket
+_MAX_KNOWN_SECRETS = 500  # limited because every text of an event is searched for each known secret
 _MIN_KNOWN_CHARACTERS = 6  # shorter secrets are too often ordinary words
 _OPENING, _CLOSING = "<private>", "</private>"
-# Text beyond a cut that is searched as well, so that a secret across the cut is found. Longer secrets are keys of
-# several lines, which are recognised line by line.
-_MARGIN_CHARACTERS = 4_000
+# Length of the text beyond a cut that is also searched, to find secrets across the cut. Longer secrets are multi-line
+# keys, which are recognised line by line.
+_SEARCH_MARGIN_CHARACTERS = 4_000
 
 
 class Redacted(NamedTuple):
-    """A text without secrets, and the kinds of secrets that were removed."""
+    """A redacted text, and the kinds of secrets that were removed."""
 
     text: Clean
     kinds: tuple[str, ...]
 
 
 def redact(text: str) -> Redacted:
-    """Return the text without private passages, with each secret replaced by a mark that names its kind."""
+    """Return the text without private passages, and with a mark that names the kind in place of each secret."""
     text = _without_private(text)
     spans = find_secrets(text)
     return Redacted(_replace_spans(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
@@ -49,9 +49,9 @@ def redacted_kinds(text: str) -> list[str]:
 
 @lru_cache(1024)
 def redact_name(name: str) -> Clean:
-    """Return a name, id or path without certain secrets; random-looking names are kept.
+    """Return a name, id or path without recognisable secrets, keeping names that merely look random.
 
-    A name that is too long is replaced as a whole: truncating it could hide a secret from detection.
+    A name that is too long is replaced entirely, because truncating it could prevent the detection of a secret.
     """
     if len(name) > MAX_NAME_CHARACTERS:
         return Clean(f"[{len(name):,} characters left out]")
@@ -64,7 +64,7 @@ def redact_tags(tags: Sequence[str]) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that SQLite and JSON can store: without NUL, which could split a secret, and without surrogates."""
+    """Return a text that SQLite and JSON can store, without surrogates and without NUL, which could split a secret."""
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
@@ -81,7 +81,7 @@ class KnownSecrets:
         self._lines: dict[str, str] = {}
 
     def learn(self, text: str, spans: Sequence[SecretSpan]) -> None:
-        """Remember the secrets of a text; secrets of several lines are remembered line by line."""
+        """Add the secrets of a text to the known ones; add multi-line secrets line by line."""
         for start, end, kind in spans:
             value = text[start:end]
             if "\n" in value:
@@ -92,7 +92,7 @@ class KnownSecrets:
                 self._values[value] = kind
 
     def redact_known(self, text: Clean) -> Clean:
-        """Replace all known secrets in a text by marks."""
+        """Replace all known secrets in a text with redaction marks."""
         for value, kind in self._values.items():
             if value in text:
                 text = Clean(text.replace(value, f"{MARK}{kind}]"))
@@ -114,8 +114,7 @@ def _without_line_markers(line: str) -> str:
 
 
 def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = None) -> Clean:
-    """Redact a text of any length; of a long text, only the beginning and the end are kept, and no secret is cut in
-    two."""
+    """Redact a text of any length; keep only the beginning and end of a long text, without splitting a secret."""
     text = _without_private(text)
     known = known or KnownSecrets()
     if len(text) <= max_characters:
@@ -128,8 +127,8 @@ def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = 
 
 
 def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownSecrets) -> Clean:
-    """Return an answer without the password, key or code that the question asks for; `is_typed`: the user typed the
-    answer."""
+    """Return an answer without the password, key or code for which the question asks; `is_typed` says whether the user
+    typed the answer."""
     spans = find_secrets_in_answer(question, answer, is_typed=is_typed)
     known.learn(answer, spans)
     return _replace_spans(answer, spans)
@@ -137,7 +136,7 @@ def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownS
 
 def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
     """Return the redacted beginning of a text, and the offset where it was cut."""
-    window = text[: max_characters + _MARGIN_CHARACTERS]
+    window = text[: max_characters + _SEARCH_MARGIN_CHARACTERS]
     spans = find_secrets(window)
     known.learn(window, spans)
     cut = max(window.rfind("\n", 0, max_characters), window.rfind(" ", 0, max_characters), 0)
@@ -147,11 +146,11 @@ def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
 
 def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
     """Return the redacted end of a text, and the offset where it was cut."""
-    first = len(text) - max_characters - _MARGIN_CHARACTERS
+    first = len(text) - max_characters - _SEARCH_MARGIN_CHARACTERS
     window = text[first:]
     spans = find_secrets(window)
     known.learn(window, spans)
-    found = [place for sign in "\n " if (place := window.find(sign, _MARGIN_CHARACTERS)) >= 0]
+    found = [place for sign in "\n " if (place := window.find(sign, _SEARCH_MARGIN_CHARACTERS)) >= 0]
     cut = min(found, default=len(window))
     cut = next((span.end for span in spans if span.start < cut < span.end), cut)
     kept = [span._replace(start=span.start - cut, end=span.end - cut) for span in spans if span.start >= cut]
@@ -159,7 +158,7 @@ def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
 
 
 def _replace_spans(text: str, spans: Sequence[SecretSpan]) -> Clean:
-    """Replace each span by a redaction mark."""
+    """Replace each span with a redaction mark."""
     kept: list[str] = []
     last = 0
     for start, end, kind in spans:

@@ -1,10 +1,10 @@
-"""Recognises files whose content must never be captured: `.env`, key files and credentials."""
+"""Recognition of files whose content must never be captured: `.env`, key files and credentials."""
 
 from __future__ import annotations
 
 import re
 
-# Files whose content is never captured: by name, prefix, extension and folder.
+# Files whose content is never captured, by name, prefix, extension and folder.
 _SECRET_NAMES = frozenset(
     """.env .netrc netrc _netrc .npmrc .pypirc .pgpass .htpasswd .dockercfg kubeconfig terraform.tfstate
     terraform.tfstate.backup""".split()
@@ -29,7 +29,7 @@ def is_secret_file(path: str) -> bool:
         return True
     if name.startswith(".env.") and len(name) > len(".env."):
         return not name.startswith(_EXAMPLES)
-    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # the public keys end with `.pub`
+    if name.startswith(_KEY_NAMES) and "." not in name and "-" not in name:  # public keys end with `.pub`
         return True
     if ending == "json" and name.startswith(("service_account", "service-account", "serviceaccount")):
         return True
@@ -38,5 +38,5 @@ def is_secret_file(path: str) -> bool:
 
 
 def names_secret_file(command: str) -> bool:
-    """Whether a command line names a file with secrets."""
+    """Whether a command line names a file that contains secrets."""
     return any(is_secret_file(word) for word in _WORD_ENDS.split(command) if word)

@@ -35,7 +35,7 @@ def find_secrets(text: str) -> list[SecretSpan]:
 
 
 def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
-    """Return the spans of the secret that the question asks for; `is_typed`: the user typed the answer."""
+    """Return the spans of the secret for which the question asks; `is_typed` says whether the user typed the answer."""
     return list(find_answer_secrets(question, _without_marks(answer), is_typed=is_typed))
 
 
@@ -84,7 +84,7 @@ def _find_in_unescaped_text(text: str) -> list[SecretSpan]:
 
 
 def _unescape(escape: re.Match[str]) -> str:
-    """Return the character that an escape sequence represents; empty for a continued line."""
+    """Return the character that an escape sequence represents, or an empty string for a line continuation."""
     if escape[1]:
         return chr(int(escape[1], 16))
     return "" if escape[3] else _ESCAPED.get(escape[2], escape[2])

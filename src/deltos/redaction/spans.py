@@ -1,9 +1,9 @@
 """Spans of secrets, and bounded searches in a text.
 
-Every search has a limited distance, so that no text takes more than linear time.
+Every search is limited to a distance, so that it takes linear time for any text.
 """
 
-# No `from __future__ import annotations`: a named tuple would compile each annotation at import, and slow every hook.
+# Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -43,7 +43,7 @@ def merge_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def _vagueness(kind: str) -> int:
-    """Return how unspecific a kind is; specific kinds return 0."""
+    """Return how unspecific a kind is, which is 0 for specific kinds."""
     return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
@@ -63,13 +63,13 @@ def run_end(text: str, at: int, stop: re.Pattern[str], *, max_characters: int = 
 
 
 def past_blanks(text: str, at: int, *, max_characters: int = 40) -> int:
-    """Return the first offset from `at` on that is not a space or tab."""
+    """Return the offset of the first character from `at` on that is not a space or tab."""
     found = _NOT_BLANK.search(text, at, at + max_characters)
     return found.start() if found else min(len(text), at + max_characters)
 
 
 def line_around(text: str, at: int) -> tuple[int, int]:
-    """Return start and end of the line at an offset, limited to `MAX_RUN_CHARACTERS` in each direction."""
+    """Return the start and end of the line at an offset, limited to `MAX_RUN_CHARACTERS` in each direction."""
     low, high = max(0, at - MAX_RUN_CHARACTERS), min(len(text), at + MAX_RUN_CHARACTERS)
     start = text.rfind("\n", low, at) + 1 or low
     end = text.find("\n", at, high)

@@ -1,4 +1,4 @@
-"""Secrets with unusual labels: columns of tables, Wi-Fi codes and passphrases, words in scripts without spaces."""
+"""Secrets with unusual labels: table columns, Wi-Fi codes and passphrases, labels in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _MAX_UNSPACED_CHARACTERS = 64
 
 def find_labelled(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield the values of secret columns, Wi-Fi passwords, and values after labels in scripts without spaces."""
-    yield from _columns(text)
+    yield from _secret_columns(text)
     yield from _network_passwords(text, lowered)
     if not text.isascii():
-        yield from _unspaced(text, lowered)
+        yield from _unspaced_values(text, lowered)
 
 
-def _columns(text: str) -> Iterator[SecretSpan]:
+def _secret_columns(text: str) -> Iterator[SecretSpan]:
     """Yield the values of columns whose heading names a password or another secret."""
     lines = text.split("\n")
     starts = _line_starts(lines)
@@ -64,7 +64,7 @@ def _columns(text: str) -> Iterator[SecretSpan]:
 
 
 def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterator[SecretSpan]:
-    """Yield the values of a row in some columns, without quotes and blanks."""
+    """Yield the values of a row in certain columns, without quotes and blanks."""
     place = start
     for at, cell in enumerate(line.split(delimiter)):
         value = cell.strip(" \"'\r")
@@ -98,7 +98,7 @@ def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_passphrase(value: str) -> bool:
-    """Whether a value after a label of a network is a passphrase: a few words, no sentence about passwords."""
+    """Whether a value after a network label is a passphrase, that is, a few words but no sentence about passwords."""
     words = value.split()
     fits = _MIN_PASSPHRASE_CHARACTERS <= len(value) <= _MAX_PASSPHRASE_CHARACTERS
     return fits and 2 <= len(words) <= 6 and not any(map(is_placeholder, words)) and not _is_prose(words)
@@ -109,7 +109,7 @@ def _is_prose(words: list[str]) -> bool:
     return words[0].lower() in _PROSE_OPENINGS
 
 
-def _unspaced(text: str, lowered: str) -> Iterator[SecretSpan]:
+def _unspaced_values(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield values after words for a password in scripts without spaces, and in Russian, at the end of a line."""
     for label in _UNSPACED_LABELS:
         for at in offsets(lowered, label):

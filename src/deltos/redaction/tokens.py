@@ -1,4 +1,4 @@
-"""Secrets that are recognisable without context: tokens with an issuer's prefix, and long random values."""
+"""Secrets that can be recognised without context: tokens with an issuer's prefix, and long random values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIGIT = re.compile(r"[0-9]")
 MIN_TOKEN_CHARACTERS = 16
 # Prefixes too common on their own; gitleaks requires a name next to them, which named_values.py checks.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
-# Tokens that gitleaks does not know, or only in an older format; from the issuers' documentation.
+# Tokens from the issuers' documentation that gitleaks does not know, or knows only in an older format.
 _EXTRA_TOKENS = (
     ("adafruit-key", "aio_", 20),
     ("anthropic-key", "sk-ant-", 20),
@@ -246,7 +246,7 @@ def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """Whether most parts between slashes are words, as in `/django/commit/…`; in random text they are not."""
+    """Whether most parts between slashes are words, as in `/django/commit/…` but not in random text."""
     parts = [part for part in word.split("/") if len(part) > 2]
     return 2 * sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) >= len(parts) > 0
 
@@ -266,7 +266,7 @@ def _is_public(text: str, start: int, end: int) -> bool:
 
 
 def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
-    """Whether a value is a line of an encoded file: alone on its line, next to lines of the same width."""
+    """Whether a value is a line of an encoded file, alone on its line and next to lines of the same width."""
     line_start, line_end = line_around(text, start)
     width = end - start
     if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():

@@ -1,4 +1,4 @@
-"""Parse dates in natural-language questions into spans of time."""
+"""Parsing of dates in natural-language questions into time spans."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _NUMBERS = {
     "ten": 10,
 }
 _YEARS_BACK = 10
-_AMBIGUOUS_MONTHS = ("may", "march")  # in lower case also other words
+_AMBIGUOUS_MONTHS = ("may", "march")  # these are also other words in lower case
 _ABBREVIATION_CHARACTERS = 3
 _START_WORDS = ("since", "from", "between")
-_RANGE_ENDS = ("to", "and", "through")  # only after the start of a range
+_RANGE_ENDS = ("to", "and", "through")  # these words count only after the start of a range
 _TIME_CHARACTERS = 40  # maximum distance of a time after a word such as `since`
-# Phrases of other languages for the English rules below; longer phrases come before phrases that they contain.
+# Phrases in other languages with their English form; longer phrases come before phrases that they contain.
 _TRANSLATIONS = (
     ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
     ("gestern ayer 昨天 昨日", "yesterday"),
@@ -68,27 +68,27 @@ _TRANSLATIONS = (
     ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
     ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
 )
-# Words of other languages that limit a time, before it or after it.
+# Words in other languages that limit a time, placed before or after it.
 _BOUNDS = (
     ("since", ("seit", "desde", "自从", "自", "从"), ("以来", "至今", "からずっと", "から")),
     ("until", ("bis", "hasta"), ("为止", "まで")),
     ("before", ("vor", "antes"), ("之前", "以前", "より前", "の前")),
 )
-# Words that may occur between such a word and the time: articles, and adjectives of German and Spanish.
+# Words that may occur between a limiting word and the time: German and Spanish articles and adjectives.
 _FILLER_WORDS = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
 _MAX_WORDS_BETWEEN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A span of time in microseconds, from `start` up to but not including `end`."""
+    """A time span in microseconds, from `start` up to but not including `end`."""
 
     start: int
     end: int
 
 
 class _DateMention(NamedTuple):
-    """A span of time and its position in the text."""
+    """A time span and its position in the text."""
 
     span: TimeSpan
     start: int
@@ -96,12 +96,12 @@ class _DateMention(NamedTuple):
 
 
 def mentioned_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the times that a question mentions, most probable first; a month without a year means any year."""
-    return tuple(mention.span for mention in _mentions(_with_english_times(question), now))
+    """Return the time spans that a question mentions, most probable first; a month without a year means any year."""
+    return tuple(mention.span for mention in _find_mentions(_with_english_times(question), now))
 
 
 def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the times that the results may be from.
+    """Return the time spans from which results are requested.
 
     `since` and `before` set the start and end; without such a word, the mentioned times are returned.
     """
@@ -136,11 +136,11 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
 
 
 def _times_at_start(text: str, now: datetime) -> list[_DateMention]:
-    """Return the possible times at the beginning of a text, most probable first; future times come last."""
+    """Return the possible time spans at the beginning of a text, most probable first and future ones last."""
     for preposition in ("in ", "on "):  # some times are recognised only after a preposition
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))
-            for mention in _mentions(preposition + text[:_TIME_CHARACTERS], now)
+            for mention in _find_mentions(preposition + text[:_TIME_CHARACTERS], now)
             if text[: max(0, mention.start - len(preposition))].lower().split() in ([], ["the"])
         ]
         if found:
@@ -148,8 +148,8 @@ def _times_at_start(text: str, now: datetime) -> list[_DateMention]:
     return []
 
 
-def _mentions(question: str, now: datetime) -> tuple[_DateMention, ...]:
-    for rule in (_calendar_days, _relative, _weekday, _months, _years):
+def _find_mentions(question: str, now: datetime) -> tuple[_DateMention, ...]:
+    for rule in (_calendar_days, _relative_spans, _weekday, _months, _years):
         if mentions := tuple(rule(question, now)):
             return mentions
     return ()
@@ -177,7 +177,7 @@ def _with_english_times(question: str) -> str:
 
 
 def _bound_word(before: str, after: str) -> str:
-    """Return the English word that limits a time between two texts; empty if there is none."""
+    """Return the English form of the word that limits the time between two texts, or an empty string."""
     words = before.split()
     while words and words[-1] in _FILLER_WORDS and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
         words.pop()
@@ -191,7 +191,7 @@ def _bound_word(before: str, after: str) -> str:
 
 
 def _contains_phrase(phrase: str, lowered: str, words: frozenset[str]) -> bool:
-    """Whether a question contains a phrase; as a whole word in scripts with spaces."""
+    """Whether a question contains a phrase, which must be an entire word in scripts with spaces."""
     return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
@@ -210,7 +210,7 @@ def _calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
             yield from _day_span(match, now, candidate, _month_number(name), number)
 
 
-def _relative(question: str, now: datetime) -> Iterator[_DateMention]:
+def _relative_spans(question: str, now: datetime) -> Iterator[_DateMention]:
     text = question.lower()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -218,13 +218,13 @@ def _relative(question: str, now: datetime) -> Iterator[_DateMention]:
         return _DateMention(span, match.start(), match.end())
 
     if match := _patterns()["two days ago"].search(text):
-        yield mention_of(match, _days(today - timedelta(days=2)))
+        yield mention_of(match, _day_range(today - timedelta(days=2)))
     elif match := _patterns()["yesterday"].search(text):
-        yield mention_of(match, _days(today - timedelta(days=1)))
+        yield mention_of(match, _day_range(today - timedelta(days=1)))
     elif match := _patterns()["today"].search(text):
-        yield mention_of(match, _days(today))
+        yield mention_of(match, _day_range(today))
     elif match := _patterns()["ago"].search(text):
-        yield mention_of(match, _ago(today, _count(match[1]), match[2]))
+        yield mention_of(match, _span_around(today, _count(match[1]), match[2]))
     elif match := _patterns()["unit"].search(text):
         yield mention_of(match, _unit(today, back=match[1] in ("last", "previous"), unit=match[2]))
     elif match := _patterns()["past"].search(text):
@@ -237,7 +237,7 @@ def _weekday(question: str, now: datetime) -> Iterator[_DateMention]:
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
         back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        yield _DateMention(_days(today - timedelta(days=back)), match.start(), match.end())
+        yield _DateMention(_day_range(today - timedelta(days=back)), match.start(), match.end())
 
 
 def _months(question: str, now: datetime) -> Iterator[_DateMention]:
@@ -248,7 +248,7 @@ def _months(question: str, now: datetime) -> Iterator[_DateMention]:
         if not before and not match["year"]:
             continue
         if name[0].islower() and not match["year"]:
-            # In lower case, an abbreviation or a word that is also a verb needs more context than `of` or `by`.
+            # A lower-case abbreviation or a month that is also a verb needs more context than `of` or `by`.
             is_ambiguous = before in ("of", "by") and (
                 name in _AMBIGUOUS_MONTHS or len(name) == _ABBREVIATION_CHARACTERS
             )
@@ -259,7 +259,7 @@ def _months(question: str, now: datetime) -> Iterator[_DateMention]:
 
 
 def _month_span(now: datetime, year: int, month: int) -> TimeSpan:
-    return _days(datetime(year, month, 1, tzinfo=now.tzinfo), monthrange(year, month)[1])
+    return _day_range(datetime(year, month, 1, tzinfo=now.tzinfo), monthrange(year, month)[1])
 
 
 def _is_part_of_name(question: str, match: re.Match[str]) -> bool:
@@ -280,33 +280,33 @@ def _recent_years(now: datetime) -> range:
 
 def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_DateMention]:
     try:
-        yield _DateMention(_days(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
+        yield _DateMention(_day_range(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
         return  # not a valid date, such as 30 February
 
 
-def _days(start: datetime, count: int = 1) -> TimeSpan:
+def _day_range(start: datetime, count: int = 1) -> TimeSpan:
     return TimeSpan(micros(start), micros(start + timedelta(days=count)))
 
 
-def _ago(today: datetime, count: int, unit: str) -> TimeSpan:
+def _span_around(today: datetime, count: int, unit: str) -> TimeSpan:
     """Return a span around that many units ago, wider for larger units."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
-    return _days(middle - timedelta(days=slack), 1 + 2 * slack)
+    return _day_range(middle - timedelta(days=slack), 1 + 2 * slack)
 
 
 def _unit(today: datetime, *, back: bool, unit: str) -> TimeSpan:
     if unit == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
-        return _days(saturday, 2)
+        return _day_range(saturday, 2)
     if unit == "week":
         monday = today - timedelta(days=today.weekday() + (7 if back else 0))
-        return _days(monday, 7)
+        return _day_range(monday, 7)
     if unit == "month":
         first = today.replace(day=1)
         start = (first - timedelta(days=1)).replace(day=1) if back else first
-        return _days(start, monthrange(start.year, start.month)[1])
+        return _day_range(start, monthrange(start.year, start.month)[1])
     start = today.replace(month=1, day=1, year=today.year - (1 if back else 0))
     return TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
 

@@ -1,6 +1,6 @@
-"""Translations of single words, so that a query matches text in another language.
+"""Translations of single words, with which a query matches text in another language.
 
-Each row of the language table's glossary has the words of English, German, Spanish, Chinese and Japanese.
+Each row of the glossary in the language table has words in English, German, Spanish, Chinese and Japanese.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def _load_table() -> Mapping[str, tuple[str, ...]]:
 
 
 class _RarestBigrams:
-    """Represents a longer word of a script without spaces by its rarest bigram."""
+    """Conversion of longer words in scripts without spaces to their rarest bigrams."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._counts = Counter(pair for word in words for pair in set(bigrams(word)))
 
     def indexed_form(self, word: str) -> str:
-        """Return a word as the index stores it."""
+        """Return the form in which the index stores a word."""
         if not UNSPACED.fullmatch(word):
             return word
         return min(bigrams(word), key=self._counts.__getitem__, default=word)

@@ -1,16 +1,16 @@
-"""Identifiers: split them into words, and find them in text.
+"""Identifiers: splitting them into words, and finding them in text.
 
-Each kind of search has its own rule for identifiers, with which its weights were tuned. `IDs` is a name to code search,
-where a wrong guess costs one lookup, and a plural to federated search, where it would turn the whole query into a code
-query.
+Each kind of search has its own rule for identifiers, with which its weights were tuned. Code search treats `IDs` as a
+name, because a wrong guess costs only one lookup; federated search treats it as a plural, because it would otherwise
+treat the entire query as a code query.
 """
 
 import re
 
 _ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
-# The words inside a name: `HTTPServer2` is HTTP, Server, 2.
+# The words inside a name: `HTTPServer2` consists of HTTP, Server and 2.
 PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
-# The same for ASCII only, with other letters as separators; redaction and names in observations were measured with it.
+# The same for ASCII only, with other letters as separators; redaction and names in observations were tuned with it.
 ASCII_PART = re.compile(_ASCII_PART)
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -19,7 +19,7 @@ _NAME = r"[A-Za-z_$][\w$]*"
 _JOINT = r"\.|::|#|->"
 _SEPARATOR = re.compile(rf"{_JOINT}|/")
 _OTHER_SEPARATOR = re.compile(r"::|[#/]")
-# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path is a name too.
+# A name, qualified or not: `Parser.feed`, `std::vector`, `empty?`. In code search, a path is also a name.
 QUALIFIED_NAME = re.compile(rf"{_NAME}(?:(?:{_JOINT}){_NAME})*(?:\(\))?[!?]?")
 NAME_OR_PATH = re.compile(rf"{_NAME}(?:(?:{_JOINT}|/)[A-Za-z_$~][\w$]*)*[!?]?")
 _DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
@@ -63,19 +63,19 @@ def dotted(name: str) -> str:
 
 
 def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:
-    """Whether a text contains something that is hardly a plain word."""
+    """Whether a text contains something that is unlikely to be a plain word."""
     return signs.search(text) is not None
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name cannot be a plain word, so that it always refers to code."""
+    """Whether a name cannot be a plain word and therefore always refers to code."""
     return looks_like_code(name, _DISTINCTIVE_SIGNS)
 
 
 def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
-    """Return the names in a code query, whole and by their last part; the whole query if it is a symbol.
+    """Return the names in a code query and their last parts, or the entire query if it is a symbol.
 
-    In a sentence, a name is recognised by its case, its signs, or a following parenthesis.
+    In a sentence, a name is recognised by its case, its special characters or a following parenthesis.
     """
     found = NAME_OR_PATH.finditer(text)
     signs = SYMBOL_SIGNS.search
@@ -84,26 +84,26 @@ def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
 
 
 def names_in_question(question: str) -> frozenset[str]:
-    """Return the names in a question to documentation, whole and by their last part, in lower case."""
+    """Return the names in a documentation query and their last parts, in lower case."""
     bare = [name.lower() for name in written_names(question)]
     return frozenset([*bare, *map(last_part, bare)]) - {""}
 
 
 def written_names(question: str) -> list[str]:
-    """Return the names in a question to documentation as written, without parentheses."""
+    """Return the names in a documentation query as written, without parentheses."""
     names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
     return list(dict.fromkeys(name.rstrip("().:") for name in names))
 
 
 def capitalised_words(question: str) -> frozenset[str]:
-    """Return the capitalised words that do not begin a sentence; in at most two words, the first counts too."""
+    """Return the capitalised words that do not begin a sentence; in a query of at most two words, include the first."""
     is_sentence = len(question.split()) > _MAX_KEYWORDS
     found = list(_CAPITALISED.finditer(question))
     return frozenset(each[0] for each in found if not (is_sentence and _begins_sentence(question[: each.start()])))
 
 
 def words_as_names(question: str) -> frozenset[str]:
-    """Return the words that could be names by their spelling: capitalised words, and the only word of a question."""
+    """Return the words that may be names: capitalised words, and the only word of a one-word question."""
     only = _WORD.findall(question) if len(question.split()) == 1 else []
     return capitalised_words(question).union(only)
 

@@ -1,4 +1,4 @@
-"""The table of words by language: markers, stop words, synonyms and short forms. The data is in languages.json."""
+"""The table of markers, stop words, synonyms and short forms by language. The data is in languages.json."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TABLE = Path(__file__).with_name("languages.json")
 
 
 def markers(name: str) -> tuple[str, ...]:
-    """Return the words and phrases of a marker in all languages."""
+    """Return the words and phrases of the marker `name` in all languages."""
     return _markers()[name]
 
 
 def has_marker(name: str, text: str) -> bool:
-    """Whether a text contains a phrase of a marker: as whole words, or anywhere in scripts without spaces."""
+    """Whether a text contains a phrase of a marker: as entire words, or anywhere in scripts without spaces."""
     words, unspaced = _phrases(name)
     padded = f" {text.lower()} "
     return any(phrase in padded for phrase in words) or any(phrase in padded for phrase in unspaced)
@@ -29,14 +29,14 @@ def starts_with_marker(name: str, text: str) -> bool:
 
 
 def stop_words(*names: str) -> frozenset[str]:
-    """Return the stop words of some lists."""
+    """Return the stop words in the given lists."""
     lists: dict[str, str] = table()["stop_words"]
     return frozenset(word for name in names for word in lists[name].split())
 
 
 @cache
 def table() -> dict[str, Any]:
-    """Return the whole table."""
+    """Return the entire language table."""
     data: dict[str, Any] = json.loads(TABLE.read_text("utf-8"))
     return data
 

@@ -1,4 +1,4 @@
-"""Whether a text mentions a name, as a whole word or written as code."""
+"""Checks of whether a text mentions a name, as an entire word or written as code."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def _is_word(character: str) -> bool:
 
 
 def _in_backquotes(text: str) -> list[str]:
-    """Return the texts between two backquotes on one line; every pair of adjacent backquotes counts."""
+    """Return the texts between each pair of adjacent backquotes on one line."""
     return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]

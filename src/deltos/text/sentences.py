@@ -1,4 +1,4 @@
-"""Splits texts into sentences in the writer's own words: without code, logs and quotations."""
+"""Splitting of texts into sentences in the writer's own words, without code, logs and quotations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltos.text.language_table import markers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Longer texts are mostly pasted material: the writer's own words are at the start or the end.
+# Longer texts are mostly pasted material, with the writer's own words at the start or the end.
 _START_CHARACTERS = 12_000
 _END_CHARACTERS = 4_000
 _START_SENTENCES = 30
@@ -25,7 +25,7 @@ _LOG_NAME_CHARACTERS = 6  # an exception name at the start of a line is longer
 
 
 def count_words(text: str) -> int:
-    """Return the number of words; scripts without spaces count one word per two characters."""
+    """Return the number of words; in scripts without spaces, two characters count as one word."""
     if text.isascii():
         return len(text.split())
     spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
@@ -44,18 +44,18 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
         if _is_log(line.lower()):
             has_foreign = True
             continue
-        unquoted, quoted = _without_quotations(line)
+        unquoted, quoted = _extract_quotations(line)
         quotations += quoted
         marked += split_sentences(unquoted)
     remaining = iter(quotations)
-    shown = [_with_quotations(sentence, remaining) for sentence in marked]
+    shown = [_restore_quotations(sentence, remaining) for sentence in marked]
     if len(marked) > _START_SENTENCES + _END_SENTENCES:
         marked, shown = (some[:_START_SENTENCES] + some[-_END_SENTENCES:] for some in (marked, shown))
     return marked, shown, has_foreign or bool(quotations)
 
 
 def prose_lines(text: str) -> tuple[list[str], bool]:
-    """Return the lines outside of code fences without list marks, and whether there are code fences."""
+    """Return the lines outside code fences without list marks, and whether there are code fences."""
     lines: list[str] = []
     in_fence = has_fence = False
     for line in text.split("\n"):
@@ -81,7 +81,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def _ends_sentence(line: str, start: int, at: int) -> bool:
-    """Whether the mark at `at` ends a sentence: not in abbreviations, list numbers and German dates."""
+    """Whether the punctuation at `at` ends a sentence, which it does not in abbreviations, list numbers and dates."""
     mark, after = line[at], line[at + 1 : at + 2]
     if mark in "。！？":
         return True
@@ -96,7 +96,7 @@ def _ends_sentence(line: str, start: int, at: int) -> bool:
 
 
 def _is_log(line: str) -> bool:
-    """Whether a line belongs to a log, a table or markup; expects lower case."""
+    """Whether a lower-case line belongs to a log, a table or markup."""
     first = line.partition(" ")[0]
     return (
         line.startswith(tuple(markers("log line")))
@@ -106,13 +106,15 @@ def _is_log(line: str) -> bool:
     )
 
 
-def _without_quotations(line: str) -> tuple[str, list[str]]:
-    """Replace the quotations of a line by placeholders and return both; short quotations are names and stay."""
+def _extract_quotations(line: str) -> tuple[str, list[str]]:
+    """Replace the quotations in a line with placeholders and return both; keep short quotations, which are names."""
     if not any(opening in line for opening in _CLOSING_QUOTES):
         return line, []
     kept: list[str] = []
     quotations: list[str] = []
-    unclosed: set[str] = set()  # searched only once: a row of opening marks would otherwise take quadratic time
+    unclosed: set[str] = (
+        set()
+    )  # marks whose end was not found are not searched again, because many opening marks would take quadratic time
     at = start = 0
     while at < len(line):
         closing = _CLOSING_QUOTES.get(line[at], "")
@@ -131,7 +133,7 @@ def _without_quotations(line: str) -> tuple[str, list[str]]:
     return "".join([*kept, line[start:]]), quotations
 
 
-def _with_quotations(sentence: str, remaining: Iterator[str]) -> str:
+def _restore_quotations(sentence: str, remaining: Iterator[str]) -> str:
     """Put the next quotations back into the placeholders of a sentence."""
     first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
     return " ".join([first, *(f"{next(remaining, _QUOTE_MARK)} {other}" for other in others)]).strip()

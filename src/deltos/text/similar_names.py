@@ -1,4 +1,4 @@
-"""Names similar to a misspelt or partly remembered one."""
+"""Search for names that are similar to a misspelt or partly remembered name."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from deltos.text.identifiers import split_identifier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Minimum similarity of letters in %, for a misspelt name and for a misspelt word of it.
+# Minimum similarity of letters in percent, for a misspelt name or a misspelt word in it.
 _MIN_LETTER_SIMILARITY = 75
-# Minimum share of the letters of both names that are in common words.
+# Minimum share of the letters of both names that belong to common words.
 _MIN_SHARED_WORDS = 0.6
-_MAX_COMPARED = 50  # best names by each of two measures
+_MAX_COMPARED = 50  # maximum names that each of the two similarity measures selects
 
 
 def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
     """Return the names similar to `wanted` by letters or by words, most similar first.
 
-    Special names of Python (`__and__`) are returned only if `wanted` is one.
+    Special Python names such as `__and__` are returned only if `wanted` is one.
     """
     from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
 
@@ -35,7 +35,7 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
     scores = {
         name: max(
             letters / 100 if (letters := fuzz.ratio(lowered, name.lower())) >= _MIN_LETTER_SIMILARITY else 0.0,
-            shared if (shared := _shared(words, _words(name))) >= _MIN_SHARED_WORDS else 0.0,
+            shared if (shared := _shared_letter_share(words, _words(name))) >= _MIN_SHARED_WORDS else 0.0,
         )
         for name in candidates
     }
@@ -44,7 +44,7 @@ def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]
 
 
 def _is_special(name: str) -> bool:
-    """Whether a name is a special method of Python."""
+    """Whether a name is a special Python method."""
     last = _last_part(name)
     return last.startswith("__") and last.endswith("__")
 
@@ -57,8 +57,8 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in split_identifier(name)]
 
 
-def _shared(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return the share of the letters of both names in words that the other contains too, perhaps misspelt."""
+def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    """Return the share of letters in words that both names contain, even if the words are misspelt."""
     total = sum(map(len, ours)) + sum(map(len, theirs))
     common = sum(len(word) for word in ours if _is_among(word, theirs))
     common += sum(len(word) for word in theirs if _is_among(word, ours))

@@ -7,7 +7,7 @@ _INNER_SIGNS = "_-/."
 
 
 def tag_of(text: str) -> str:
-    """Return a normalised tag: without its sign, in lower case, spaces as hyphens."""
+    """Return a normalised tag: without the number sign, in lower case, and with hyphens instead of spaces."""
     words = "-".join(text.strip().lstrip("#").lower().split())
     return "".join(character for character in words if _is_inside(character)).strip(_INNER_SIGNS)[:MAX_TAG_CHARACTERS]
 
@@ -26,13 +26,13 @@ def has_tag(text: str, tag: str) -> bool:
 
 
 def with_tags(text: str, tags: list[str]) -> str:
-    """Return a text with its missing tags appended."""
+    """Return the text with those tags appended that it does not contain."""
     missing = [tag for tag in dict.fromkeys(map(tag_of, tags)) if tag and not has_tag(text, tag)]
     return f"{text.rstrip()}\n{' '.join(f'#{tag}' for tag in missing)}" if missing else text
 
 
 def _continues(after: str) -> bool:
-    """Whether the tag in the text is longer than the match; a full stop or hyphen ends it unless a word follows."""
+    """Whether the tag in the text is longer than the match; a full stop or hyphen ends a tag unless a word follows."""
     if after[0] in _INNER_SIGNS:
         return after[0] == "_" or after[1:].isalnum()
     return after[0].isalnum()

@@ -1,4 +1,4 @@
-"""Convert moments to microseconds since 1970 and to ISO 8601. For dates in natural language, see dates.py."""
+"""Conversion of moments to microseconds since 1970 and to ISO 8601. For dates in natural language, see dates.py."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    """Return a moment in microseconds; one without a time zone is taken as UTC."""
+    """Return a moment in microseconds since 1970, assuming UTC if it has no time zone."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
 
 
 def moment_of(number: int) -> datetime:
-    """Return the moment of a number of microseconds, in UTC."""
+    """Return the UTC moment that is `number` microseconds after 1970."""
     return _EPOCH + timedelta(microseconds=number)
 
 
 def iso(number: int) -> str:
-    """Return a number of microseconds as ISO 8601 in UTC."""
+    """Format microseconds since 1970 as ISO 8601 in UTC."""
     return moment_of(number).isoformat().replace("+00:00", "Z")
 
 
 def day(number: int) -> str:
-    """Return the date of a number of microseconds."""
+    """Return the date of a moment in microseconds since 1970."""
     return moment_of(number).date().isoformat()
 
 
 def parse_iso(text: str) -> int | None:
-    """Return an ISO 8601 text in microseconds; None if it is not valid."""
+    """Parse an ISO 8601 text to microseconds since 1970; return None if it is invalid."""
     try:
         return micros(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""Translate texts of other languages to English word by word, for models that support only English and for code.
+"""Word-by-word translation of texts to English, for models that support only English and for code.
 
-Each line of a glossary has an English word and its forms in the other language. Names and unknown words stay as they
-are.
+Each line of a glossary has an English word and its forms in the other language. Names and unknown words are not
+changed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _KANA = re.compile("[\u3041-\u30fa]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
 _MAX_PHRASE_WORDS = 4
 _MAX_PART_CHARACTERS = 12
-_MIN_FIRST_PART_CHARACTERS = 3  # of a compound word
+_MIN_FIRST_PART_CHARACTERS = 3  # minimum length of the first part of a compound word
 _MIN_PART_CHARACTERS = 4
 _MAX_COMPOUND_CHARACTERS = 40
 _MAX_PARTS = 3
@@ -65,15 +65,15 @@ _LINKS = ("", "s", "es", "n", "en", "er", "e")
 _DETECTION_CHARACTERS = 600  # the language is detected from the beginning of a text
 _MIN_FOREIGN_LETTERS = 6  # a word with this many letters is unlikely to exist in two languages
 _MIN_SINGLE_WORD_LETTERS = 10  # minimum for a text of a single word
-_MIN_FOREIGN_SHARE = 0.2  # of non-English words, for a text in another language
+_MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text in another language
 _MAX_ENGLISH_FACTOR = 0.6  # words of the other language must exceed this multiple of the English words
-_MAX_TRANSLATED_CHARACTERS = 4_000  # more than models use of a text
+_MAX_TRANSLATED_CHARACTERS = 4_000  # more than models read of a text
 _CACHED_TEXTS = 64
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def translate_to_english(text: str) -> str | None:
-    """Translate a text of a supported language word by word; None for any other text."""
+    """Translate a text in a supported language word by word; return None for any other text."""
     beginning = text[:_DETECTION_CHARACTERS]
     glossary: _UnspacedGlossary | _SpacedGlossary | None
     if language := _unspaced_language(beginning):
@@ -98,8 +98,8 @@ def should_keep_original_words(original: Iterable[str], english: Iterable[str], 
 
 
 def foreign_words(text: str) -> list[str]:
-    """Return the long words of a text that English lacks, and which are therefore unambiguous."""
-    pieces = [part for piece in _PIECE.findall(text[:_DETECTION_CHARACTERS]) for part in _parts(piece)]
+    """Return the long words of a text that do not exist in English and are therefore unambiguous."""
+    pieces = [part for piece in _PIECE.findall(text[:_DETECTION_CHARACTERS]) for part in _split_token(piece)]
     return [
         each
         for each in pieces
@@ -120,8 +120,8 @@ def _unspaced_language(text: str) -> str | None:
 
 
 def _detect_by_words(text: str) -> _SpacedGlossary | None:
-    """Return the glossary of the language with most of the non-English words; None if the text is English."""
-    pieces = (part for piece in _PIECE.findall(text) for part in _parts(piece))
+    """Return the glossary of the language with most of the non-English words, or None if the text is English."""
+    pieces = (part for piece in _PIECE.findall(text) for part in _split_token(piece))
     words = {piece.lower() for piece in pieces if _is_prose(piece)}
     english = {word for word in words if _is_english(word)}
     other = words - english
@@ -146,7 +146,7 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
     return best.glossary if is_enough else None
 
 
-def _parts(piece: str) -> list[str]:
+def _split_token(piece: str) -> list[str]:
     """Split a token such as l'utilisateur and E-Mail-Adresse into words; paths are not split."""
     parts = _BETWEEN.split(piece)
     return parts if all(part.isalpha() for part in parts) and not _IN_PATH.search(piece) else [piece]
@@ -158,7 +158,7 @@ def _is_prose(word: str) -> bool:
 
 
 class _Support(NamedTuple):
-    """Evidence for a language: numbers of words that English lacks and shares, and the total confidence."""
+    """Evidence for a language: the numbers of words that English does not have and has, and the total confidence."""
 
     glossary: _SpacedGlossary
     foreign_count: int
@@ -185,7 +185,7 @@ def _english_words() -> frozenset[str]:
 @cache
 def _spaced_glossary(language: str) -> _SpacedGlossary:
     of_language = stemmer({**_LATIN, **_CYRILLIC}[language])
-    english = _forms(language)
+    english = _load_forms(language)
     known = dict(english)
     for stem, word in zip(of_language.stemWords(list(english)), english.values(), strict=True):
         if word:
@@ -197,11 +197,11 @@ def _spaced_glossary(language: str) -> _SpacedGlossary:
 
 @cache
 def _unspaced_glossary(language: str) -> _UnspacedGlossary:
-    return _UnspacedGlossary(_forms(language))
+    return _UnspacedGlossary(_load_forms(language))
 
 
-def _forms(language: str) -> dict[str, str]:
-    """Return the English word of each form, most frequent words first; empty for articles and the like."""
+def _load_forms(language: str) -> dict[str, str]:
+    """Map each form to its English word, most frequent words first; articles and the like map to an empty string."""
     lines = (_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
     forms: dict[str, str] = {}
     for word, _, others in (line.partition(" = ") for line in lines):
@@ -225,14 +225,18 @@ class _SpacedGlossary:
     splits_words: bool
 
     def confidence(self, word: str) -> float:
-        """Return the confidence that a word is of the language: 1 if it is in the glossary, 0.5 if derived from it."""
+        """Return the confidence that a word belongs to the language: 1 if the glossary has it, 0.5 if it is derived."""
         if word in self.forms:
             return 1.0
-        return 0.5 if self._simple(word) is not None or self._split_compound(word, with_english=False) else 0.0
+        return (
+            0.5
+            if self._translate_simple_word(word) is not None or self._split_compound(word, with_english=False)
+            else 0.0
+        )
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, longest phrases first; unknown words as they are."""
-        pieces = [part for piece in _PIECE.findall(text) for part in _parts(piece)]
+        """Yield the words of a text in English, matching the longest phrases first and keeping unknown words."""
+        pieces = [part for piece in _PIECE.findall(text) for part in _split_token(piece)]
         at = 0
         while at < len(pieces):
             length, english = self._phrase(pieces, at)
@@ -252,24 +256,24 @@ class _SpacedGlossary:
         return 1, piece if english is None else english
 
     def _of_word(self, word: str) -> str | None:
-        known = self._simple(word)
+        known = self._translate_simple_word(word)
         return self._split_compound(word) if known is None else known
 
-    def _simple(self, word: str) -> str | None:
+    def _translate_simple_word(self, word: str) -> str | None:
         """Return the translation of a word that is not a compound, in any of its forms."""
         spellings = (word, self.stemmer.stemWords([word])[0], word.removesuffix("s"), *self._infinitives(word))
         known = next((self.english[each] for each in spellings if each in self.english), None)
-        return self._cognate(word) if known is None else known
+        return self._find_cognate(word) if known is None else known
 
     def _infinitives(self, word: str) -> list[str]:
-        """Return possible infinitives of a German form that stemming does not find: liegt, geprüft."""
+        """Return possible infinitives of a German verb form that stemming does not find, such as liegt and geprüft."""
         if not self.splits_words:
             return []
         bare = word.removeprefix("ge")
         return [f"{each.removesuffix(end)}en" for each in (word, bare) for end in _VERB_ENDINGS if each.endswith(end)]
 
-    def _cognate(self, word: str) -> str | None:
-        """Return the English word that differs only in its ending, or in a k: Kollision, collision."""
+    def _find_cognate(self, word: str) -> str | None:
+        """Return the English word that differs only in its ending or in a k, such as collision for Kollision."""
         bare = _without_accents(word)
         changed = (
             bare.removesuffix(_without_accents(end)) + other for end, other in self.cognates if word.endswith(end)
@@ -291,7 +295,7 @@ class _SpacedGlossary:
             if (first := self._first_part(word[:end], with_english=with_english))
         ]
         for first, last in splits:
-            if rest := self._simple(last) or self._english(last, is_allowed=with_english):
+            if rest := self._translate_simple_word(last) or self._english_part(last, is_allowed=with_english):
                 return f"{first} {rest}"
         for first, last in splits:
             if rest := self._split_compound(last, with_english=with_english, parts=parts - 1):
@@ -302,13 +306,13 @@ class _SpacedGlossary:
         bare = (part.removesuffix(link) for link in _LINKS if part.endswith(link))
         long = [each for each in bare if len(each) >= _MIN_FIRST_PART_CHARACTERS]
         found = (
-            self.english.get(each) or self._cognate(each) or self._english(each, is_allowed=with_english)
+            self.english.get(each) or self._find_cognate(each) or self._english_part(each, is_allowed=with_english)
             for each in long
         )
         return next(filter(None, found), None)
 
-    def _english(self, part: str, *, is_allowed: bool) -> str | None:
-        """Return a part that is an English word: Statusbericht, status report."""
+    def _english_part(self, part: str, *, is_allowed: bool) -> str | None:
+        """Return a part of a compound that is itself an English word, such as status in Statusbericht."""
         return part if is_allowed and part in _english_words() else None
 
 
@@ -319,7 +323,7 @@ class _UnspacedGlossary:
     english: Mapping[str, str]
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, longest first; parts in scripts with spaces as they are."""
+        """Yield the words of a text in English, matching the longest first and keeping parts in scripts with spaces."""
         for piece in _PIECE.findall(text):
             at = 0
             for run in UNSPACED.finditer(piece):

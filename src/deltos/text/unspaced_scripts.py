@@ -1,8 +1,8 @@
-"""Scripts without spaces between words: words are replaced by character bigrams, and SQLite's tokenizer needs help."""
+"""Scripts without spaces between words, in which character bigrams replace words."""
 
 import re
 
-# Chinese, Japanese, Korean, Thai, Lao, Khmer: scripts that put no spaces between words.
+# Chinese, Japanese, Korean, Thai, Lao and Khmer, which put no spaces between words.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def bigrams(word: str) -> list[str]:
-    """Return the character bigrams of the unspaced parts of a word, which replace words there."""
+    """Return the character bigrams that replace the unspaced parts of a word."""
     if word.isascii():
         return []
     return [run[start : start + 2] for run in UNSPACED.findall(word) for start in range(len(run) - 1)]
@@ -34,7 +34,7 @@ def unspaced_words(text: str) -> list[str]:
 
 
 def is_single_token(word: str) -> bool:
-    """Whether SQLite's tokenizer certainly sees one word; its Unicode tables know fewer letters than Python's."""
+    """Whether SQLite's tokenizer certainly sees one word, as its Unicode tables have fewer letters than Python's."""
     if word.isascii():
         return True
     import unicodedata  # deferred: hooks do not need it

@@ -1,4 +1,4 @@
-"""Index words: split identifiers, stem words and drop stop words, identically for indexing and for queries."""
+"""Index words: split identifiers, stem words and drop stop words in the same way for indexing and queries."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _SIGNS = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
 _SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
 _SIGNED_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
 _SIGNED_WORDS = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
-_MAX_MEMO_ENTRIES = 400_000  # the distinct words of a few large repositories; cleared when full
-MAX_WORD_CHARACTERS = 64  # longer ones are digests and base64
+_MAX_MEMO_ENTRIES = 400_000  # enough for the distinct words of a few large repositories; cleared when full
+MAX_WORD_CHARACTERS = 64  # longer words are digests and base64 text
 
 
 class Words:
-    """Converts text to index words and caches the result per identifier."""
+    """Converter of text to index words, with a cache by identifier."""
 
     def __init__(self) -> None:
         self._stemmer = stemmer("english")
         self._memo: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and each compound as a
-        whole."""
+        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and each compound
+        itself."""
         memo = self._memo
         pieces = []
         for word in WORD.findall(text):
@@ -76,7 +76,7 @@ def documentation_words(text: str) -> str:
 
 
 def documentation_query_words(question: str) -> str:
-    """Return the index words of a query for documentation, in which c and r may be in lower case."""
+    """Return the index words of a documentation query, in which the names C and R may be in lower case."""
     return _with_signs(question, _SIGNED_IN_QUERIES)
 
 
@@ -93,14 +93,14 @@ def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def query_words(question: str) -> str:
-    """Return the index words of a query without question words; all words if nothing else is left."""
+    """Return the index words of a query without question words, or all its words if it has no others."""
     plain = plain_words(question)
     kept = [word for word in plain if word.lower() not in QUESTION_WORDS]
     return shared_words().of(" ".join(kept)) or shared_words().of(" ".join(plain))
 
 
 class Stemmer(Protocol):
-    """The part of PyStemmer that is used."""
+    """Interface of the used part of PyStemmer."""
 
     def stemWord(self, word: str) -> str:  # noqa: N802
         """Return the stem of a word."""
@@ -119,7 +119,7 @@ def stemmer(algorithm: str) -> Stemmer:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of `text` unchanged."""
+    """Return the words of `text` without stemming or splitting."""
     return WORD.findall(text)
 
 
