@@ -62,8 +62,8 @@ def measure(app: App, root: Path, count: int, shown: int) -> None:
         text = search.compare_text(uses, search.same_name_lines(uses))
         comparing += time.process_time() - started
         not_compared += not text.is_done
-        if text.is_done and text.places:
-            found.append((f"{row.label} {row.path}:{row.line}", text.places))
+        if text.is_done and text.locations:
+            found.append((f"{row.label} {row.path}:{row.line}", text.locations))
     each = 1000 / max(1, len(sample))
     counts = f"{len(sample)} | {len(found)} | {not_compared}"
     print(f"| {root.name} | {counts} | {comparing * each:.1f} | {finding * each:.1f} |", flush=True)

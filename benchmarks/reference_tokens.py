@@ -23,7 +23,7 @@ from deltos.budget import estimate_tokens
 from deltos.config import Config
 from deltos.domains.graph.budgeted_lines import BudgetedLines
 from deltos.domains.graph.render import render_references
-from deltos.domains.graph.uses import grouped_uses
+from deltos.domains.graph.uses import group_uses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +99,8 @@ def _sample(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]
 
 def _measure(search: GraphSearch, target: Target) -> SymbolMeasurement:
     references = search.references(target)
-    uses = [use for group in grouped_uses(references) for use in group.uses]
-    texts = search.source.lines(use.place for use in uses)
+    uses = [use for group in group_uses(references) for use in group.uses]
+    texts = search.source.lines(use.location for use in uses)
     page = BudgetedLines(token_budget=TOKEN_BUDGET)
     answer = render_references(references, search.source, limit=MAX_REFERENCES, page=page)
     return SymbolMeasurement(
@@ -108,14 +108,14 @@ def _measure(search: GraphSearch, target: Target) -> SymbolMeasurement:
         estimate_tokens(_format_locations(references)),
         estimate_tokens(_grep(search.root, target.first.name)),
         len(uses),
-        sum(use.place in texts for use in uses),
+        sum(use.location in texts for use in uses),
     )
 
 
 def _format_locations(references: FoundReferences) -> str:
     """Format the references as line numbers and kinds, without source text."""
     lines = [f"{references.target.first.label} {references.target.first.path}:{references.target.first.line}"]
-    for group in grouped_uses(references):
+    for group in group_uses(references):
         files: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
         for use in group.uses:
             files[use.path][(",".join(use.kinds), use.label)].append(use.line)
@@ -158,7 +158,7 @@ def _print_speed(app: App, folder: Path) -> None:
     search = _open_search(app, folder)
     (target,) = search.targets("keep")
     references = search.references(target)
-    places = [use.place for group in grouped_uses(references) for use in group.uses]
+    places = [use.location for group in group_uses(references) for use in group.uses]
     took = []
     for _ in range(9):
         fresh = app.graph_search(app.domains.projects.at(folder))

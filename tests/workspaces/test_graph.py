@@ -358,7 +358,7 @@ def test_modules_outside_packages_are_not_imported(app: App, tmp_path: Path) -> 
     client = workspace(app, tmp_path, {"lib": lib, "api": {"main.py": "from helpers import assist\n\nassist()\n"}})
     text = client.call("find_references", symbol="assist", project_path="shop").text
     assert "[api]" not in text
-    assert "No use found in 1 other project: none imports a package of lib." in text
+    assert "No use found in 1 other project: none of them imports lib." in text
 
 
 def test_edits_in_any_repository_take_effect_at_once(app: App, tmp_path: Path) -> None:

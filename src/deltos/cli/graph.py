@@ -116,7 +116,7 @@ def _find_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
 
 def _refs_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
     return answers.find_references(
-        request.symbol, path="", tests="include", limit=request.limit, is_place=bool(request.at)
+        request.symbol, path="", tests="include", limit=request.limit, is_location=bool(request.at)
     )
 
 

@@ -119,7 +119,7 @@ def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iter
 
 def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the references to each definition in its project, and those in importing projects as `elsewhere`."""
-    for of in answers.graphs.targets(request.symbol, is_place=bool(request.at)).rows:
+    for of in answers.graphs.targets(request.symbol, is_location=bool(request.at)).rows:
         search = of.project.search
         found = _references_json(search.references(of.target), search.source)
         yield {
@@ -197,13 +197,13 @@ def unanswered_json(graphs: GraphSelection) -> Iterator[JsonObject]:
 
 def _uses_json(found: ProjectUses) -> JsonObject:
     source = found.project.search.source
-    texts = source.lines(use.place for group in found.groups for use in group.uses)
+    texts = source.lines(use.location for group in found.groups for use in group.uses)
     rows: list[JsonObject] = []
     for group in found.groups:
         way = "text" if group.reason else ALIAS if group.title == UNDER_ANOTHER_NAME else "direct"
         for use in group.uses:
             row: JsonObject = {"file": use.path, "line": use.line, "certain": not group.reason, "via": way}
-            row["text"] = texts.get(use.place, "").strip()
+            row["text"] = texts.get(use.location, "").strip()
             if group.reason:
                 row["reason"] = group.reason
             if use.path in source.generated:

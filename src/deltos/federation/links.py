@@ -69,7 +69,7 @@ class DomainLinks:
         except StoreError as problem:  # another domain's failure must not fail the graph's answer
             return [f"--- documentation and memory could not be read: {problem} ---"]
 
-    def past(self, symbol: Symbol, root: Path) -> list[str]:
+    def recent_commits(self, symbol: Symbol, root: Path) -> list[str]:
         """Return a section for `get_context` with the last commits of a symbol's lines."""
         store = self._with_history(root).store
         lines = LineRange(symbol.line, symbol.end_line)

@@ -9,7 +9,7 @@ import pytest
 
 from deltos.app import App
 from deltos.config import Config
-from deltos.domains.graph.uses import grouped_uses
+from deltos.domains.graph.uses import group_uses
 from tests.calling import ToolClient
 from tests.repositories import write_files
 
@@ -27,7 +27,7 @@ def possible_uses(project: SmallProject, symbol: str = "apply_voucher") -> list[
     graph = project.graph()
     found = graph.references(graph.targets(symbol)[0])
     assert not found.certain
-    groups = grouped_uses(found)
+    groups = group_uses(found)
     assert all("imported from a module that does not define it" in group.title for group in groups)
     return [(use.path, use.line, use.kinds) for group in groups for use in group.uses]
 

@@ -20,7 +20,7 @@ def test_possible_uses_are_listed_separately(project: SmallProject) -> None:
     graph = project.graph()
     impact = graph.impact(graph.targets("Store.flush_all")[0])
     assert impact.levels == ()
-    assert [use.place for use in impact.possible] == [("user.py", 2)]
+    assert [use.location for use in impact.possible] == [("user.py", 2)]
 
 
 def test_a_member_that_calls_the_overridden_one_is_not_its_own_dependant(project: SmallProject) -> None:

@@ -83,7 +83,7 @@ def test_candidates_with_equal_names_are_distinguished_by_their_locations(projec
     project.write({"a/one.ts": "export class Axios {\n  request(): void {}\n}\n"}).write(FILES).index()
     client = ToolClient([tool for tool in project.app.tools() if tool.toolset == "graph"], project.root)
     text = client.call("get_context", symbol="Axios.request").text
-    assert "Ask again with the place, such as " in text
+    assert "Ask again with its location, such as " in text
 
 
 ALIASES = {

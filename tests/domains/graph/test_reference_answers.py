@@ -215,7 +215,7 @@ def test_a_pattern_that_matches_several_definitions_is_answered_for_each(project
     text = client.call("find_references", symbol="item_.").text
     assert text.startswith("'item_.' matches 7 definitions; answers for the 5 most used follow\n")
     assert text.count("\ndef item_") == 5
-    assert text.endswith("--- not answered: a.item_5 a.py:23 function, a.item_6 a.py:26 function ---")
+    assert text.endswith("--- not shown: a.item_5 a.py:23 function, a.item_6 a.py:26 function ---")
     assert "web.my-app.util.clean" not in text
     assert "call clean()" in client.call("find_references", symbol="web/my-app/util.clean").text
     assert parse_query("web.my-app.util.clean").form == "dotted"
@@ -283,7 +283,7 @@ def test_every_empty_result_is_explained(shared_project: SmallProject) -> None:
     assert "No use found: nothing in the project" in client.call("get_impact", symbol="unused").text
     for tool in ("get_impact", "find_references"):
         text = client.call(tool, symbol="swim").text
-        assert "References in this language are not indexed" in text
+        assert "Only definitions are indexed in this language" in text
         assert "No other uses" not in text
     text = client.call("find_references", symbol="One.make").text
     assert "1 reference in 1 file" in text

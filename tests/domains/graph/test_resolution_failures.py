@@ -71,7 +71,7 @@ GOOD_CALLS = {("good.ts", 2), ("zoo.ts", 2), ("good.py", 6), ("zoo.py", 5)}
 def test_a_file_that_takes_too_long_is_stopped_and_reported_and_the_others_are_resolved(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     write_files(index.project.root, {"m_endless.ts": ENDLESS_SOURCE})
     report = index.index()
     (error,) = report.errors
@@ -82,7 +82,7 @@ def test_a_file_that_takes_too_long_is_stopped_and_reported_and_the_others_are_r
     assert "1 file could not be resolved by the graph" in note
     assert index.freshen().notes_about("code") == ()
 
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", 36_000.0)  # a second attempt would never end
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", 36_000.0)  # a second attempt would never end
     write_files(index.project.root, {"other.ts": "import { good } from './good';\ngood();\n"})
     again = threading.Thread(target=index.index, daemon=True)
     again.start()
@@ -113,7 +113,7 @@ def test_a_file_that_breaks_the_resolver_is_reported_and_the_others_are_resolved
 def test_after_too_many_failures_the_remaining_files_of_the_languages_are_skipped(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     write_files(index.project.root, {"m_endless.ts": ENDLESS_SOURCE})
     errors = index.index().errors
@@ -125,7 +125,7 @@ def test_after_too_many_failures_the_remaining_files_of_the_languages_are_skippe
 def test_skipped_files_are_resolved_once_the_failing_files_are_deleted(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     write_files(index.project.root, {"m_endless.ts": ENDLESS_SOURCE})
     index.index()
@@ -138,7 +138,7 @@ def test_skipped_files_are_resolved_once_the_failing_files_are_deleted(
 def test_a_file_stopped_because_of_another_is_resolved_once_that_one_is_fixed(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     user = "import { b59 } from './m_endless';\nimport { good } from './good';\ngood();\nb59[0].foo();\n"
     write_files(
         index.project.root, {"m_endless.ts": ENDLESS_SOURCE.replace("let b59", "export let b59"), "user.ts": user}
@@ -167,14 +167,14 @@ def index_with_timeout(index: ProjectIndex) -> list[str]:
 def test_a_stopped_file_is_retried_only_after_a_dependency_changes(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     doubling = "export function pair<T>(x: T): [T, T] { return [x, x] }\n"
     write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIR_USER})
     (error,) = index.index().errors
     assert error.startswith("user.ts: could not be resolved by the graph")
     assert "took more than" in error  # CPU time, or wall-clock time on a busy machine
 
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", 36_000.0)  # a second attempt would never end
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", 36_000.0)  # a second attempt would never end
     elsewhere = "export function elsewhere(n: number) { return n }\n"
     write_files(index.project.root, {"elsewhere.ts": elsewhere})
     assert index_with_timeout(index) == [error]
@@ -204,7 +204,7 @@ def test_a_failed_file_is_retried_after_a_dependency_changes(index: ProjectIndex
 def test_skipped_files_are_resolved_once_a_dependency_of_the_failing_file_is_fixed(
     index: ProjectIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolution_process, "CPU_SECONDS", SHORT_CPU_SECONDS)
+    monkeypatch.setattr(resolution_process, "CPU_LIMIT_SECONDS", SHORT_CPU_SECONDS)
     monkeypatch.setattr(resolution_process, "MAX_STOPPED_FILES", 1)
     doubling = "export function pair<T>(x: T): [T, T] { return [x, x] }\n"
     write_files(index.project.root, {"dependency.ts": doubling, "user.ts": PAIR_USER})
@@ -215,8 +215,8 @@ def test_skipped_files_are_resolved_once_a_dependency_of_the_failing_file_is_fix
 
 
 def test_files_beyond_the_total_time_limit_are_skipped(index: ProjectIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolution_process, "ALL_CPU_SECONDS", -1.0)
-    monkeypatch.setattr(resolution_process, "ALL_CPU_SECONDS_PER_FILE", 0.0)
+    monkeypatch.setattr(resolution_process, "TOTAL_CPU_LIMIT_SECONDS", -1.0)
+    monkeypatch.setattr(resolution_process, "TOTAL_CPU_LIMIT_SECONDS_PER_FILE", 0.0)
     errors = index.index().errors
     assert [error.partition(":")[0] for error in errors] == ["zoo.py", "zoo.ts"]
     assert all("skipped: earlier files took more than" in error for error in errors)

@@ -88,7 +88,7 @@ def test_an_unresolved_line_with_the_name_is_reported(project: SmallProject) -> 
 def test_references_of_implicitly_called_methods_are_never_complete(project: SmallProject) -> None:
     project.write({"v.py": "class Vec:\n    def __add__(self, other):\n        return self\n\n\nVec() + Vec()\n"})
     text = open_client(project).call("find_references", symbol="Vec.__add__").text
-    assert "Implicit calls, which do not name it, are not tracked." in text
+    assert "Implicit calls, which do not contain the name, are not tracked." in text
     assert "No other uses" not in text
 
 

@@ -124,7 +124,7 @@ def test_get_context_lists_commits_of_the_symbols_lines(client: ToolClient) -> N
 
 def test_impact_lists_files_that_change_together(client: ToolClient) -> None:
     text = client.call("get_impact", symbol="charge").text
-    assert "--- possible: changed together with pay.py, no reference known ---" in text
+    assert "--- possible: changed together with pay.py, no known reference ---" in text
     assert "rates.json changed together 4 of 5 times" in text
 
 

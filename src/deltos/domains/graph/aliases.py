@@ -1,4 +1,4 @@
-"""Find the names that imports give to definitions: `from .basket import Basket as Cart`.
+"""Find definitions by import alias: `from .basket import Basket as Cart`.
 
 The graph stores the definition that an import refers to but not the alias, which is read from the source line.
 """
@@ -20,45 +20,50 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_FILES = 50  # files with an import that gives the alias
-_MAX_NAMED_PLACES = 3
+_MAX_FILES = 50  # files with an import that introduces the alias
+_MAX_LISTED_LOCATIONS = 3
 _PACKAGE_FILES = ("__init__.py", "__init__.pyi")
 _EXPORT_PREFIXES = ("export ", "export{", "pub use ", "pub(")
-_AS = "as"
+_AS_KEYWORD = "as"
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A definition and the imports (path and line) that give it another name; `is_exported` if other files can import
-    that name."""
+    """An import alias of a definition, with the location of each import; `is_exported` means that other files can
+    import the alias."""
 
     symbol: Symbol
     name: str
-    places: tuple[tuple[str, int], ...]
+    locations: tuple[tuple[str, int], ...]
     is_exported: bool
 
     @property
     def note(self) -> str:
-        """What the alias refers to, and where it is introduced."""
-        named = ", ".join(f"{path}:{line}" for path, line in self.places[:_MAX_NAMED_PLACES])
-        more = f" and {len(self.places) - _MAX_NAMED_PLACES} more" if len(self.places) > _MAX_NAMED_PLACES else ""
+        """Description of what the alias refers to and where it is introduced."""
+        named = ", ".join(f"{path}:{line}" for path, line in self.locations[:_MAX_LISTED_LOCATIONS])
+        more = (
+            f" and {len(self.locations) - _MAX_LISTED_LOCATIONS} more"
+            if len(self.locations) > _MAX_LISTED_LOCATIONS
+            else ""
+        )
         verb = "re-exported" if self.is_exported else "imported"
         defined = f"{self.symbol.label} {self.symbol.path}:{self.symbol.line}"
         return f"{defined}, {verb} as {self.name} in {named}{more}"
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
-    """Return the definitions that imports give a name to; if any import re-exports the name, only those."""
+    """Return the definitions that have `name` as an import alias; if the alias is re-exported, return only re-exported
+    ones."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
     for path, lines in _alias_lines(name, code, source).items():
         for row, symbol in imported_as(name, _imports(path, reader), lines, reader):
             symbols[symbol.node_id] = symbol
-            found.setdefault((symbol.node_id, _exports(path, lines[row.line])), []).append((path, row.line))
+            found.setdefault((symbol.node_id, _is_re_exported(path, lines[row.line])), []).append((path, row.line))
     any_exported = any(is_exported for _, is_exported in found)
     return [
-        Alias(symbols[node_id], name, tuple(dict.fromkeys(places)), is_exported)
-        for (node_id, is_exported), places in found.items()
+        Alias(symbols[node_id], name, tuple(dict.fromkeys(locations)), is_exported)
+        for (node_id, is_exported), locations in found.items()
         if is_exported or not any_exported
     ]
 
@@ -66,8 +71,7 @@ def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> lis
 def imported_as(
     name: str, imports: Iterable[ReferenceRow], lines: dict[int, str], reader: Graph
 ) -> list[tuple[ReferenceRow, Symbol]]:
-    """Return the imports of one file, with their definitions, that introduce a name according to the text of their
-    lines."""
+    """Return the imports of one file whose source lines introduce `name`, each with the imported definition."""
     rows: dict[int, list[ReferenceRow]] = {}
     for row in imports:
         if _original_name(lines.get(row.line, ""), name):
@@ -76,17 +80,14 @@ def imported_as(
     return [
         (row, symbols[row.target_id])
         for line, here in rows.items()
-        for row in _rows_of_definition(
+        for row in _matching_imports(
             [row for row in here if row.target_id in symbols], _original_name(lines[line], name), symbols
         )
     ]
 
 
-def _rows_of_definition(
-    rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]
-) -> Sequence[ReferenceRow]:
-    """Of the imports on one line, return the one whose definition is called `written`, or else the only import by
-    alias."""
+def _matching_imports(rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]) -> Sequence[ReferenceRow]:
+    """Return the imports on one line whose definition is named `written`, or else the line's only aliased import."""
     named = [row for row in rows if symbols[row.target_id].name == written]
     renamed = [row for row in rows if row.origin == ALIAS]
     return named or (renamed if len(renamed) == 1 else ())
@@ -100,7 +101,7 @@ def _imports(path: str, reader: Graph) -> list[ReferenceRow]:
 
 
 def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[int, str]]:
-    """Return the lines that introduce a name with `as`, by path and line number."""
+    """Return the lines that introduce a name with `as`, keyed by path and line number."""
     found: dict[str, dict[int, str]] = {}
     for path, spans in sorted((chunk_spans_with(name, code) or {}).items()):
         text = source.text(path)
@@ -118,16 +119,16 @@ def _alias_lines(name: str, code: Code, source: SourceLines) -> dict[str, dict[i
 
 
 def _original_name(line: str, name: str) -> str:
-    """Return the name before `as` in a line that introduces an alias; empty if it introduces none."""
+    """Return the name before `as` in a line that introduces an alias, or an empty string if it introduces none."""
     for at in occurrences(line, name):
         words = line[:at].split()
-        if len(words) > 1 and words[-1] == _AS and line[at - 1].isspace():
+        if len(words) > 1 and words[-1] == _AS_KEYWORD and line[at - 1].isspace():
             return _last_name(words[-2])
     return ""
 
 
 def _last_name(text: str) -> str:
-    r"""Return the last identifier of a text: `Basket` of `{Basket`, `shop::Basket` and `Shop\\Basket`."""
+    r"""Return the last identifier in a text: `Basket` in `{Basket`, `shop::Basket` and `Shop\\Basket`."""
     end = len(text)
     start = end
     while start and (text[start - 1].isalnum() or text[start - 1] in "_$"):
@@ -135,6 +136,6 @@ def _last_name(text: str) -> str:
     return text[start:end]
 
 
-def _exports(path: str, line: str) -> bool:
-    """Whether an import makes the name importable from its file."""
+def _is_re_exported(path: str, line: str) -> bool:
+    """Whether other files can import the name that an import introduces."""
     return path.endswith(_PACKAGE_FILES) or line.lstrip().startswith(_EXPORT_PREFIXES)

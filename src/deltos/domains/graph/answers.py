@@ -1,4 +1,5 @@
-"""Text answers about a list of projects: each project answers for itself, then the projects that import it."""
+"""Build answers about one or more projects: results from a symbol's project, then from projects that
+import it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos.budget import CHARACTERS_PER_TOKEN
-from deltos.domains.graph.budgeted_lines import WIDTHS, BudgetedLines, Piece, mark_generated, truncation_line
+from deltos.domains.graph.budgeted_lines import LINE_WIDTHS, BudgetedLines, Piece, mark_generated, truncation_line
 from deltos.domains.graph.line_format import UseFormatter, definition_line, doc_suffix
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.render import (
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
     from deltos.domains.graph.uses import UseGroup
     from deltos.store.symbols import Symbol
 
-    Own = Callable[[OpenedProject, Target, BudgetedLines], Answer]
-    Across = Callable[[ProjectTarget, BudgetedLines], Answer | None]
+    AnswerInProject = Callable[[OpenedProject, Target, BudgetedLines], Answer]
+    AnswerInImporters = Callable[[ProjectTarget, BudgetedLines], Answer | None]
 
-_MAX_ANSWERED = 5  # definitions that one answer covers
+_MAX_ANSWERED_DEFINITIONS = 5  # definitions per answer if a query matches several
 _MAX_CANDIDATES = 30
-_MAX_CONTEXT_USES = 12  # in other projects
+_MAX_CONTEXT_USES = 12  # uses in other projects that get_context shows
 _MAX_DETAILED_DEFINITIONS = 6  # a longer list of definitions is shown with shorter lines
-_MIN_TOKENS = 200
-_MAX_NAMED = 5
+_MIN_SECTION_TOKENS = 200
+_MAX_LISTED_PROJECTS = 5
 
 
 class GraphAnswers:
@@ -63,7 +64,8 @@ class GraphAnswers:
         self._token_budget = token_budget
 
     def find_symbol(self, symbol: str, *, path: str, kinds: frozenset[str], limit: int) -> Answer:
-        """List definitions by name or pattern, one line each: place, kind, signature and first docstring sentence."""
+        """List definitions by name or pattern, one line each: location, kind, signature and first docstring
+        sentence."""
         rows = self.graphs.definitions(symbol, path=path, kinds=kinds)
         found_in = list(dict.fromkeys(opened for opened, _ in rows))
         listed = rows[:limit]
@@ -71,20 +73,23 @@ class GraphAnswers:
         def header(shown: int) -> str:
             if shown < len(rows):
                 return truncation_line(shown, len(listed), len(rows), "definitions")
-            return f"{counted(len(rows), 'definition')} of '{symbol}'{self._in_projects(found_in)}"
+            return f"{counted(len(rows), 'definition')} of '{symbol}'{self._project_count_suffix(found_in)}"
 
-        # The reader of a long list chooses from it, so short lines are enough.
-        max_width = WIDTHS[0] if len(listed) <= _MAX_DETAILED_DEFINITIONS else WIDTHS[2]
+        # Short lines are enough to choose a definition from a long list.
+        max_width = LINE_WIDTHS[0] if len(listed) <= _MAX_DETAILED_DEFINITIONS else LINE_WIDTHS[2]
 
         def pieces(width: int) -> list[Piece]:
-            return [_labelled(opened, definition_line(row, characters=min(width, max_width))) for opened, row in listed]
+            return [
+                _labelled_piece(opened, definition_line(row, characters=min(width, max_width)))
+                for opened, row in listed
+            ]
 
-        return self._page(found_in, self._name_notes(symbol, found_in), symbol).widest(header, pieces)
+        return self._start_answer(found_in, self._name_notes(symbol, found_in), symbol).widest(header, pieces)
 
-    def find_references(self, symbol: str, *, path: str, tests: str, limit: int, is_place: bool = False) -> Answer:
+    def find_references(self, symbol: str, *, path: str, tests: str, limit: int, is_location: bool = False) -> Answer:
         """List the uses of one symbol, or the candidates for an ambiguous name."""
 
-        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+        def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             search = opened.search
             return render_references(
                 search.references(target).filtered(path_filter(search.root, path), tests=tests),
@@ -96,94 +101,104 @@ class GraphAnswers:
                 unsearched_importers=self.graphs.unsearched_importers(opened, [target]).names_text,
             )
 
-        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
             found = self.graphs.uses_in_importers(of, path=path, tests=tests)
             return _render_uses(of, found, page, limit=limit)
 
-        return self._answered(symbol, own, across, is_place=is_place, names_importers=True)
+        return self._answer_for_targets(
+            symbol, answer_in_project, answer_in_importers, is_location=is_location, names_importers=True
+        )
 
     def get_impact(self, symbol: str, *, limit: int) -> Answer:
         """List the transitive dependants of one symbol, or the candidates for an ambiguous name."""
         impacts: dict[Target, Impact] = {}
 
-        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+        def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             impact = impacts[target] = opened.search.impact(target)
             together = self._surroundings.changed_with(target.first.path, opened.search.root)
             return render_impact(impact, opened.search.source, together, limit=limit, page=page)
 
-        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
-            return self._affected_elsewhere(of, impacts[of.target], page, limit=limit)
+        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            return self._render_impact_in_importers(of, impacts[of.target], page, limit=limit)
 
-        return self._answered(symbol, own, across, names_importers=True)
+        return self._answer_for_targets(symbol, answer_in_project, answer_in_importers, names_importers=True)
 
     def get_context(self, symbol: str) -> Answer:
         """Show one symbol with its neighbours, or the map of a file or folder."""
         if scopes := dict(self.graphs.scopes(symbol)):
-            return self._in_turn(list(scopes), lambda opened, page: self._map(opened, scopes[opened], page))
+            return self._answer_for_projects(
+                list(scopes), lambda opened, page: self._render_scope_map(opened, scopes[opened], page)
+            )
 
-        def own(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
+        def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             first, root = target.first, opened.search.root
             if first.kind == "module" and not first.key:
-                return self._map(opened, Scope(first.path, is_file=True), page)
-            extras = [*self._surroundings.past(first, root), *self._surroundings.mentions(first.name, root)]
+                return self._render_scope_map(opened, Scope(first.path, is_file=True), page)
+            extras = [*self._surroundings.recent_commits(first, root), *self._surroundings.mentions(first.name, root)]
             return render_context(opened.search.context(target), opened.search.source, extras, page=page)
 
-        def across(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
+        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
             return _render_uses(of, self.graphs.uses_in_importers(of), page, limit=_MAX_CONTEXT_USES)
 
-        return self._answered(symbol, own, across)
+        return self._answer_for_targets(symbol, answer_in_project, answer_in_importers)
 
-    def _map(self, opened: OpenedProject, scope: Scope, page: BudgetedLines) -> Answer:
+    def _render_scope_map(self, opened: OpenedProject, scope: Scope, page: BudgetedLines) -> Answer:
         if not scope.is_file:
             return render_map(opened.search, scope.path, page=page)
         extras = self._surroundings.mentions(scope.path.rpartition("/")[2], opened.search.root)
         return render_file_map(opened.search, scope.path, extras, page=page)
 
     def detect_circular(self) -> Answer:
-        """List the import cycles of each project, and count the projects without any."""
+        """List the import cycles of each project and count the projects without cycles."""
         cycles = dict(self.graphs.cycles())
         shown = [opened for opened, found in cycles.items() if found or not self.graphs.is_several]
         without = len(cycles) - len(shown)
         if not shown:
-            return self._page(self.graphs.projects).answer(
+            return self._start_answer(self.graphs.projects).answer(
                 lambda _shown: f"No circular imports in {counted(without, 'project')}.", []
             )
         last = f"No circular imports in {counted(without, 'other project')}." if without else ""
-        return self._in_turn(
+        return self._answer_for_projects(
             shown, lambda opened, page: render_cycles(cycles[opened], opened.search.reader.paths(), page=page), last
         )
 
     def get_stats(self) -> Answer:
-        """Show the sizes of each project's graph."""
+        """Show statistics of each project's graph."""
 
         def stats(opened: OpenedProject, page: BudgetedLines) -> Answer:
             state = "index complete and up to date" if opened.is_complete else "index not complete yet"
             return render_stats(opened.search.reader.counts(), state, page=page)
 
-        return self._in_turn(self.graphs.projects, stats)
+        return self._answer_for_projects(self.graphs.projects, stats)
 
     # --- answers for several targets and projects
 
-    def _answered(
-        self, symbol: str, own: Own, across: Across, *, is_place: bool = False, names_importers: bool = False
+    def _answer_for_targets(
+        self,
+        symbol: str,
+        answer_in_project: AnswerInProject,
+        answer_in_importers: AnswerInImporters,
+        *,
+        is_location: bool = False,
+        names_importers: bool = False,
     ) -> Answer:
-        """Answer for each target of `symbol`: `own` in its project, `across` in the others; or list the candidates.
+        """Answer for each definition that `symbol` matches, or list the candidates if the name is ambiguous.
 
-        A symbol that no project defines may belong to an installed package, which is shown instead. With
-        `names_importers`, notes name the projects that import the target and were not searched.
+        A symbol that no project defines may belong to an installed package, whose documentation is shown instead. If
+        `names_importers` is true, notes name the projects that import the target but were not searched.
         """
         try:
-            found = self.graphs.targets(symbol, is_place=is_place)
+            found = self.graphs.targets(symbol, is_location=is_location)
         except NotFound:
             for opened in self.graphs.projects:
                 if sections := self._surroundings.outside(symbol, opened.search.root):
-                    page = self._page(self.graphs.projects, symbol=symbol)
+                    page = self._start_answer(self.graphs.projects, symbol=symbol)
                     return render_outside(symbol, sections, page=page, is_complete=opened.is_complete)
             raise
         every = found.rows
         if len({bare_key(each.target.path_name) for each in every}) > 1 and not is_pattern(symbol):
-            return self._candidates(symbol, found)
-        shown, rest = every[:_MAX_ANSWERED], every[_MAX_ANSWERED:]
+            return self._list_candidates(symbol, found)
+        shown, rest = every[:_MAX_ANSWERED_DEFINITIONS], every[_MAX_ANSWERED_DEFINITIONS:]
         projects = list(dict.fromkeys(each.project for each in shown))
         notes = [*found.notes, *self._name_notes(symbol, projects)]
         if names_importers:
@@ -192,9 +207,12 @@ class GraphAnswers:
                 notes.append(self.graphs.unsearched_importers(opened, targets).note(opened.name or "this project"))
         header = f"'{symbol}' matches {len(every)} definitions" if len(every) > 1 else ""
         header += f"; answers for the {len(shown)} most used follow" if rest else ""
-        last = f"--- not answered: {self._places(rest)} ---" if rest else ""
-        pages = self._page(projects, notes, symbol).split_into(len(shown), reserved=len(header) + len(last))
-        answers = [list(self._blocks(each, page, own, across)) for each, page in zip(shown, pages, strict=True)]
+        last = f"--- not shown: {self._format_target_locations(rest)} ---" if rest else ""
+        pages = self._start_answer(projects, notes, symbol).split_into(len(shown), reserved=len(header) + len(last))
+        answers = [
+            list(self._project_answers(each, page, answer_in_project, answer_in_importers))
+            for each, page in zip(shown, pages, strict=True)
+        ]
         blocks = ["\n".join(answer.text for answer in block) for block in answers]
         return Answer(
             "\n\n".join(filter(None, [header, *blocks, last])),
@@ -203,38 +221,44 @@ class GraphAnswers:
             sum(answer.original_characters for block in answers for answer in block),
         )
 
-    def _blocks(self, of: ProjectTarget, page: BudgetedLines, own: Own, across: Across) -> Iterator[Answer]:
-        """Yield the answer of a target's own project, then that of the others, for which it leaves a part of the
-        budget."""
+    def _project_answers(
+        self,
+        of: ProjectTarget,
+        page: BudgetedLines,
+        answer_in_project: AnswerInProject,
+        answer_in_importers: AnswerInImporters,
+    ) -> Iterator[Answer]:
+        """Yield the answer from the target's project, then the answer from projects that import it if the budget
+        allows."""
         opened = of.project
         users = self.graphs.importing(opened)
         tokens = page.tokens
         own_page = page.marking(opened.search.source.generated)
-        answer = own(opened, of.target, own_page.within(tokens * 2 // 3) if users else own_page)
+        answer = answer_in_project(opened, of.target, own_page.within(tokens * 2 // 3) if users else own_page)
         yield replace(answer, text=f"{opened.label}{answer.text}")
         if not self.graphs.is_several:
             return
-        left = max(_MIN_TOKENS, tokens - len(answer.text) // CHARACTERS_PER_TOKEN)
-        elsewhere = across(of, BudgetedLines(token_budget=left)) if users else None
+        left = max(_MIN_SECTION_TOKENS, tokens - len(answer.text) // CHARACTERS_PER_TOKEN)
+        elsewhere = answer_in_importers(of, BudgetedLines(token_budget=left)) if users else None
         if elsewhere is not None:
             yield replace(elsewhere, text=elsewhere.text.strip("\n"))
             return
         others = counted(len(self.graphs.projects) - 1, "other project")
-        names = ", ".join(user.name for user in users[:_MAX_NAMED])
-        reason = f"only {names} can import {opened.name}" if users else f"none imports a package of {opened.name}"
+        names = ", ".join(user.name for user in users[:_MAX_LISTED_PROJECTS])
+        reason = f"only {names} can import {opened.name}" if users else f"none of them imports {opened.name}"
         yield Answer(f"No use found in {others}: {reason}.")
 
-    def _candidates(self, symbol: str, found: FoundTargets) -> Answer:
+    def _list_candidates(self, symbol: str, found: FoundTargets) -> Answer:
         """List the definitions that an ambiguous name may refer to, most referenced first."""
         every = found.rows
         projects = list(dict.fromkeys(each.project for each in every))
         first = every[0].target.first
         names_differ = len({each.target.name for each in every}) == len(every)
-        how = "a qualified name" if names_differ else f"the place, such as {first.path}:{first.line}"
+        how = "a qualified name" if names_differ else f"its location, such as {first.path}:{first.line}"
         lines = [
-            _labelled(
+            _labelled_piece(
                 each.project,
-                f"{each.target.name} {_where(each.target.first)}, "
+                f"{each.target.name} {_location_and_kind(each.target.first)}, "
                 f"{counted(found.counts[each], 'reference')}{doc_suffix(each.target.first)}",
             )
             for each in every[:_MAX_CANDIDATES]
@@ -242,28 +266,32 @@ class GraphAnswers:
 
         def header(shown: int) -> str:
             more = f" (the {shown} most used are listed)" if shown < len(every) else ""
-            where = self._in_projects(projects)
+            where = self._project_count_suffix(projects)
             return f"'{symbol}' is ambiguous: {len(every)} definitions{where}{more}. Ask again with {how}:"
 
-        return self._page(projects, [*found.notes, *self._name_notes(symbol, projects)], symbol).answer(header, lines)
+        return self._start_answer(projects, [*found.notes, *self._name_notes(symbol, projects)], symbol).answer(
+            header, lines
+        )
 
-    def _places(self, rest: Sequence[ProjectTarget]) -> str:
-        """Return the names and places of targets that are not answered."""
+    def _format_target_locations(self, rest: Sequence[ProjectTarget]) -> str:
+        """Format the names and locations of targets that the answer does not cover."""
         named = [
-            f"{each.project.label}{each.target.name} {_where(each.target.first)}" for each in rest[:_MAX_CANDIDATES]
+            f"{each.project.label}{each.target.name} {_location_and_kind(each.target.first)}"
+            for each in rest[:_MAX_CANDIDATES]
         ]
         return ", ".join(named) + (f" and {len(rest) - len(named)} more" if len(rest) > len(named) else "")
 
-    def _in_turn(
+    def _answer_for_projects(
         self,
         projects: Sequence[OpenedProject],
         answer: Callable[[OpenedProject, BudgetedLines], Answer],
         last: str = "",
     ) -> Answer:
-        """Return the answer of the only project, or join those of several, each with an equal part of the budget."""
+        """Return the answer for the only project, or join the answers for several, each with an equal part of the
+        budget."""
         if not self.graphs.is_several:
-            return answer(projects[0], self._page(projects).marking(projects[0].search.source.generated))
-        parts = self._page().split_into(len(projects), reserved=_MIN_TOKENS)
+            return answer(projects[0], self._start_answer(projects).marking(projects[0].search.source.generated))
+        parts = self._start_answer().split_into(len(projects), reserved=_MIN_SECTION_TOKENS)
         pages = dict(zip(projects, parts, strict=True))
         found = self.graphs.for_each(
             lambda opened: (
@@ -276,16 +304,16 @@ class GraphAnswers:
 
         def header(shown: int) -> str:
             if shown < total:
-                return truncated(shown, total, "projects", "name fewer projects for the rest")
+                return truncated(shown, total, "projects", "select fewer projects to see the others")
             return counted(total, "project")
 
-        joined = self._page([opened for opened, _ in answers]).answer(header, blocks, last=last)
+        joined = self._start_answer([opened for opened, _ in answers]).answer(header, blocks, last=last)
         return replace(joined, truncated=joined.truncated or any(each.truncated for _, each in answers))
 
-    def _affected_elsewhere(
+    def _render_impact_in_importers(
         self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
     ) -> Answer | None:
-        """List what a change affects in other projects; None if no project imports the changed one."""
+        """List what a change affects in other projects, or return None if no project imports the changed one."""
         found = self.graphs.impact_in_importers(of, impact)
         if not found:
             return None
@@ -303,39 +331,42 @@ class GraphAnswers:
         for each in found:
             if each.not_resolved:
                 count = counted(each.not_resolved, "importing file")
-                pieces.append(Piece(f"{each.project.label}{count} could not be resolved and may contain more", 0))
+                pieces.append(
+                    Piece(f"{each.project.label}{count} could not be resolved and may contain more dependants", 0)
+                )
 
         def header(shown: int) -> str:
             return truncation_line(shown, min(limit, total), total, "dependants elsewhere") if shown < total else ""
 
         return page.answer(header, pieces)
 
-    def _in_projects(self, projects: Sequence[OpenedProject]) -> str:
+    def _project_count_suffix(self, projects: Sequence[OpenedProject]) -> str:
         return f" in {counted(len(projects), 'project')}" if self.graphs.is_several else ""
 
     def _name_notes(self, symbol: str, projects: Sequence[OpenedProject]) -> list[str]:
-        """Return notes that the symbol is found under another name, in another place or in another case."""
+        """Return notes about symbols that are found under another name, elsewhere or in a different letter case."""
         return [f"{opened.label}{note}" for opened in projects if (note := opened.search.name_note(symbol))]
 
-    def _page(
+    def _start_answer(
         self, projects: Sequence[OpenedProject] = (), notes: Sequence[str] = (), symbol: str = ""
     ) -> BudgetedLines:
-        """Return the page of an answer with the notes of projects that matter to the symbol."""
+        """Return an empty answer with the given notes and the project notes that are relevant to the symbol."""
         every = (*filter(None, notes), *(self.graphs.notes(projects, symbol) if projects else ()))
         return BudgetedLines(token_budget=self._token_budget, notes=every)
 
 
-def _labelled(opened: OpenedProject, text: str) -> Piece:
-    """Return a line about a definition with its project, and marked if its file is generated."""
+def _labelled_piece(opened: OpenedProject, text: str) -> Piece:
+    """Return a line about a definition, prefixed with its project and marked if its file is generated."""
     return Piece(f"{opened.label}{mark_generated(text, opened.search.source.generated)}")
 
 
-def _where(row: Symbol) -> str:
+def _location_and_kind(row: Symbol) -> str:
     return f"{row.path}:{row.line} {row.kind}"
 
 
 def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: BudgetedLines, *, limit: int) -> Answer | None:
-    """List the uses of a definition in other projects, one block per project; None if no project imports it."""
+    """List the uses of a definition in other projects, one block per project, or return None if no project imports
+    it."""
     if not found:
         return None
     total = sum(len(group.uses) for each in found for group in each.groups)
@@ -346,12 +377,12 @@ def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: Budgeted
             listed.append(replace(group, uses=group.uses[: max(0, available)]))
             available -= len(group.uses)
         source = each.project.search.source
-        texts = source.lines(use.place for group in listed for use in group.uses)
+        texts = source.lines(use.location for group in listed for use in group.uses)
         lines = UseFormatter(of.target.first, texts, source.changed)
-        blocks.append((_heading(each), lines, [group for group in listed if group.uses]))
+        blocks.append((_use_counts(each), lines, [group for group in listed if group.uses]))
 
     def pieces(width: int) -> list[Piece]:
-        return [piece for heading, lines, groups in blocks for piece in _block(heading, lines, groups, width)]
+        return [piece for heading, lines, groups in blocks for piece in _project_pieces(heading, lines, groups, width)]
 
     def header(shown: int) -> str:
         return truncation_line(shown, min(limit, total), total, "references elsewhere") if shown < total else ""
@@ -359,22 +390,22 @@ def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: Budgeted
     return page.widest(header, pieces)
 
 
-def _heading(found: ProjectUses) -> str:
-    """Return the numbers of uses in an importing project."""
-    sure = [use for group in found.groups if not group.reason for use in group.uses]
+def _use_counts(found: ProjectUses) -> str:
+    """Format the number of uses in an importing project."""
+    certain = [use for group in found.groups if not group.reason for use in group.uses]
     possible = sum(len(group.uses) for group in found.groups if group.reason)
-    text = f"{found.project.label}{counted(len(sure), 'reference')}"
-    text += f" in {counted(len({use.path for use in sure}), 'file')}" if sure else ""
+    text = f"{found.project.label}{counted(len(certain), 'reference')}"
+    text += f" in {counted(len({use.path for use in certain}), 'file')}" if certain else ""
     text += f", {possible} possible" if possible else ""
     if found.not_resolved:
         text += (
-            f"; {counted(found.not_resolved, 'importing file')} could not be resolved: search their text for the name"
+            f"; {counted(found.not_resolved, 'importing file')} could not be resolved; search their text for the name"
         )
     return text
 
 
-def _block(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
-    """Yield the pieces of one project, the first one below its heading."""
+def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
+    """Yield the pieces for one project; the first piece includes the heading."""
     pieces = list(lines.grouped(groups, width))
     if not pieces:
         yield Piece(heading, 0)
@@ -384,7 +415,7 @@ def _block(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width:
 
 
 def _affected_pieces(heading: str, rows: Sequence[AffectedSymbol]) -> Iterator[Piece]:
-    """Yield one piece per distance and file."""
+    """Yield one piece for each distance and file; the first piece includes the heading."""
     places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
     for symbol, distance in rows:
         places[distance, symbol.path].append(symbol)

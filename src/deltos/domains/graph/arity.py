@@ -1,7 +1,6 @@
-"""Count the arguments of a call and the parameters of a definition, each from one line; None if the count is not
-certain.
+"""Count the arguments of a call and the parameters of a definition, each from one line of text.
 
-Only for languages in which a call must pass exactly the parameters that the definition declares.
+Counts are available only for languages in which a call passes exactly the declared parameters.
 """
 
 from __future__ import annotations
@@ -14,44 +13,44 @@ from deltos.domains.graph.source_lines import occurrences
 if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_GENERIC = {"<": ">", "[": "]"}
-_MAX_CHARACTERS = 2_000
+_CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_TYPE_PARAMETER_BRACKETS = {"<": ">", "[": "]"}
+_MAX_LINE_CHARACTERS = 2_000
 
 
 def parameter_count(row: Symbol) -> int | None:
-    """Return the number of arguments that every call of a definition passes."""
+    """Return the number of arguments that every call of a definition passes, or None if it is not certain."""
     if not traits_of(row.path).has_exact_arity or "..." in row.signature:
         return None
-    text = row.signature[:_MAX_CHARACTERS]
+    text = row.signature[:_MAX_LINE_CHARACTERS]
     for at in occurrences(text, row.name):
-        start = _after_generics(text, at + len(row.name))
+        start = _skip_type_parameters(text, at + len(row.name))
         if text[start : start + 1] == "(":
-            parts = _split_arguments(text, start, {**_CLOSING, "<": ">"}, quotes="")  # `'` marks a lifetime
-            return None if parts is None else sum(not _is_receiver(part) for part in parts)
+            parts = _split_arguments(text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes="")  # `'` marks a lifetime
+            return None if parts is None else sum(not _takes_no_argument(part) for part in parts)
     return None
 
 
 def argument_count(line: str, name: str) -> int | None:
-    """Return the number of arguments of the only call of a name on a line."""
-    places = occurrences(line[:_MAX_CHARACTERS], name)
+    """Return the number of arguments in the only call of `name` on a line, or None if it is not certain."""
+    places = occurrences(line[:_MAX_LINE_CHARACTERS], name)
     if len(places) != 1:
         return None
     start = places[0] + len(name)
     if line[start : start + 1] != "(":
         return None
-    parts = _split_arguments(line[:_MAX_CHARACTERS], start, _CLOSING)
+    parts = _split_arguments(line[:_MAX_LINE_CHARACTERS], start, _CLOSING_BRACKETS)
     # `<` may open type arguments, whose commas do not separate arguments. In Go, one call may yield several arguments.
     if parts is None or any("<" in part for part in parts) or (len(parts) == 1 and parts[0].endswith(")")):
         return None
     return len(parts)
 
 
-def _after_generics(text: str, at: int) -> int:
+def _skip_type_parameters(text: str, at: int) -> int:
     """Return the offset after the type parameters that begin at `at`."""
-    if text[at : at + 1] not in _GENERIC:
+    if text[at : at + 1] not in _TYPE_PARAMETER_BRACKETS:
         return at
-    closing, opening, depth = _GENERIC[text[at]], text[at], 0
+    closing, opening, depth = _TYPE_PARAMETER_BRACKETS[text[at]], text[at], 0
     for place in range(at, len(text)):
         depth += (text[place] == opening) - (text[place] == closing)
         if not depth:
@@ -60,7 +59,7 @@ def _after_generics(text: str, at: int) -> int:
 
 
 def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str = "\"'`") -> list[str] | None:
-    """Split the parenthesis at `start` at its commas; None if it does not end in this text."""
+    """Split the parenthesized list at `start` at its commas; return None if its end is not in the text."""
     open_marks = [")"]
     parts: list[str] = []
     begin, quote, place = start + 1, "", start + 1
@@ -84,6 +83,6 @@ def _split_arguments(text: str, start: int, closing: dict[str, str], quotes: str
     return None
 
 
-def _is_receiver(part: str) -> bool:
-    """Whether a parameter takes no argument: Rust's `&mut self`, C's `void`."""
+def _takes_no_argument(part: str) -> bool:
+    """Whether a parameter takes no argument, such as Rust's `&mut self` or C's `void`."""
     return part == "void" or part.partition(":")[0].rpartition(" ")[2].lstrip("&") == "self"

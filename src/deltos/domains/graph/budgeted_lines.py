@@ -1,5 +1,4 @@
-"""Fit the results of an answer into the token budget: results are shown completely or not at all, lines as long as
-possible."""
+"""Fit results into the token budget: each result is shown completely or omitted, with lines as long as possible."""
 
 from __future__ import annotations
 
@@ -13,9 +12,9 @@ from deltos.wording import truncated
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-_GENERATED = " (generated)"
-# Maximum lengths of a source line in characters; the longest one with which all results fit is used.
-WIDTHS = (160, 120, 90, 70, 50, 36)
+_GENERATED_MARK = " (generated)"
+# Candidate limits for the length of a source line, in characters; the largest limit with which all results fit is used.
+LINE_WIDTHS = (160, 120, 90, 70, 50, 36)
 
 
 class Piece(NamedTuple):
@@ -36,20 +35,20 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return the pieces that fit, below a header that gets the number of results shown."""
-        pieces = self._marked(pieces)
+        """Return as many pieces as fit, below a header built from the number of results shown."""
+        pieces = self._mark_pieces(pieces)
         fitted = fit([piece.text for piece in pieces], characters=self._remaining_characters(header, last))
         shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
-        text = "\n".join([self._mark(header(shown)), *self._notes, *fitted.pieces, *([last] if last else [])])
+        text = "\n".join([self._mark_text(header(shown)), *self._notes, *fitted.pieces, *([last] if last else [])])
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
     def widest(self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = "") -> Answer:
-        """Return an answer with the longest lines with which all pieces fit; `make` builds the pieces for a line
+        """Return an answer with the longest line length at which all pieces fit; `make` builds the pieces for a
         length."""
         available = self._remaining_characters(header, last)
         pieces: Sequence[Piece] = ()
-        for characters in WIDTHS:
-            pieces = self._marked(make(characters))
+        for characters in LINE_WIDTHS:
+            pieces = self._mark_pieces(make(characters))
             if sum(len(piece.text) + 1 for piece in pieces) <= available + 1:
                 break
         return self.answer(header, pieces, last=last)
@@ -60,7 +59,7 @@ class BudgetedLines:
         return self._characters // CHARACTERS_PER_TOKEN
 
     def marking(self, generated: Collection[str]) -> BudgetedLines:
-        """Return a copy that marks these generated files."""
+        """Return a copy that marks the given generated files."""
         return BudgetedLines(token_budget=self.tokens, notes=self._notes, generated=generated)
 
     def within(self, tokens: int) -> BudgetedLines:
@@ -68,7 +67,7 @@ class BudgetedLines:
         return BudgetedLines(token_budget=min(tokens, self.tokens), notes=self._notes, generated=self._generated)
 
     def split_into(self, number: int, *, reserved: int) -> list[BudgetedLines]:
-        """Split the budget, less `reserved` characters, into equal parts; the first one has the notes."""
+        """Split the budget, less `reserved` characters, into equal parts; only the first part includes the notes."""
         tokens = max(1, (self._characters - reserved) // CHARACTERS_PER_TOKEN // number)
         return [
             BudgetedLines(token_budget=tokens, notes=() if part else self._notes, generated=self._generated)
@@ -80,36 +79,37 @@ class BudgetedLines:
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
-        """Return the number of characters left for pieces; the header of a truncated answer is the longer one."""
+        """Return the number of characters left for pieces below the header of a truncated answer."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
 
-    def _marked(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
-        return [piece._replace(text=self._mark(piece.text)) for piece in pieces] if self._generated else pieces
+    def _mark_pieces(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        return [piece._replace(text=self._mark_text(piece.text)) for piece in pieces] if self._generated else pieces
 
-    def _mark(self, text: str) -> str:
+    def _mark_text(self, text: str) -> str:
         return mark_generated(text, self._generated)
 
 
 def mark_generated(text: str, generated: Collection[str]) -> str:
-    """Mark the lines of a text that name a generated file: alone, at its beginning, or as the place of a definition."""
+    """Mark the lines of a text that name a generated file, either at the beginning or as the location of a
+    definition."""
     return "\n".join(_mark_line(line, generated) for line in text.split("\n")) if generated else text
 
 
 def _mark_line(line: str, generated: Collection[str]) -> str:
     if line in generated:
-        return line + _GENERATED
+        return line + _GENERATED_MARK
     words = line.split(" ", 3)
-    for place, word in enumerate(words[:3]):
+    for position, word in enumerate(words[:3]):
         path, colon, _ = word.partition(":")
-        if path in generated and (colon or not place):
-            before, after = " ".join(words[: place + 1]), " ".join(["", *words[place + 1 :]])
-            return line if after.startswith(_GENERATED) else f"{before}{_GENERATED}{after}"
+        if path in generated and (colon or not position):
+            before, after = " ".join(words[: position + 1]), " ".join(["", *words[position + 1 :]])
+            return line if after.startswith(_GENERATED_MARK) else f"{before}{_GENERATED_MARK}{after}"
     return line
 
 
 def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
-    """Add the notes of an answer to an error: a symbol that was not found may only be missing from the index."""
+    """Add notes to the hint of an error, because a symbol that was not found may only be missing from the index."""
     return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
 
 

@@ -1,7 +1,7 @@
-"""References from one project to another through a package that the second one declares.
+"""Find references from one project to another through a package that the other project declares.
 
-Files that import such a package are resolved again with the provider's sources mounted under a folder that no project
-has, so that types are followed as within one project. Nothing is written; results are cached in memory until one of the
+Files that import such a package are resolved again with the provider's sources mounted under a reserved folder name, so
+that types are followed as within one project. Nothing is written; results are cached in memory until one of the
 projects changes.
 """
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectStore
 
 _T = TypeVar("_T")
-# Importing files of one project that are resolved per query; the others are only counted.
+# Maximum number of importing files that are resolved per project and query; the others are only counted.
 MAX_IMPORTING_FILES = 300
-_CACHE_SIZE = 1_000  # entries: provided packages, importing files and references of projects
-_MOUNT_PREFIX = "\x7f"  # begins the folders under which providers are mounted; sorts after all other names
+_CACHE_SIZE = 1_000  # entries for provided packages, importing files and references
+_MOUNT_PREFIX = "\x7f"  # prefix of folders where providers are mounted; sorts after other names
 _KNOWN_RECEIVER_ID = -1  # any id but 0, which means an unknown receiver
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectHandle:
-    """A project that takes part in a query."""
+    """A project that is included in a query."""
 
     name: str
     store: ProjectStore
     workers: ProcessPool | None
-    state: str  # changes with the index
+    state: str  # different after each change to the index
 
     @classmethod
-    def of(cls, name: str, store: ProjectStore, workers: ProcessPool | None) -> ProjectHandle:
-        """Return a handle of a project with the current state of its index."""
+    def from_store(cls, name: str, store: ProjectStore, workers: ProcessPool | None) -> ProjectHandle:
+        """Return a handle for a project with the current state of its index."""
         return cls(name, store, workers, f"{store.name} {store.facts().synced_at}")
 
     @property
@@ -56,7 +56,7 @@ class ProjectHandle:
 
 
 class DefinitionKey(NamedTuple):
-    """Path and key of a definition in the provider; an empty key is the file itself."""
+    """Path and key of a definition in the provider; an empty key means the file itself."""
 
     path: str
     key: str
@@ -67,12 +67,14 @@ class CrossProjectReferences:
     """The references of one project to the definitions of another."""
 
     rows: Mapping[DefinitionKey, Sequence[ReferenceRow]] = field(default_factory=dict)
-    mentions: Mapping[str, Sequence[ReferenceRow]] = field(default_factory=dict)  # uses of a name on unknown values
+    mentions: Mapping[str, Sequence[ReferenceRow]] = field(
+        default_factory=dict
+    )  # uses of a name on values of unknown type
     ambiguity: str = ""  # why an import may refer to another package
-    unresolved_count: int = 0  # importing files that were not resolved: beyond the limit, or failed
+    unresolved_count: int = 0  # importing files that exceeded the limit or failed
 
     def references(self, definitions: Iterable[DefinitionKey]) -> list[ReferenceRow]:
-        """Return the references to definitions; all are possible ones if the imported package is ambiguous."""
+        """Return the references to definitions; if the imported package is ambiguous, all are possible references."""
         rows = [row for each in definitions for row in self.rows.get(each, ())]
         return [replace(row, certain=False) for row in rows] if self.ambiguity else rows
 
@@ -87,21 +89,20 @@ class CrossProjectIndex:
     def references_to(
         self, provider: int, members: Sequence[ProjectHandle]
     ) -> Iterator[tuple[int, CrossProjectReferences]]:
-        """Yield the position and the references of each project that imports a provider, directly or through others."""
+        """Yield the index and the references of each project that imports a provider, directly or indirectly."""
         provided_by_project = [self._packages_of(member) for member in members]
         imported = [self._importing_files(member, provided_by_project) for member in members]
-        twins = set(_projects_with_same_package(provider, provided_by_project))
-        for user, every in _users_of(provider, provided_by_project, imported).items():
-            reached = [each for each in every if each not in twins]
+        duplicates = set(_projects_with_same_package(provider, provided_by_project))
+        for user, every in _find_users(provider, provided_by_project, imported).items():
+            reached = [each for each in every if each not in duplicates]
             found = self._references(user, reached, members, provided_by_project, imported[user])
             ambiguity = _ambiguity(provider, user, provided_by_project, members)
             yield user, replace(found[reached.index(provider)], ambiguity=ambiguity)
 
     def importers(self, provider: ProjectHandle, others: Sequence[ProjectHandle], paths: Collection[str]) -> list[int]:
-        """Return the positions of the projects that import a package containing one of `paths`, directly or through
-        others.
+        """Return the indexes of the projects that directly or indirectly import a package containing one of `paths`.
 
-        References are not resolved for this.
+        This does not resolve references.
         """
         if not others or not any(
             path in files for files in self._packages_of(provider).files.values() for path in paths
@@ -128,7 +129,7 @@ class CrossProjectIndex:
     def _importing_files(
         self, member: ProjectHandle, provided_by_project: Sequence[ProvidedPackages]
     ) -> Mapping[str, Sequence[str]]:
-        """Return the files of a project that import each package provided by any project."""
+        """Return the files of a project that import each provided package, by package name."""
         names = frozenset(name for provided in provided_by_project for name in provided.packages)
 
         def compute() -> dict[str, list[str]]:
@@ -155,7 +156,8 @@ class CrossProjectIndex:
         )
 
     def _cached(self, key: tuple[object, ...], compute: Callable[[], _T]) -> _T:
-        """Return the cached value of `key`, or compute and cache it; the key begins with the kind of value."""
+        """Return the cached value of `key`, or compute and cache it; the first element of the key names the kind of
+        value."""
         with self._lock:
             if key in self._cache:
                 self._cache.move_to_end(key)
@@ -168,10 +170,11 @@ class CrossProjectIndex:
         return found
 
 
-def _users_of(
+def _find_users(
     provider: int, provided_by_project: Sequence[ProvidedPackages], imported: Sequence[Mapping[str, Sequence[str]]]
 ) -> dict[int, list[int]]:
-    """Return the projects whose code can refer to a provider, each with all projects that its imports lead to.
+    """Return the projects whose code can refer to a provider, each with all projects that it imports directly or
+    indirectly.
 
     Imports are followed transitively, because a project may re-export imported names.
     """
@@ -210,14 +213,14 @@ def _projects_with_same_package(provider: int, provided_by_project: Sequence[Pro
 def _ambiguity(
     provider: int, user: int, provided_by_project: Sequence[ProvidedPackages], members: Sequence[ProjectHandle]
 ) -> str:
-    """Return why an import may refer to another package than the provider's; empty if it cannot."""
+    """Return why an import may refer to a package of another project, or an empty string if it cannot."""
     packages = provided_by_project[provider].packages
-    twins = [
+    duplicates = [
         members[number].name for number in _projects_with_same_package(provider, provided_by_project) if number != user
     ]
-    if twins:
-        names = ", ".join([*twins[:3], *(["…"] if len(twins) > 3 else [])])
-        return f"{names} {'declares' if len(twins) == 1 else 'declare'} the same package"
+    if duplicates:
+        names = ", ".join([*duplicates[:3], *(["…"] if len(duplicates) > 3 else [])])
+        return f"{names} {'declares' if len(duplicates) == 1 else 'declare'} the same package"
     unsure = [each for each in packages.values() if not _is_required(each, provided_by_project[user])]
     if unsure and len(unsure) == len(packages):
         return f"the package belongs to {unsure[0].distribution}, which this project does not require"
@@ -225,7 +228,7 @@ def _ambiguity(
 
 
 def _is_required(package: Package, user: ProvidedPackages) -> bool:
-    """Whether a project requires the distribution of a package, or the package has the name of its distribution."""
+    """Whether a project requires a package's distribution, or the package and its distribution have the same name."""
     return package.matches_distribution or package.distribution in user.requires
 
 
@@ -277,7 +280,7 @@ def _session(
 def _resolutions(
     session: ResolvingSession, workers: ProcessPool | None
 ) -> Iterator[tuple[str, Sequence[EdgeRecord] | None]]:
-    """Yield the edges of each file; None if it could not be resolved."""
+    """Yield the edges of each file, or None if the file could not be resolved."""
     if workers is None:
         facts = StoredProjectFacts(session.source.reader(), session.languages)
         for resolution in FAMILIES[session.family].resolver().resolve(facts, session.paths):
@@ -289,7 +292,7 @@ def _resolutions(
 
 @dataclass(frozen=True, slots=True)
 class JoinedSource:
-    """Implements `store.graph.FactSource` over one project and other projects mounted under separate folders."""
+    """A `store.graph.FactSource` that combines one project with other projects mounted under separate folders."""
 
     own: FactSource
     mounted: tuple[FactSource, ...]
@@ -301,30 +304,30 @@ class JoinedSource:
 
 @dataclass(frozen=True, slots=True)
 class JoinedReader:
-    """Implements `store.graph.FactReader` over several projects."""
+    """A `store.graph.FactReader` that combines several projects."""
 
     own: FactReader
     mounted: tuple[FactReader, ...]
 
     def interface(self, path: str) -> bytes | None:
-        """Return the encoded interface of a file; None if the file is unknown."""
-        reader, inside = self._place(path)
+        """Return the encoded interface of a file, or None if the file is unknown."""
+        reader, inside = self._reader_and_path(path)
         return reader.interface(inside)
 
     def body(self, path: str) -> bytes | None:
-        """Return the encoded body of a file; None if the file is unknown."""
-        reader, inside = self._place(path)
+        """Return the encoded body of a file, or None if the file is unknown."""
+        reader, inside = self._reader_and_path(path)
         return reader.body(inside)
 
     def symbols_named(self, name: str) -> list[tuple[str, str, str]]:
-        """Return path, key and kind of every symbol with a name."""
+        """Return the path, key and kind of every symbol with this name."""
         found = list(self.own.symbols_named(name))
         for number, reader in enumerate(self.mounted):
             found += [(f"{_MOUNT_PREFIX}{number}/{path}", key, kind) for path, key, kind in reader.symbols_named(name)]
         return found
 
-    def _place(self, path: str) -> tuple[FactReader, str]:
-        """Return the reader of a path, and the path in its project."""
+    def _reader_and_path(self, path: str) -> tuple[FactReader, str]:
+        """Return the reader of the project that contains a path, and the path within that project."""
         if not path.startswith(_MOUNT_PREFIX):
             return self.own, path
         mount, _, inside = path.partition("/")

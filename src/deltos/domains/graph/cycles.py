@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 Graph = dict[str, list[str]]
 MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))
-"""Each mode with the imports that count for it: a type-only cycle has at least one type import."""
+"""Each mode with the kinds of imports that it includes: a type-only cycle has at least one type import."""
 
 
 MAX_START_FILES = 300
-"""Files of a component from which a cycle is searched; each search may visit the whole component."""
+"""Maximum number of files per component from which a cycle is searched; one search may visit the entire component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """Files that import each other, and one shortest cycle; the first file of the cycle is not repeated at its end.
 
-    `known` are the files that are already in components of a stricter mode, which this component joins.
+    `known` contains the files that already belong to a component of a stricter mode.
     """
 
     mode: str
@@ -36,8 +36,8 @@ class Component:
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
     """Return all components, run-time ones first.
 
-    A component that a stricter mode has already shown is not repeated; one that grew is shown with a cycle that the
-    stricter mode does not have.
+    A component found in a stricter mode is not repeated; if it has grown, it is returned again with a cycle that the
+    stricter mode does not contain.
     """
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
@@ -45,7 +45,7 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
     in_cycles: set[str] = set()
     stricter: Graph = {}
     for mode, import_modes in MODES:
-        graph = _graph(row for row in rows if row.mode in import_modes)
+        graph = _import_graph(row for row in rows if row.mode in import_modes)
         new = [files for files in components(graph) if files not in shown]
         for files in new:
             known = in_cycles & set(files)
@@ -58,7 +58,7 @@ def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
 
 
 def _new_cycle(graph: Graph, stricter: Graph, files: Sequence[str]) -> tuple[str, ...]:
-    """Return a short cycle with an import that the stricter mode does not have."""
+    """Return a short cycle that contains an import absent from the stricter mode."""
     inside = set(files)
     new = [
         (path, target)
@@ -87,7 +87,7 @@ def _is_own_submodule(path: str, target: str) -> bool:
     return target.startswith(f"{own}/") if own else True
 
 
-def _graph(rows: Iterable[ImportRow]) -> Graph:
+def _import_graph(rows: Iterable[ImportRow]) -> Graph:
     """Return the sorted import targets of every file."""
     graph: Graph = {}
     for row in rows:
@@ -129,11 +129,11 @@ def components(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
             if work:
                 low[work[-1][0]] = min(low[work[-1][0]], low[node])
             if low[node] == order[node]:
-                found.append(_popped(stack, on_stack, node))
+                found.append(_pop_component(stack, on_stack, node))
     return sorted((files for files in found if len(files) > 1), key=lambda files: (-len(files), files))
 
 
-def _popped(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
+def _pop_component(stack: list[str], on_stack: set[str], root: str) -> tuple[str, ...]:
     """Pop the nodes of a finished component off the stack."""
     component: list[str] = []
     while True:
@@ -160,7 +160,8 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
 def _cycle_through(
     graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
 ) -> tuple[str, ...]:
-    """Return the shortest cycle through a file by breadth-first search; empty if no cycle is shorter than the limit."""
+    """Return the shortest cycle through a file by breadth-first search, or an empty tuple if no cycle is shorter than
+    the limit."""
     parent: dict[str, str] = {}
     queue = deque([(start, 1)])
     while queue:
@@ -169,15 +170,15 @@ def _cycle_through(
             return ()
         for target in graph[node]:
             if target == start:
-                return _path(parent, start, node)
+                return _path_between(parent, start, node)
             if target in inside and target not in parent:
                 parent[target] = node
                 queue.append((target, length + 1))
     return ()
 
 
-def _path(parent: Mapping[str, str], start: str, end: str) -> tuple[str, ...]:
-    """Return the files from `start` to `end` along the search tree."""
+def _path_between(parent: Mapping[str, str], start: str, end: str) -> tuple[str, ...]:
+    """Return the files on the path from `start` to `end` in the search tree."""
     path = [end]
     while path[-1] != start:
         path.append(parent[path[-1]])

@@ -1,6 +1,6 @@
 """Decorators and annotations that may register a definition with a framework, read from the lines above the definition.
 
-Calls by the framework are not in the code, so a list of references of such a definition is never complete.
+Calls made by a framework do not appear in the code, so references to such a definition are never complete.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 _MAX_LINES_ABOVE, _MAX_CHARACTERS = 60, 400
 _DECORATED_KINDS = frozenset({"function", "method", "component", "class", "interface"})
-_MARKS = {
+_DECORATOR_MARKS = {
     **dict.fromkeys(("python", "typescript", "tsx", "javascript", "jsx", "java", "kotlin"), "@"),
     "csharp": "[",
     "php": "#[",
 }
-_COMMENTS = ("#", "//", "/*", "*")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
-_AFTER_AT = re.compile(r"@([A-Za-z_][\w.]*)")
-_IN_BRACKETS = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
-# Decorators after which a definition is only used by name, by the last part of their own names.
-_TRANSPARENT_IN_PYTHON = frozenset(
+_COMMENT_PREFIXES = ("#", "//", "/*", "*")
+_STRING_OR_ARGUMENTS = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
+_AT_DECORATOR = re.compile(r"@([A-Za-z_][\w.]*)")
+_BRACKETED_ATTRIBUTE = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
+# Last parts of the names of decorators that do not register a definition with a framework.
+_TRANSPARENT_PYTHON_DECORATORS = frozenset(
     "property staticmethod classmethod abstractmethod abstractproperty override overload wraps cache lru_cache"
     " cached_property contextmanager asynccontextmanager dataclass dataclass_transform final total_ordering"
     " singledispatch singledispatchmethod deprecated runtime_checkable no_type_check unique setter getter deleter"
     " fixture yield_fixture coroutine define frozen mutable attrs".split()
 )
-_TRANSPARENT_ELSEWHERE = frozenset(
+_TRANSPARENT_ANNOTATIONS = frozenset(
     "Override Deprecated SuppressWarnings SafeVarargs FunctionalInterface Nullable NonNull NotNull Nonnull interface"
     " VisibleForTesting Suppress JvmStatic JvmOverloads JvmName JvmField Throws Data Getter Setter Builder Value"
     " ToString EqualsAndHashCode NoArgsConstructor AllArgsConstructor RequiredArgsConstructor Obsolete MethodImpl Pure"
@@ -47,7 +47,7 @@ _PYTEST_MARK_PREFIX = "pytest.mark."
 
 
 class Decorator(NamedTuple):
-    """A decorator without its arguments, and its line."""
+    """A decorator without its arguments, with its line number."""
 
     text: str
     line: int
@@ -56,14 +56,14 @@ class Decorator(NamedTuple):
 def opaque_decorators(symbol: Symbol, source: SourceLines) -> list[Decorator]:
     """Return the decorators of a definition that are not known to leave it unchanged, in source order."""
     language = detect(symbol.path)
-    mark = _MARKS.get(language.name, "") if language is not None else ""
+    mark = _DECORATOR_MARKS.get(language.name, "") if language is not None else ""
     if not mark or symbol.kind not in _DECORATED_KINDS:
         return []
     first = max(1, symbol.line - _MAX_LINES_ABOVE)
     *above, own = source.block(symbol.path, first, symbol.line) or [""]
-    found = [Decorator(text, symbol.line) for text in _decorators_on(_text_before_name(own, symbol.name), mark)]
-    for distance, line in enumerate(_lines_above(above, own, mark), 1):
-        found += [Decorator(text, symbol.line - distance) for text in _decorators_on(line, mark)]
+    found = [Decorator(text, symbol.line) for text in _decorators_on_line(_text_before_name(own, symbol.name), mark)]
+    for distance, line in enumerate(_decorator_lines(above, own, mark), 1):
+        found += [Decorator(text, symbol.line - distance) for text in _decorators_on_line(line, mark)]
     return [each for each in sorted(found, key=lambda each: each.line) if not _is_transparent(each.text)]
 
 
@@ -73,14 +73,14 @@ def _text_before_name(line: str, name: str) -> str:
     return line[: places[-1]] if places else ""
 
 
-def _lines_above(above: Sequence[str], own: str, mark: str) -> Iterator[str]:
+def _decorator_lines(above: Sequence[str], own: str, mark: str) -> Iterator[str]:
     """Yield the lines above a definition that belong to it, nearest first: decorators, their arguments, comments."""
     indentation = _indentation(own)
     closing = (")", "]", "}") if mark == "@" else (")", "]")
     for line in reversed(above):
         text = line.strip()
-        is_part = text.startswith((mark, *_COMMENTS)) or (text.startswith(closing) and text != "}")
-        is_other = not is_part or (text.startswith(mark) and _defines(text, mark))
+        is_part = text.startswith((mark, *_COMMENT_PREFIXES)) or (text.startswith(closing) and text != "}")
+        is_other = not is_part or (text.startswith(mark) and _contains_definition(text, mark))
         if text and (_indentation(line) < indentation or (_indentation(line) == indentation and is_other)):
             return
         yield line if _indentation(line) == indentation else ""
@@ -90,28 +90,28 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _decorators_on(line: str, mark: str) -> list[str]:
+def _decorators_on_line(line: str, mark: str) -> list[str]:
     """Return the decorators at the beginning of a line."""
     text = line.strip()
     if not text.startswith(mark):
         return []
-    bare = _without_arguments(text)
+    bare = _strip_arguments(text)
     if mark == "@":
-        return [f"@{name}" for name in _AFTER_AT.findall(bare)]
-    return [f"{mark}{name}]" for name in _IN_BRACKETS.findall(bare.partition("]")[0])]
+        return [f"@{name}" for name in _AT_DECORATOR.findall(bare)]
+    return [f"{mark}{name}]" for name in _BRACKETED_ATTRIBUTE.findall(bare.partition("]")[0])]
 
 
-def _defines(text: str, mark: str) -> bool:
+def _contains_definition(text: str, mark: str) -> bool:
     """Whether a line that begins with a decorator also contains its definition."""
-    bare = _without_arguments(text)
-    rest = _AFTER_AT.sub("", bare) if mark == "@" else bare.rpartition("]")[2]
+    bare = _strip_arguments(text)
+    rest = _AT_DECORATOR.sub("", bare) if mark == "@" else bare.rpartition("]")[2]
     return rest.lstrip()[:1].isalpha()
 
 
-def _without_arguments(text: str) -> str:
+def _strip_arguments(text: str) -> str:
     """Remove strings and parentheses from the text of a decorator."""
-    text = text[:_MAX_CHARACTERS]  # every pass removes the innermost brackets
-    while (shorter := _QUOTED.sub("", text)) != text:
+    text = text[:_MAX_CHARACTERS]  # limits the passes, each of which removes the innermost brackets
+    while (shorter := _STRING_OR_ARGUMENTS.sub("", text)) != text:
         text = shorter
     return text
 
@@ -120,4 +120,8 @@ def _is_transparent(decorator: str) -> bool:
     """Whether a decorator is known to leave the definition unchanged."""
     name = decorator.strip("@#[]")
     last = re.split(r"[.\\]", name)[-1]
-    return last in _TRANSPARENT_IN_PYTHON or last in _TRANSPARENT_ELSEWHERE or name.startswith(_PYTEST_MARK_PREFIX)
+    return (
+        last in _TRANSPARENT_PYTHON_DECORATORS
+        or last in _TRANSPARENT_ANNOTATIONS
+        or name.startswith(_PYTEST_MARK_PREFIX)
+    )

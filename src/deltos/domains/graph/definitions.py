@@ -1,4 +1,4 @@
-"""Facts of languages without a resolver: the definitions of the outline, without references."""
+"""Extract definitions, without references, in languages that have no resolver."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from deltos.workspace.indexer import ParsedFile
 
 NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss", "text", "restructuredtext", ""})
-"""Languages whose outline is headings and settings, not symbols."""
+"""Languages whose outline consists of headings or settings, not symbols."""
 
 
 class DefinitionsOnly:
-    """Extracts definitions only."""
+    """Extractor of definitions for languages without a resolver."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the symbols of a file; none if it is prose or data."""
-        return FileFacts(tuple(outlined(file)), _package(file), None)
+        """Return the symbols of a file; prose and data files have none."""
+        return FileFacts(tuple(outline_symbols(file)), _package_interface(file), None)
 
 
-def outlined(file: ParsedFile) -> list[Symbol]:
+def outline_symbols(file: ParsedFile) -> list[Symbol]:
     """Return the definitions of a file as symbols."""
     if file.language is None or file.tree is None or file.language.name in NOT_CODE:
         return []
@@ -37,8 +37,8 @@ def outlined(file: ParsedFile) -> list[Symbol]:
     return list(as_symbols(outline(file.language, file.tree, file.data)))
 
 
-def _package(file: ParsedFile) -> SourceInterface | None:
-    """Return the package that a file declares at its top level as its interface; None if it declares none."""
+def _package_interface(file: ParsedFile) -> SourceInterface | None:
+    """Return the package declaration at the top level of a file, encoded as its interface, or None if there is none."""
     clause = file.language.package_clause if file.language is not None else ""
     nodes = file.tree.root_node.named_children if clause and file.tree is not None else ()
     node = next((node for node in nodes if node.type == clause), None)

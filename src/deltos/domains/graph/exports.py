@@ -1,4 +1,4 @@
-"""Find the entries of `__all__` in Python modules: not uses, but names that other files may import."""
+"""Find the entries of `__all__` in Python modules, which export names without using them."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ if TYPE_CHECKING:
     from deltos.domains.graph.source_lines import SourceLines
     from deltos.store.symbols import Symbol
 
-_PYTHON = (".py", ".pyi")
+_PYTHON_SUFFIXES = (".py", ".pyi")
 _MAX_FILES = 50
 _ALL_ASSIGNMENT = re.compile(r"^__all__(?::[^=\n]*=)?[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
 
 
-def dunder_all_places(symbol: Symbol, paths: Iterable[str], source: SourceLines) -> list[tuple[str, int]]:
-    """Return the path and line of the `__all__` entries of a top-level symbol, in its module and in `paths`."""
-    if "." in symbol.key or not symbol.key or not symbol.path.endswith(_PYTHON):
+def dunder_all_locations(symbol: Symbol, paths: Iterable[str], source: SourceLines) -> list[tuple[str, int]]:
+    """Return the locations of a top-level symbol's `__all__` entries in its own module and in `paths`."""
+    if "." in symbol.key or not symbol.key or not symbol.path.endswith(_PYTHON_SUFFIXES):
         return []
-    files = sorted({path for path in paths if path.endswith(_PYTHON)}, key=lambda path: ("__init__" not in path, path))
+    files = sorted(
+        {path for path in paths if path.endswith(_PYTHON_SUFFIXES)}, key=lambda path: ("__init__" not in path, path)
+    )
     kept = dict.fromkeys((symbol.path, *files[:_MAX_FILES]))
-    return [(path, line) for path in kept for line in _lines_in_file(source.text(path), symbol.name)]
+    return [(path, line) for path in kept for line in _dunder_all_lines_of_file(source.text(path), symbol.name)]
 
 
-def _lines_in_file(text: str, name: str) -> list[int]:
+def _dunder_all_lines_of_file(text: str, name: str) -> list[int]:
     """Return the lines of a file on which `__all__` lists a name."""
     return dunder_all_lines(code_text(text, "python"), name) if "__all__" in text and name in text else []
 
 
 def dunder_all_lines(code: str, name: str) -> list[int]:
-    """Return the lines on which `__all__` lists a name, given the code of a module without comments."""
+    """Return the lines on which `__all__` lists a name, given a module's code without comments."""
     if "__all__" not in code:
         return []
     starts = [at for at, character in enumerate(code) if character == "\n"]

@@ -23,11 +23,11 @@ _INTERFACE_CACHE_SIZE = 20_000
 
 
 def encode(language: str, facts: FileFacts, *, announces_names: bool = False) -> FactRecord:
-    """Return the facts of a file in the form of the store."""
+    """Encode the facts of a file for storage."""
     codec = codec_of(language)
     interface, body = codec.encode(facts.interface), codec.encode(facts.body)
     parts = {name: _digest(codec.encode(piece)) for name, piece in facts.parts}
-    digest = _digest_of_all(parts) if parts else _digest(interface)
+    digest = _combined_digest(parts) if parts else _digest(interface)
     return FactRecord(language, digest, _compressed(interface), _compressed(body), parts, announces_names)
 
 
@@ -39,13 +39,13 @@ def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=8).digest()
 
 
-def _digest_of_all(parts: Mapping[str, bytes]) -> bytes:
-    """Return one digest of all parts; digests have a fixed length, so that no name can be confused with a digest."""
+def _combined_digest(parts: Mapping[str, bytes]) -> bytes:
+    """Return one digest for all parts; the fixed length of part digests keeps names and digests distinct."""
     return _digest(b"".join([digest + name.encode() + b"\0" for name, digest in sorted(parts.items())]))
 
 
 class StoredProjectFacts:
-    """Implements `ProjectFacts` over the store in one transaction; `pending` are uncommitted changes of another
+    """`ProjectFacts` read from the store in one transaction; `pending` contains uncommitted changes of another
     transaction."""
 
     def __init__(self, stored: FactReader, languages: Mapping[str, str], pending: PendingFacts | None = None) -> None:
@@ -60,7 +60,7 @@ class StoredProjectFacts:
         return self._paths
 
     def facts(self, path: str) -> FileFacts | None:
-        """Return the facts of one file without its symbols, which the store has."""
+        """Return the facts of one file without its symbols, which are stored separately."""
         pending = self._pending.facts
         body = pending[path][1] if path in pending else self._stored.body(path)
         if body is None:
@@ -69,7 +69,7 @@ class StoredProjectFacts:
         return FileFacts((), self.interface(path), codec.body(zlib.decompress(body)))
 
     def language(self, path: str) -> str:
-        """Return the language of one file; empty if it is not indexed."""
+        """Return the language of one file, or an empty string if it is not indexed."""
         return self._languages.get(path, "")
 
     def named(self, name: str) -> Collection[NamedSymbol]:
@@ -88,7 +88,7 @@ class StoredProjectFacts:
 
 
 class RecordingFacts:
-    """Implements `ProjectFacts` over another one and records the dependency name of everything that is read."""
+    """Wrapper for `ProjectFacts` that records the dependency name of everything that is read."""
 
     def __init__(self, facts: ProjectFacts, record: Callable[[str], object]) -> None:
         self._facts = facts
@@ -110,7 +110,7 @@ class RecordingFacts:
         return self._facts.interface(path)
 
     def language(self, path: str) -> str:
-        """Return the language of one file; empty if it is not indexed."""
+        """Return the language of one file, or an empty string if it is not indexed."""
         return self._facts.language(path)
 
     def named(self, name: str) -> Collection[NamedSymbol]:

@@ -1,6 +1,6 @@
 """Find indexed projects that import the queried project but were not queried themselves.
 
-An answer about one project is not complete if there are any. Only imports are compared; references are not resolved.
+If such projects exist, an answer is not complete. Only imports are compared; references are not resolved.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import RelatedProject
     from deltos.workspace.projects import Projects
 
-_MAX_NAMED = 3
+_MAX_LISTED_PROJECTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Importers:
-    """Projects that import another one and were not searched; `asked_by` are the workspaces that include them."""
+    """Projects that import the queried project but were not searched; `workspace_names` lists the workspaces that
+    include them."""
 
     names: tuple[str, ...] = ()
-    asked_by: tuple[str, ...] = ()
+    workspace_names: tuple[str, ...] = ()
 
     @property
     def names_text(self) -> str:
-        """The first names, and the number of the others."""
-        more = f" and {len(self.names) - _MAX_NAMED} more" if len(self.names) > _MAX_NAMED else ""
-        return ", ".join(self.names[:_MAX_NAMED]) + more
+        """The first project names and the number of remaining projects."""
+        more = f" and {len(self.names) - _MAX_LISTED_PROJECTS} more" if len(self.names) > _MAX_LISTED_PROJECTS else ""
+        return ", ".join(self.names[:_MAX_LISTED_PROJECTS]) + more
 
     def note(self, imported: str) -> str:
-        """Return a note that these projects were not searched, and how to include them; empty if there are none."""
+        """Return a note that says how to include the unsearched projects, or an empty string if there are none."""
         if not self.names:
             return ""
         is_one = len(self.names) == 1
         them = "it" if is_one else "them"
-        how = f"Pass project_path={','.join(self.asked_by)}" if self.asked_by else "Omit project_path"
+        how = f"Pass project_path={','.join(self.workspace_names)}" if self.workspace_names else "Omit project_path"
         text = (
             f"Note: {self.names_text} {'imports' if is_one else 'import'} {imported} and {'was' if is_one else 'were'}"
         )
@@ -51,7 +52,7 @@ class Importers:
 
 
 class ImporterFinder:
-    """Finds importers among the related projects of a query; their indexes are used as they are."""
+    """Finds importers among the projects related to a query, without updating their indexes."""
 
     def __init__(
         self,
@@ -66,19 +67,18 @@ class ImporterFinder:
         self._session_roots = session_roots
 
     def importing(self, provider: ProjectHandle, paths: Collection[str]) -> Importers:
-        """Return the projects that import a package of `provider` containing one of `paths`, directly or through
-        others."""
+        """Return the projects that directly or indirectly import a package of `provider` containing one of `paths`."""
         numbers = self._cross_project.importers(provider, [member for _, member in self._other_projects], paths)
         found = [self._other_projects[number][0] for number in numbers]
-        asked_by = dict.fromkeys(each.shared_workspace for each in found if each.shared_workspace)
-        return Importers(tuple(each.name for each in found), tuple(asked_by))
+        workspace_names = dict.fromkeys(each.shared_workspace for each in found if each.shared_workspace)
+        return Importers(tuple(each.name for each in found), tuple(workspace_names))
 
     @cached_property
     def _other_projects(self) -> list[tuple[RelatedProject, ProjectHandle]]:
         found = []
         for each in related_projects(self._projects, self._asked, self._session_roots):
             try:
-                found.append((each, ProjectHandle.of(each.name, each.index.store, each.index.workers)))
-            except DeltosError:  # a query of that project reports the error
+                found.append((each, ProjectHandle.from_store(each.name, each.index.store, each.index.workers)))
+            except DeltosError:  # a query of this project reports the error
                 continue
         return found

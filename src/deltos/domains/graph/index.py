@@ -1,4 +1,4 @@
-"""Index the graph: extract facts from parsed files, and resolve again exactly the files that a change affects."""
+"""Index the graph: extract facts from parsed files, and resolve only the files that a change affects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """The part of one file that the graph stores."""
+    """Symbols and encoded facts that the graph stores for one file."""
 
     symbols: tuple[Symbol, ...]
     facts: FactRecord
@@ -61,7 +61,7 @@ class GraphIndexer:
         if is_package_manifest(file.path):
             facts = replace(facts, interface=declared_package(file.path, file.data))
         announces = language in DECLARED_LANGUAGES
-        return GraphFacts(_by_key(facts.symbols), encode(language, facts, announces_names=announces))
+        return GraphFacts(_symbols_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file and compare its interface with the stored one."""
@@ -69,17 +69,17 @@ class GraphIndexer:
         return len(facts.symbols)
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
-        """Do nothing: `write` compares changed files, `finish` drops deleted ones."""
+        """Do nothing; `write` compares changed files and `finish` drops deleted files."""
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
-        """Resolve changed files, and every file that depends on an interface that changed, appeared or disappeared."""
+        """Resolve changed files and every file that depends on an added, changed or removed interface."""
         writer = store.graph
         writer.load_places()
         unresolved_file_removed = any(writer.depends(path, UNRESOLVED) for path in changes.removed)
         for path in changes.removed:
             writer.remove_file(path)
         languages = writer.languages()
-        affected = _affected(writer, changes.removed)
+        affected = _affected_files(writer, changes.removed)
         if unresolved_file_removed or any(writer.depends(path, UNRESOLVED) for path in affected):
             affected = sorted({*affected, *writer.dependants([OTHER_UNRESOLVED])})
         unresolved: list[Unresolved] = []
@@ -109,7 +109,7 @@ def _resolve_in_this_process(
     return map(_resolution_record, family.resolver().resolve(facts, paths))
 
 
-def _affected(writer: GraphWriter, removed: Collection[str]) -> list[str]:
+def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
     """Return the files whose edges may differ from the stored ones, sorted."""
     unsettled = writer.unsettled()
     dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
@@ -121,16 +121,16 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path
-    came_or_went = [*removed, *(file.path for file in unsettled if file.state == APPEARED)]
-    for path in came_or_went:
+    added_or_removed = [*removed, *(file.path for file in unsettled if file.state == APPEARED)]
+    for path in added_or_removed:
         yield path
         for part in path.split("/"):
             yield files_named(part.partition(".")[0])
         yield files_with_suffix(path.rpartition("/")[2].partition(".")[2])
 
 
-def _by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Return the first symbol of each key."""
+def _symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+    """Return the first symbol with each key."""
     found: dict[str, Symbol] = {}
     for symbol in symbols:
         found.setdefault(symbol.key, symbol)

@@ -1,4 +1,4 @@
-"""Find definitions by names under which they are not defined: re-exports (`flask.url_for`), inherited members
+"""Find definitions by names other than their own: re-exports (`flask.url_for`), inherited members
 (`Flask.route`) and import aliases."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
-_TYPES = frozenset({"class", "interface", "type", "enum", "module", "component"})
-_MAX_BASES = 200  # bases of one class, direct and indirect
+_TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "module", "component"})
+_MAX_BASES = 200  # direct and indirect bases of one class
 _MAX_MODULES = 20  # modules that one dotted prefix may refer to
 _MAX_STEPS = 8  # parts of a dotted name, and modules in a chain of re-exports
 
@@ -37,7 +37,7 @@ class IndirectName:
 
 
 class IndirectNameFinder:
-    """Resolves names that no definition has."""
+    """Resolves names that are not the own name of any definition."""
 
     def __init__(
         self, reader: Graph, code: Code, source: SourceLines, facts: StoredProjectFacts, names: QualifiedNames
@@ -50,14 +50,13 @@ class IndirectNameFinder:
         self._aliases: dict[str, IndirectName] = {}
 
     def find(self, name: str) -> IndirectName:
-        """Return what a dotted name refers to by re-export or inheritance, or what a plain name refers to by an import
-        alias."""
+        """Resolve a dotted name through re-exports and inheritance, or a plain name through import aliases."""
         owner, _, last = name.rpartition(".")
         if not owner:
-            return self._aliased(last)
+            return self._find_alias(last)
         if owner.count(".") > _MAX_STEPS:
             return IndirectName()
-        return self._exported(owner, last) or self._inherited(owner, last) or IndirectName()
+        return self._find_re_exported(owner, last) or self._find_inherited(owner, last) or IndirectName()
 
     def members(self, owner: str) -> dict[str, Symbol]:
         """Return the members of a type and of its bases by name, nearest first."""
@@ -68,8 +67,8 @@ class IndirectNameFinder:
                     found.setdefault(row.name, row)
         return found
 
-    def _aliased(self, name: str) -> IndirectName:
-        """Return the definitions that imports give a plain name to."""
+    def _find_alias(self, name: str) -> IndirectName:
+        """Return the definitions that have a plain name as import alias."""
         if name not in self._aliases:
             found = aliases_of(name, self._reader, self._code, self._source)
             through = "; ".join(alias.note for alias in found)
@@ -79,12 +78,12 @@ class IndirectNameFinder:
     # --- inheritance
 
     def _types(self, name: str) -> list[Symbol]:
-        """Return the types that a name refers to, also indirectly."""
+        """Return the types that a name refers to, directly or indirectly."""
         rows = self._reader.symbols_named(name.rpartition(".")[2])
-        found = [row for row in rows if row.kind in _TYPES and self._names.matches(row, name)]
-        return found or [row for row in self.find(name).symbols if row.kind in _TYPES]
+        found = [row for row in rows if row.kind in _TYPE_KINDS and self._names.matches(row, name)]
+        return found or [row for row in self.find(name).symbols if row.kind in _TYPE_KINDS]
 
-    def _inherited(self, owner: str, last: str) -> IndirectName | None:
+    def _find_inherited(self, owner: str, last: str) -> IndirectName | None:
         """Return the inherited member that a dotted name refers to."""
         named = self._reader.symbols_named(last)
         for base in self._with_bases(self._types(owner)) if named else ():
@@ -106,21 +105,21 @@ class IndirectNameFinder:
     def _bases(self, row: Symbol) -> Iterable[Symbol]:
         """Return the direct bases of a type."""
         if traits_of(row.path).has_implicit_interfaces:
-            return self._embedded(row)
+            return self._embedded_types(row)
         edges = [edge for edge in self._reader.outgoing(row.path, [row.node_id]) if edge.kind == "inherit"]
         return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
 
-    def _embedded(self, row: Symbol) -> list[Symbol]:
+    def _embedded_types(self, row: Symbol) -> list[Symbol]:
         """Return the types that a Go struct embeds, preferably those of its own package."""
         interface = self._facts.interface(row.path)
         scope = interface.scopes.get(row.key) if isinstance(interface, SourceInterface) else None
         names = [base.lstrip("*&").partition("<")[0].rpartition(".")[2] for base in scope.bases] if scope else []
-        found = [each for name in names for each in self._reader.symbols_named(name) if each.kind in _TYPES]
+        found = [each for name in names for each in self._reader.symbols_named(name) if each.kind in _TYPE_KINDS]
         return [each for each in found if _folder(each.path) == _folder(row.path)] or found
 
     # --- modules
 
-    def _exported(self, owner: str, last: str) -> IndirectName | None:
+    def _find_re_exported(self, owner: str, last: str) -> IndirectName | None:
         """Return the definitions that a module imports under a name."""
         for path in self._modules(owner):
             if found := self._imported_by(path, last):
@@ -136,14 +135,16 @@ class IndirectNameFinder:
         return sorted(found, key=lambda path: (path.count("/"), path))[:_MAX_MODULES]
 
     def _imported_by(self, path: str, name: str) -> list[Symbol]:
-        """Return what a file imports under a name at its top level, also through star imports."""
+        """Return the definitions that a file imports under a name at its top level, including star imports."""
         seen, pending = {path}, [path]
         while pending and len(seen) <= _MAX_STEPS:
             node_id = self._reader.module_node(current := pending.pop(0))
             rows = self._reader.outgoing(current, [node_id]) if node_id is not None else []
             imports = [row for row in rows if row.kind == "import" and row.certain]
             symbols = self._reader.symbols(row.target_id for row in imports).values()
-            if found := [row for row in symbols if row.name == name] or self._renamed(current, imports, name):
+            if found := [row for row in symbols if row.name == name] or self._definitions_imported_as(
+                current, imports, name
+            ):
                 return found
             for file in [path for path in self._star_imports(rows) if path not in seen]:
                 if found := [row for row in self._reader.symbols_in(file) if row.key == name]:
@@ -152,14 +153,14 @@ class IndirectNameFinder:
                 pending.append(file)
         return []
 
-    def _renamed(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
-        """Return the definitions that the imports of a file give a name to."""
+    def _definitions_imported_as(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
+        """Return the definitions for which the imports of a file introduce a name."""
         texts = self._source.lines((path, row.line) for row in imports)
         lines = {line: text for (_, line), text in texts.items()}
         return [symbol for _, symbol in imported_as(name, imports, lines, self._reader)]
 
     def _star_imports(self, rows: Sequence[ReferenceRow]) -> list[str]:
-        """Return the files that star imports take everything from: `from .task import *`, `pub use task::*`."""
+        """Return the files from which star imports import all names: `from .task import *`, `pub use task::*`."""
         files = self._reader.nodes(row.target_id for row in rows if row.kind == "import" and row.certain)
         imports = [(row.path, row.line, files[row.target_id]) for row in rows if row.target_id in files]
         whole = [(path, line, place) for path, line, (place, key) in imports if not key]

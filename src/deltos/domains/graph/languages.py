@@ -1,4 +1,4 @@
-"""Which resolver serves which language: one line per family. Resolvers are imported on first use."""
+"""Table of the resolvers and the languages they serve. Resolvers are imported on first use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _GROUPS = {
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
 """Groups of languages that can use each other's definitions."""
-_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # they use plugins, not the project's own definitions
+_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # use plugins, not definitions of the project
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
@@ -66,7 +66,7 @@ DEFINITIONS_ONLY = DefinitionsOnly()
 
 @cache
 def resolver_of(language: str) -> Resolver | None:
-    """Return the resolver of a language; None if only its definitions are indexed."""
+    """Return the resolver of a language, or None if only its definitions are indexed."""
     return next((family.resolver() for family in FAMILIES if language in family.languages), None)
 
 
@@ -76,15 +76,15 @@ def _has_resolver(language: str) -> bool:
 
 
 def is_resolved(path: str) -> bool:
-    """Whether references in a file are indexed and not only its definitions, judged by the file name."""
+    """Whether references in a file are indexed and not only its definitions, based on the file name."""
     language = detect(path)
     return language is None or _has_resolver(language.name)
 
 
 def is_member(row: Symbol) -> bool:
-    """Whether a definition is used through a value or a type, and not by its name alone.
+    """Whether a definition is accessed through a value or a type, not by its name alone.
 
-    In languages resolved by declarations, a function inside another definition is in a namespace or a module.
+    In languages resolved by declarations, a function inside another definition belongs to a namespace or a module.
     """
     return "." in row.key and not (row.kind == "function" and is_declared(row.path))
 
@@ -96,26 +96,26 @@ def _group(language: str) -> str:
 
 
 def can_refer_to(path: str, other: str) -> bool:
-    """Whether a file can use definitions of another: both are in the same group of languages, judged by their names."""
+    """Whether a file can use definitions in another file, because the languages of both belong to the same group."""
     own, its = detect(path), detect(other)
     return own is None or its is None or _group(own.name) == _group(its.name)
 
 
-def imports_no_files(path: str) -> bool:
-    """Whether the imports of a language name no files but only namespaces (C#)."""
+def imports_only_namespaces(path: str) -> bool:
+    """Whether imports in a file's language name only namespaces, not files (C#)."""
     return not traits_of(path).imports_name_files
 
 
-def is_included(path: str) -> bool:
-    """Whether a language resolved by declarations also refers to files: `#include`, `require`, `mod`."""
+def can_refer_to_files(path: str) -> bool:
+    """Whether code in a file's language can refer to files, as with `#include`, `require` or `mod`."""
     return not traits_of(path).imports_name_definitions_only
 
 
 def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
     """Return the files that can use definitions of the file `of` but have no resolver, such as Vue components."""
     language = detect(of)
-    kin = _GROUPS.get(_group(language.name), frozenset()) if language is not None else frozenset()
-    if all(map(_has_resolver, kin)):
+    related_languages = _GROUPS.get(_group(language.name), frozenset()) if language is not None else frozenset()
+    if all(map(_has_resolver, related_languages)):
         return []
     return [
         path for path in paths if not is_resolved(path) and can_refer_to(path, of) and not path.endswith(_BUILD_SCRIPTS)
@@ -124,5 +124,5 @@ def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
 
 @cache
 def codec_of(language: str) -> Codec:
-    """Return the codec of a language's facts. Files without a resolver have no facts, or are manifests."""
+    """Return the codec for a language's facts. Files without a resolver have no facts or are manifests."""
     return (resolver_of(language) or _declared()).codec

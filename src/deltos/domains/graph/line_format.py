@@ -1,4 +1,4 @@
-"""Format a definition or a use as one line with its place and source text."""
+"""Format a definition or a use as one line with its location and source text."""
 
 from __future__ import annotations
 
@@ -20,30 +20,44 @@ _MAX_SIGNATURE_CHARACTERS = 140
 SENTENCE_CHARACTERS = 140
 _MIN_SIGNATURE_CHARACTERS = 80
 _MAX_COLUMNS = 4
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
-# A signature that begins with one of these repeats the kind and the name.
-_KEYWORDS = frozenset({"def", "class", "func", "function", "fn", "interface", "type", "enum", "struct", "module"})
-_DEFINING = ("def ", "async def ", "class ", "func ", "function ", "fn ", "pub ", "export ", "interface ", "type ")
+_CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
+# Keywords that begin a signature; they repeat the kind of the definition.
+_SIGNATURE_KEYWORDS = frozenset(
+    {"def", "class", "func", "function", "fn", "interface", "type", "enum", "struct", "module"}
+)
+_DEFINITION_PREFIXES = (
+    "def ",
+    "async def ",
+    "class ",
+    "func ",
+    "function ",
+    "fn ",
+    "pub ",
+    "export ",
+    "interface ",
+    "type ",
+)
 _TABLE_MARKS = ("|", "+-", "+=")
-_CHANGED_NOTE = "(changed since it was indexed: ask again)"
+_CHANGED_NOTE = "(the file changed after it was indexed; ask again)"
 
 
 def definition_line(row: Symbol, *, characters: int = SENTENCE_CHARACTERS) -> str:
-    """Return `def name file:line-end kind signature — sentence`; the last two have at most `characters` each."""
+    """Return `def name file:line-end kind signature — sentence`; signature and sentence have at most `characters`
+    each."""
     parts = [f"def {row.label or row.name} {row.path}:{row.line}-{row.end_line} {row.kind}"]
-    parts.append(_shortened(signature_of(row), max(characters, _MIN_SIGNATURE_CHARACTERS)))
-    return _with_sentence(" ".join(filter(None, parts)), row, characters)
+    parts.append(_shorten(signature_of(row), max(characters, _MIN_SIGNATURE_CHARACTERS)))
+    return _append_sentence(" ".join(filter(None, parts)), row, characters)
 
 
 def signature_of(row: Symbol) -> str:
     """Return the signature without the name and kind: `(self, item: str) -> None`."""
     text = printable(" ".join(row.signature.split())).replace("( ", "(").replace(", )", ")").replace(" )", ")")
     keyword, _, rest = text.partition(" ")
-    if keyword in _KEYWORDS and rest.startswith(row.name):
+    if keyword in _SIGNATURE_KEYWORDS and rest.startswith(row.name):
         text = rest.removeprefix(row.name).strip()
     elif text == row.name:
         text = ""
-    return _shortened(text, _MAX_SIGNATURE_CHARACTERS)
+    return _shorten(text, _MAX_SIGNATURE_CHARACTERS)
 
 
 def call_form(row: Symbol) -> str:
@@ -58,18 +72,18 @@ def outline_line(row: Symbol, *, with_sentence: bool = True) -> str:
     name = "" if occurrences(signature, row.name) and signature[:1] not in ("(", "[", "<") else row.name
     joint = " " if name and signature[:1] not in ("", "(", "[", "<") else ""
     line = f"{row.line} {name}{joint}{signature}"
-    return _with_sentence(line, row, SENTENCE_CHARACTERS if with_sentence else 0)
+    return _append_sentence(line, row, SENTENCE_CHARACTERS if with_sentence else 0)
 
 
 def first_sentence(text: str, characters: int = SENTENCE_CHARACTERS) -> str:
-    """Return the first sentence of a docstring on one line; tables and rulers are skipped."""
+    """Return the first sentence of a docstring on one line, skipping tables and separator lines."""
     flat = printable(" ".join(_first_paragraph(text).split()))
     end = flat.find(". ")
-    return _shortened(flat if end < 0 else flat[: end + 1], characters)
+    return _shorten(flat if end < 0 else flat[: end + 1], characters)
 
 
 def _first_paragraph(text: str) -> str:
-    """Return the first lines with text, up to an empty line or a ruler."""
+    """Return the first lines that contain text, up to an empty line or a separator line."""
     kept: list[str] = []
     for line in text.splitlines():
         has_text = any(map(str.isalnum, line)) and not line.lstrip().startswith(_TABLE_MARKS)
@@ -81,17 +95,17 @@ def _first_paragraph(text: str) -> str:
 
 
 def doc_suffix(row: Symbol) -> str:
-    """Return the first docstring sentence of a definition after a dash; empty if there is none."""
+    """Return the first docstring sentence of a definition after a dash, or an empty string if there is none."""
     sentence = first_sentence(row.doc)
     return f" — {sentence}" if sentence else ""
 
 
-def _with_sentence(line: str, row: Symbol, characters: int) -> str:
+def _append_sentence(line: str, row: Symbol, characters: int) -> str:
     sentence = first_sentence(row.doc, characters) if characters else ""
     return f"{line} — {sentence}" if sentence else line
 
 
-def _shortened(text: str, characters: int) -> str:
+def _shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
 
 
@@ -105,60 +119,60 @@ class UseFormatter:
         changed: Collection[str],
         shared: Collection[tuple[str, int]] = (),
     ) -> None:
-        """`shared` are lines that also use or define another definition of the name."""
+        """`shared` contains the lines that also use or define another definition with this name."""
         self._shared = shared
         self._texts = texts
         self._changed = changed
         self._repeated: Collection[tuple[str, int]] = ()
         self._is_member = is_member(target)
         owner = target.label.rpartition(".")[0].rpartition(".")[2]
-        self._names = (target.name, owner) if target.name in _CONSTRUCTORS and owner else (target.name,)
+        self._names = (target.name, owner) if target.name in _CONSTRUCTOR_NAMES and owner else (target.name,)
 
     def grouped(self, groups: Sequence[UseGroup], characters: int) -> Iterator[Piece]:
-        """Yield one piece for each use; the first of a group or file begins with its heading."""
-        seen = Counter(use.place for group in groups for use in group.uses)
-        self._repeated = {place for place, times in seen.items() if times > 1}
+        """Yield one piece for each use; the first piece of each group and file includes its heading."""
+        seen = Counter(use.location for group in groups for use in group.uses)
+        self._repeated = {location for location, times in seen.items() if times > 1}
         for group in groups:
             heading = [group.title] if group.title else []
             for path, uses in groupby(group.uses, key=lambda use: use.path):
                 heading.append(path)
-                rows = [(self.place(use), self.text_of_use(use, characters)) for use in uses]
+                rows = [(self.location(use), self.text_of_use(use, characters)) for use in uses]
                 # Equal lines within one definition are merged into one line with all their numbers.
                 for text, same in groupby(rows, key=lambda each: each[1]):
-                    numbers = [place for place, _ in same]
+                    numbers = [location for location, _ in same]
                     yield Piece("\n".join([*heading, f" {','.join(numbers)} {text}".rstrip()]), len(numbers))
                     heading = []
 
     def line(self, use: Use, characters: int) -> str:
-        """Return `line kind text  definition`."""
-        return f"{self.place(use)} {self.text_of_use(use, characters)}".rstrip()
+        """Format a use as `line kind text  definition`."""
+        return f"{self.location(use)} {self.text_of_use(use, characters)}".rstrip()
 
-    def place(self, use: Use) -> str:
+    def location(self, use: Use) -> str:
         """Return the line number, with the columns if the name occurs several times on the line."""
         return f"{use.line}{self._columns(use, self._places(use))}"
 
     def text_of_use(self, use: Use, characters: int) -> str:
-        """Return `kind text  definition`."""
-        whole, places = self._texts.get(use.place, ""), self._places(use)
+        """Format a use without its line number: `kind text  definition`."""
+        whole, places = self._texts.get(use.location, ""), self._places(use)
         text = whole.lstrip()
         at = places[0] - (len(whole) - len(text)) if places else 0
         shown = shorten_around(text, at, characters) or (_CHANGED_NOTE if use.path in self._changed else "")
         kinds = ",".join(kind for kind in use.kinds if kind != "import" or "import" not in shown)
         text = " ".join(filter(None, (kinds, shown)))
-        return f"{text}  {use.label}" if use.label and not _defines(shown, use.label) else text
+        return f"{text}  {use.label}" if use.label and not _is_definition_line(shown, use.label) else text
 
     def _places(self, use: Use) -> list[int]:
-        return use_columns(self._texts.get(use.place, ""), self._names, use.kinds[0], is_member=self._is_member)
+        return use_columns(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, places: list[int]) -> str:
         """Return the columns of several uses on one line; joined by `|` if some of them may be uses of another
         definition."""
-        joint = "|" if use.place in self._repeated or use.place in self._shared else ","
+        joint = "|" if use.location in self._repeated or use.location in self._shared else ","
         is_clear = len(places) < 2 or use.kinds[0] == "import"
         more = f"{joint}…" if len(places) > _MAX_COLUMNS else ""
         return "" if is_clear else ":" + joint.join(str(at + 1) for at in places[:_MAX_COLUMNS]) + more
 
 
-def _defines(text: str, label: str) -> bool:
-    """Whether a line is the head of the definition `label`."""
-    return "." not in label and text.startswith(_DEFINING) and bool(occurrences(text, label))
+def _is_definition_line(text: str, label: str) -> bool:
+    """Whether a line of text begins the definition `label`."""
+    return "." not in label and text.startswith(_DEFINITION_PREFIXES) and bool(occurrences(text, label))

@@ -1,5 +1,5 @@
-"""Maps of a folder or file within a token budget, for readers who have not seen the code: folders with counts, modules
-with their first docstring sentence, and the most used symbols."""
+"""Render maps of folders and files within a token budget: folders with file counts, modules with their first docstring
+sentence, and the most used symbols."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MAX_FILES_READ = 400  # files whose first lines are read
 _MAX_RANKED_SYMBOLS = 3_000
 _MAX_KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
-_MAX_TOP_MODULES = 60  # of the requested folder
-_MAX_MODULES_PER_FOLDER = 8  # of each folder below it, if not all fit
-_MAX_NAMED_MODULES = 8  # of the modules without a line of their own
-_MAX_COMPLETE_MODULES = 100  # with at most this many modules, each gets its line
+_MAX_TOP_MODULES = 60  # modules listed directly in the requested folder
+_MAX_MODULES_PER_FOLDER = 8  # modules listed per subfolder if not all modules fit
+_MAX_NAMED_MODULES = 8  # names listed of modules that have no line of their own
+_MAX_COMPLETE_MODULES = 100  # up to this number, each module has its own line
 _MAX_LISTED_FOLDERS = 30
-_MAX_FOLDERS = 80  # more never fit the budget
+_MAX_FOLDERS = 80  # more folders never fit into the budget
 _MIN_KEPT_SHARE = 2 / 3  # share of the modules that must still fit when key symbols are added
 _SECONDARY_FOLDERS = frozenset(
     """test tests __tests__ spec specs testdata fixtures benchmarks bench examples example fuzz docs vendor
@@ -58,11 +58,11 @@ class _FolderSummary:
 
 
 def render_map(search: GraphSearch, folder: str, *, page: BudgetedLines) -> Answer:
-    """Return the map of a folder; an empty path is the whole project."""
-    return _Mapper(search, folder).render(page.within(MAP_TOKENS))
+    """Return the map of a folder; an empty path means the project root."""
+    return _FolderMapBuilder(search, folder).render(page.within(MAP_TOKENS))
 
 
-class _Mapper:
+class _FolderMapBuilder:
     """Builds the map of one folder."""
 
     def __init__(self, search: GraphSearch, folder: str) -> None:
@@ -70,7 +70,7 @@ class _Mapper:
         self._top = folder
         prefix = f"{folder}/" if folder else ""
         self._paths = [path for path in search.reader.paths() if path.startswith(prefix)]
-        self._tree = _tree(self._paths, folder)
+        self._tree = _build_tree(self._paths, folder)
         with search.reader.snapshot():
             users = search.reader.users(limit=_MAX_RANKED_SYMBOLS, below=folder)
             symbols = search.reader.symbols(users)
@@ -88,11 +88,11 @@ class _Mapper:
         self._languages = {path: _language(path) for path in self._paths}
         self._modules_in: dict[str, list[str]] = {}
         self._sentences: dict[str, str] = {}
-        self._fallback_sentences: dict[str, str] = {}  # for modules without a docstring: that of a definition
-        self._shows_all_modules = False  # whether every module has its line
+        self._fallback_sentences: dict[str, str] = {}  # sentences from definitions, for modules without a docstring
+        self._shows_all_modules = False  # whether each module has its own line
 
     def render(self, page: BudgetedLines) -> Answer:
-        """Return folders by depth, then modules of the most used folders, then their key symbols as far as they fit."""
+        """Return folders by depth, then modules of the most used folders, with as many key symbols as fit."""
         folders = list(self._breadth_first())
         order = sorted(
             folders,
@@ -102,7 +102,7 @@ class _Mapper:
         self._shows_all_modules = total <= _MAX_COMPLETE_MODULES and len(order) <= _MAX_FOLDERS
         order = order[:_MAX_FOLDERS]
         readme_files = [path for path in self._tree[self._top].files if _name(path).lower() in _README_NAMES]
-        self._read([*readme_files, *(path for folder in order for path in self._shown_modules(folder))])
+        self._read_sentences([*readme_files, *(path for folder in order for path in self._shown_modules(folder))])
 
         def header(shown: int) -> str:
             text = self._headline()
@@ -112,7 +112,7 @@ class _Mapper:
         folder_list = self._folder_list(folders[1:])
 
         def pieces(with_symbols: frozenset[str]) -> list[Piece]:
-            return [*folder_list, *(piece for folder in order for piece in self._block(folder, with_symbols))]
+            return [*folder_list, *(piece for folder in order for piece in self._folder_pieces(folder, with_symbols))]
 
         best = pieces(frozenset())
         fitting = min_fitting = page.count_fitting(header, best)
@@ -121,8 +121,8 @@ class _Mapper:
             best = pieces(frozenset())
             fitting = page.count_fitting(header, best)
             min_fitting = math.ceil(fitting * _MIN_KEPT_SHARE)
-        with_symbols = self._most_used(order)
-        # Add key symbols as far as they fit: each further attempt adds those of half as many modules.
+        with_symbols = self._modules_with_key_symbols(order)
+        # Add as many key symbols as fit: each attempt includes the symbols of half as many modules as the previous one.
         while with_symbols:
             tried = pieces(frozenset(with_symbols))
             if page.count_fitting(header, tried) >= min_fitting:
@@ -132,12 +132,15 @@ class _Mapper:
         return page.answer(header, best)
 
     def _folder_list(self, folders: Sequence[_FolderSummary]) -> list[Piece]:
-        """Return one line per folder with its description; folders inside tests, examples and the like are left out."""
+        """Return one line per folder with its description, excluding folders inside tests, examples and
+        documentation."""
         prefix = f"{self._top}/" if self._top else ""
         near = [each for each in folders if not _is_secondary(each.path.removeprefix(prefix).rpartition("/")[0])]
         if not near:
             return []
-        self._read(path for folder in near[:_MAX_LISTED_FOLDERS] for path in folder.files if _is_package_file(path))
+        self._read_sentences(
+            path for folder in near[:_MAX_LISTED_FOLDERS] for path in folder.files if _is_package_file(path)
+        )
         lines = []
         for folder in near[:_MAX_LISTED_FOLDERS]:
             about = self._folder_sentence(folder.path)
@@ -157,7 +160,7 @@ class _Mapper:
         return f"map of {name}: {counted(top.total, 'file')} ({counts}){f' — {sentence}' if sentence else ''}"
 
     def _how_to_see_more(self, order: Sequence[_FolderSummary]) -> str:
-        """Return how to list the other modules, with an example."""
+        """Return instructions for listing the remaining modules."""
         inside = [
             folder
             for folder in order
@@ -166,7 +169,7 @@ class _Mapper:
         return f"ask for a folder, such as {inside[0].path}" if inside else "find_symbol lists the others"
 
     def _breadth_first(self) -> Iterator[_FolderSummary]:
-        """Yield folders level by level, most used first, tests and the like last."""
+        """Yield folders level by level, most used first, tests and examples last."""
         level = [self._top]
         while level:
             level.sort(key=lambda path: (_is_secondary(path), -self._weights[path], path))
@@ -174,11 +177,11 @@ class _Mapper:
             level = [inner for path in level for inner in self._tree[path].folders]
 
     def _folder_use(self, folder: _FolderSummary) -> int:
-        """Return the number of uses of the files directly in a folder."""
+        """Return the number of uses of files that are directly in a folder."""
         return sum(self._use[path] for path in folder.files)
 
     def _shown_modules(self, folder: _FolderSummary) -> list[str]:
-        """Return the modules of a folder that get a line."""
+        """Return the modules of a folder that have their own line."""
         modules = self._modules(folder)
         return (
             modules
@@ -194,16 +197,16 @@ class _Mapper:
             self._modules_in[folder.path] = code
         return self._modules_in[folder.path]
 
-    def _read(self, paths: Iterable[str]) -> None:
-        """Read the first sentences of files."""
+    def _read_sentences(self, paths: Iterable[str]) -> None:
+        """Read and cache the first sentences of files."""
         wanted = [path for path in dict.fromkeys(paths) if path not in self._sentences][:_MAX_FILES_READ]
         for path, head in self._search.source.heads(wanted).items():
             self._sentences[path] = first_sentence(summarise_file(path, head), _SENTENCE_CHARACTERS)
             if self._languages[path] not in NOT_CODE and not (self._sentences[path] and self._key[path]):
-                self._use_definition_doc(path)
+                self._describe_from_definitions(path)
 
-    def _use_definition_doc(self, path: str) -> None:
-        """Take a file's key symbols and sentence from its top-level definitions if it has none."""
+    def _describe_from_definitions(self, path: str) -> None:
+        """Use top-level definitions for the key symbols or sentence that a file lacks."""
         rows = [row for row in self._search.reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
         if not self._key[path]:
             self._key[path] = rows
@@ -214,15 +217,15 @@ class _Mapper:
             self._fallback_sentences[path] = sentence if is_named else f"{documented.label}: {sentence}"
 
     def _folder_sentence(self, folder: str) -> str:
-        """Return the description of a folder: from its package file, or for the requested folder from its README."""
+        """Return a folder's description from its package file or, for the requested folder, from its README."""
         files = self._tree[folder].files
         names = {path.rpartition("/")[2].lower(): path for path in files}
         sources = [names[name] for name in _README_NAMES if name in names] if folder == self._top else []
         sources += filter(_is_package_file, files)
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
-    def _block(self, folder: _FolderSummary, with_symbols: frozenset[str]) -> Iterator[Piece]:
-        """Yield a folder: one piece for each of its most used modules, then the number of its other files."""
+    def _folder_pieces(self, folder: _FolderSummary, with_symbols: frozenset[str]) -> Iterator[Piece]:
+        """Yield one piece for each of a folder's most used modules, then one with the number of its other files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
         about = self._folder_sentence(folder.path)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
@@ -231,7 +234,7 @@ class _Mapper:
             if self._repeats_folder(path, about) and not self._shows_all_modules:
                 skipped += 1
                 continue
-            yield Piece(f"{heading} {self._module(path, path in with_symbols)}", 1 + skipped)
+            yield Piece(f"{heading} {self._module_line(path, path in with_symbols)}", 1 + skipped)
             heading, skipped = "", 0
         others = Counter(name for path in folder.files if (name := self._languages[path]) in NOT_CODE)
         rest = [_more_modules(modules[len(shown) :])] if len(modules) > len(shown) else []
@@ -243,30 +246,34 @@ class _Mapper:
         """Whether a module's line would only repeat that of its folder."""
         return not self._key[path] and bool(about) and self._sentences.get(path) == about
 
-    def _module(self, path: str, has_symbols: bool) -> str:
+    def _module_line(self, path: str, has_symbols: bool) -> str:
         """Return the line of a module: name, sentence and key symbols."""
         sentence = self._sentences.get(path) or self._fallback_sentences.get(path)
         if _is_package_file(path) and sentence == self._folder_sentence(path.rpartition("/")[0]):
-            sentence = ""  # the line of its folder contains it
+            sentence = ""  # already part of the folder's line
         text = f"{_name(path)} — {sentence}" if sentence else _name(path)
-        key = [f"{row.label}:{row.line}" for row in self._outermost(path)[:_MAX_KEY_SYMBOLS]] if has_symbols else []
+        key = (
+            [f"{row.label}:{row.line}" for row in self._outermost_symbols(path)[:_MAX_KEY_SYMBOLS]]
+            if has_symbols
+            else []
+        )
         return f"{text} [{', '.join(key)}]" if key else text
 
-    def _outermost(self, path: str) -> list[Symbol]:
-        """Return the most used symbols of a file; members only if their class is not among them."""
+    def _outermost_symbols(self, path: str) -> list[Symbol]:
+        """Return the most used symbols of a file, excluding members whose class is among them."""
         rows = self._key[path]
         named = {row.label for row in rows if "." not in row.label}
         return [row for row in rows if row.label.partition(".")[0] not in named or "." not in row.label]
 
-    def _most_used(self, folders: Sequence[_FolderSummary]) -> list[str]:
-        """Return the modules that have key symbols, those without a sentence first, then by use."""
+    def _modules_with_key_symbols(self, folders: Sequence[_FolderSummary]) -> list[str]:
+        """Return the modules that have key symbols: modules without a sentence first, then by number of uses."""
         every = [path for folder in folders for path in self._shown_modules(folder)]
         modules = [path for path in every if self._key[path]]
         return sorted(modules, key=lambda path: (bool(self._sentences.get(path)), -self._use[path]))
 
 
 def _more_modules(paths: Sequence[str]) -> str:
-    """Return the number of modules without a line, and the names of the first."""
+    """Format the number of modules that have no line of their own, with the first of their names."""
     names = ", ".join(map(_name, paths[:_MAX_NAMED_MODULES]))
     return f"and {counted(len(paths), 'more module')}: {names}{' …' if len(paths) > _MAX_NAMED_MODULES else ''}"
 
@@ -280,7 +287,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
     imports = [row for row in reader.imports() if path in (row.path, row.target) and row.path != row.target]
     around = [
         _imports([row for row in imports if row.path == path]),
-        _named("imported by", [row.path for row in imports if row.target == path]),
+        _format_names("imported by", [row.path for row in imports if row.target == path]),
     ]
     head = [f"{path} {_language(path)}{f' — {sentence}' if sentence else ''}", *filter(None, around)]
 
@@ -303,7 +310,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
 
 
 def _language_counts(languages: Counter[str], *, limit: int | None = None) -> str:
-    """Return the number of files by language, most first; files of no language last."""
+    """Format the number of files by language, largest first; files without a language come last."""
     named = [(name, number) for name, number in languages.most_common(limit) if name]
     unnamed = languages.total() - sum(number for _, number in named)
     return ", ".join([*(f"{name} {number}" for name, number in named), *([f"others {unnamed}"] if unnamed else [])])
@@ -319,13 +326,13 @@ def _outline(
             values.append(row)
             continue
         used = f" ({counted(users[row.node_id], 'file')})" if row.node_id in users else ""
-        yield Piece(f"{' ' * (row.label.count('.') + 1)}{_with_kind(row, with_sentences=with_sentences)}{used}")
+        yield Piece(f"{' ' * (row.label.count('.') + 1)}{_line_with_kind(row, with_sentences=with_sentences)}{used}")
     if values and with_values:
         top = [row for row in values if "." not in row.label]
         yield Piece(f" values: {', '.join(f'{row.label}:{row.line}' for row in top)}" if top else "", len(values))
 
 
-def _with_kind(row: Symbol, *, with_sentences: bool) -> str:
+def _line_with_kind(row: Symbol, *, with_sentences: bool) -> str:
     """Return a definition's outline line with its line range and, unless it is a function, its kind."""
     line = outline_line(row, with_sentence=with_sentences)
     number, _, rest = line.partition(" ")
@@ -333,18 +340,18 @@ def _with_kind(row: Symbol, *, with_sentences: bool) -> str:
 
 
 def _imports(rows: Sequence[ImportRow]) -> str:
-    """Return the files that a file imports; their folders if one import names all files of a folder, as in Go."""
+    """Return the files that a file imports, or their folders if one import covers all files of a folder, as in Go."""
     lines: defaultdict[int, set[str]] = defaultdict(set)
     for row in rows:
         lines[row.line].add(row.target)
     names_folders = any(len(found) > 1 and len({_folder(path) for path in found}) == 1 for found in lines.values())
     if names_folders:
-        return _named("imports", [_folder(row.target) or "." for row in rows], "package")
-    return _named("imports", [row.target for row in rows])
+        return _format_names("imports", [_folder(row.target) or "." for row in rows], "package")
+    return _format_names("imports", [row.target for row in rows])
 
 
-def _named(what: str, paths: Sequence[str], noun: str = "file") -> str:
-    """Return the number of files or packages and the first of their names."""
+def _format_names(what: str, paths: Sequence[str], noun: str = "file") -> str:
+    """Format the number of files or packages with the first of their names."""
     every = sorted(dict.fromkeys(paths), key=lambda path: (is_test(path), path))
     if not every:
         return ""
@@ -352,12 +359,12 @@ def _named(what: str, paths: Sequence[str], noun: str = "file") -> str:
     return f"{what} {counted(len(every), noun)}: {', '.join(every[:_MAX_NAMED_IMPORTERS])}{more}"
 
 
-def _tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
-    """Return the folders from `top` down; folders that contain only one folder are skipped."""
+def _build_tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
+    """Return the folders from `top` down, skipping folders that contain only one folder."""
     tree = {top: _FolderSummary(top)}
     for path in paths:
         folder = path.rpartition("/")[0]
-        _at(tree, folder, top).files.append(path)
+        _folder_at(tree, folder, top).files.append(path)
         while True:
             tree[folder].total += 1
             if folder == top:
@@ -368,12 +375,12 @@ def _tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
     return tree
 
 
-def _at(tree: dict[str, _FolderSummary], path: str, top: str) -> _FolderSummary:
-    """Return a folder of the tree, created with its parents if needed."""
+def _folder_at(tree: dict[str, _FolderSummary], path: str, top: str) -> _FolderSummary:
+    """Return a folder of the tree, creating it and its parents if needed."""
     if path not in tree:
         tree[path] = _FolderSummary(path)
         parent = path.rpartition("/")[0]
-        _at(tree, parent if parent != path else top, top).folders.append(path)
+        _folder_at(tree, parent if parent != path else top, top).folders.append(path)
     return tree[path]
 
 
@@ -390,7 +397,7 @@ def _is_package_file(path: str) -> bool:
 
 
 def _is_secondary(folder: str) -> bool:
-    """Whether a folder contains tests, examples, documentation and the like."""
+    """Whether a folder contains tests, examples, documentation or similar secondary files."""
     return any(part.lower() in _SECONDARY_FOLDERS for part in folder.split("/"))
 
 

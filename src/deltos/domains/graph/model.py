@@ -1,4 +1,4 @@
-"""Data types of the code graph: edges, imports, and the protocol by which other domains add to answers."""
+"""Data types of the code graph: edges, imports, and the protocol through which other domains contribute to answers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ ImportMode = Literal["runtime", "type", "deferred"]
 
 
 ALIAS = "alias"
-"""Origin of an edge whose line has another name than its target: `from m import f as g` … `g()`, or a macro."""
+"""Origin of an edge whose line uses a different name than its target, such as an import alias or a macro."""
 UNPARSED_MACRO: Final = "token"
-"""Kind of an unresolved name inside a macro whose content is not parsed as code."""
+"""Edge kind of an unresolved name inside a macro whose content is not parsed as code."""
 UNPARSED: Final = "unparsed"
-"""Kind of an unresolved name in code that cannot be parsed."""
+"""Edge kind of an unresolved name in code that cannot be parsed."""
 MAX_TARGETS = 256
-"""Maximum number of targets of one use; a use with more is stored as a use of the name only."""
+"""Maximum number of targets per use; a use with more targets is stored only by its name."""
 
 
 class Edge(Struct, frozen=True, gc=False):
-    """A reference from a line of one file to a symbol of any file; an empty key is the module itself.
+    """A reference from a source line to a symbol in any file; an empty key means the module itself.
 
-    A possible edge may have an empty path: then `target_key` is a bare name and may refer to any symbol with that name.
+    If a possible edge has an empty path, `target_key` is a bare name that may refer to any symbol with that name.
     """
 
     line: int
@@ -44,7 +44,7 @@ class Edge(Struct, frozen=True, gc=False):
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An import of another file of the project, with the time when it takes effect."""
+    """An import of another file in the project; `mode` says when the import takes effect."""
 
     line: int
     target_path: str
@@ -52,36 +52,36 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Surroundings(Protocol):
-    """Information of other domains about a symbol, as sections of an answer."""
+    """Source of answer sections with information from other domains about a symbol."""
 
     def mentions(self, name: str, root: Path, /) -> Sequence[str]:
-        """Return documentation and observations that mention a symbol of the project."""
+        """Return documentation and observations that mention a project symbol."""
 
     def outside(self, symbol: str, root: Path, /) -> Sequence[str]:
-        """Return information about a symbol that the project does not define; empty if there is none."""
+        """Return information about a symbol that the project does not define, or an empty list if there is none."""
 
-    def past(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
-        """Return the last commits of a symbol's lines."""
+    def recent_commits(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
+        """Return the latest commits that changed a symbol's lines."""
 
     def changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
-        """Return the files that often change together with a file, most often first."""
+        """Return the files that often change together with a file, most frequent first."""
 
 
 class NoSurroundings:
-    """Implementation of `Surroundings` without other domains."""
+    """Implementation of `Surroundings` that provides no information."""
 
     def mentions(self, _name: str, _root: Path) -> Sequence[str]:
-        """Return nothing."""
+        """Return no sections."""
         return ()
 
     def outside(self, _symbol: str, _root: Path) -> Sequence[str]:
-        """Return nothing."""
+        """Return no sections."""
         return ()
 
-    def past(self, _symbol: Symbol, _root: Path) -> Sequence[str]:
-        """Return nothing."""
+    def recent_commits(self, _symbol: Symbol, _root: Path) -> Sequence[str]:
+        """Return no sections."""
         return ()
 
     def changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
-        """Return nothing."""
+        """Return no files."""
         return ()

@@ -1,4 +1,4 @@
-"""Find the members that a member implements or overrides, and the members that implement or override it.
+"""Find which members a member implements or overrides, and which members implement or override it.
 
 A call of a base, protocol or interface member may run any member that implements it.
 """
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
 
-_MAX_COMPARED_SYMBOLS = 50_000  # definitions compared per query; they take half a second
-_NEVER_OVERRIDDEN = frozenset(
+_MAX_COMPARED_SYMBOLS = 50_000  # definitions compared per query, which takes half a second
+_NEVER_OVERRIDDEN_NAMES = frozenset(
     {"__init__", "__new__", "__post_init__", "constructor", "__init_subclass__", "__construct"}
 )
-_CALLABLE = frozenset({"function", "method", "component"})
-_TYPES = frozenset({"class", "interface", "enum", "type"})
+_CALLABLE_KINDS = frozenset({"function", "method", "component"})
+_TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 # Modifiers before a name that prevent overriding.
-_NOT_OVERRIDABLE = frozenset({"private", "static"})
-_HEADERS = (".h", ".hh", ".hpp", ".hxx")
+_MODIFIERS_PREVENTING_OVERRIDES = frozenset({"private", "static"})
+_HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx")
 _PATHS_PER_QUERY = 500
 
 
 class OverrideFinder:
     """Finds implemented members and overrides for one query; every name and file is read once.
 
-    `is_truncated` is set when more definitions than the limit would have to be compared, so that some may be missing.
+    `is_truncated` means that not all definitions were compared because of the limit, so some members may be missing.
     """
 
     def __init__(self, reader: Graph, *, max_symbols: int = _MAX_COMPARED_SYMBOLS) -> None:
@@ -49,8 +49,8 @@ class OverrideFinder:
         """Return the members of bases, protocols and interfaces that a member overrides or implements."""
         if not _owner(member) or not _can_be_overridden(member):
             return []
-        rows = (*self._inherited(member), *self._implemented_protocols(member))
-        found = {row.node_id: row for row in rows if _can_override(member, row)}
+        rows = (*self._inherited_members(member), *self._implemented_protocols(member))
+        found = {row.node_id: row for row in rows if _can_override_member(member, row)}
         found.pop(member.node_id, None)
         return list(found.values())
 
@@ -62,10 +62,10 @@ class OverrideFinder:
         if len(self._definitions_named(member.name)) < 2:
             return []
         classes = self._classes_of(member)
-        rows = [row for each in self._subclasses(classes) for row in self._members(each, member.name)]
+        rows = [row for each in self._subclasses(classes) for row in self._members_named(each, member.name)]
         if any(map(_is_structural, classes)):
             rows += self._structural_implementations(member)
-        found = {row.node_id: row for row in rows if _can_override(row, member)}
+        found = {row.node_id: row for row in rows if _can_override_member(row, member)}
         found.pop(member.node_id, None)
         return [row for row in found.values() if (row.path, _owner(row)) != (member.path, owner)]
 
@@ -81,9 +81,9 @@ class OverrideFinder:
         return self._named[name]
 
     def _by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
-        """Return the definitions of a name by the places where their owning types may be, and by the types' names.
+        """Return the definitions of a name, grouped by possible location and name of the owning type.
 
-        A type may be in the same file, in the same folder, or in an included header.
+        The owning type may be in the same file, in the same folder, or in an included header.
         """
         if name not in self._by_place:
             grouped = self._by_place[name] = {}
@@ -96,13 +96,13 @@ class OverrideFinder:
         return self._by_place[name]
 
     def _type_locations(self, path: str, owner: str) -> Iterator[tuple[str, str]]:
-        """Yield the places other than its own file where the owner of a definition may be."""
+        """Yield the possible locations of a definition's owner outside the file of the definition."""
         if traits_of(path).has_methods_outside_types:
             yield path.rpartition("/")[0], owner
             yield from ((header, owner) for header in self._included.get(path, ()))
 
     def _read_includes(self, paths: Sequence[str]) -> None:
-        """Cache which headers of the project C++ files include."""
+        """Cache the project headers that each C++ file includes."""
         new = [path for path in dict.fromkeys(paths) if traits_of(path).links_by_name and path not in self._included]
         for start in range(0, len(new), _PATHS_PER_QUERY):
             part = new[start : start + _PATHS_PER_QUERY]
@@ -110,7 +110,7 @@ class OverrideFinder:
             self._included |= {path: frozenset(filter(_is_header, found.get(path, ()))) for path in part}
 
     def _methods_of(self, path: str, owner: str) -> set[str]:
-        """Return the names of a type's own functions."""
+        """Return the names of the functions that a type defines itself."""
         if path not in self._methods:
             grouped = self._methods[path] = {}
             for row in self._reader.symbols_in(path):
@@ -119,23 +119,23 @@ class OverrideFinder:
         return self._methods[path].get(owner, set())
 
     def _types_with_method(self, name: str) -> set[tuple[str, str]]:
-        """Return the types that have a method with a name."""
+        """Return the types that have a method with this name."""
         if name not in self._types_by_method:
             self._types_by_method[name] = {
-                _type_of(row) for row in self._definitions_named(name) if row.kind != "variable"
+                _owner_location_and_name(row) for row in self._definitions_named(name) if row.kind != "variable"
             }
         return self._types_by_method[name]
 
     # --- classes
 
     def _classes_of(self, member: Symbol) -> list[Symbol]:
-        """Return the class that a member belongs to, in its file or where the language allows it elsewhere."""
+        """Return the class of a member from the same file or, if the language allows it, from another file."""
         owner = _owner(member)
         rows = self._definitions_named(owner.rpartition(".")[2])
         here = [row for row in rows if row.path == member.path and row.label == owner]
         if here or not traits_of(member.path).has_methods_outside_types:
             return here
-        return [row for row in rows if row.kind in _TYPES and self._may_own(member, row)]
+        return [row for row in rows if row.kind in _TYPE_KINDS and self._may_own(member, row)]
 
     def _subclasses(self, classes: Sequence[Symbol]) -> Sequence[Symbol]:
         """Return all direct and indirect subclasses in the project."""
@@ -146,9 +146,10 @@ class OverrideFinder:
             seen |= frontier
         return tuple(self._reader.symbols(seen - start).values())
 
-    def _members(self, owner: Symbol, name: str) -> list[Symbol]:
-        """Return the members of a class with a name, also members that Go, Rust and C++ define outside it."""
-        if owner.kind in _CALLABLE:  # a class without a name is represented by its methods
+    def _members_named(self, owner: Symbol, name: str) -> list[Symbol]:
+        """Return the members of a class that have a name, including members that Go, Rust and C++ define outside the
+        class."""
+        if owner.kind in _CALLABLE_KINDS:  # an unnamed class is represented by its methods
             return [owner] if owner.name == name else []
         owned = self._by_owner_location(name)
         rows = [*owned.get((owner.path, owner.label), ())]
@@ -161,14 +162,14 @@ class OverrideFinder:
     def _may_own(self, member: Symbol, row: Symbol) -> bool:
         """Whether a class in another file may own a member."""
         self._read_includes([member.path])
-        places = {place for place, _ in self._type_locations(member.path, "")}
-        return traits_of(row.path).has_methods_outside_types and not places.isdisjoint(
+        locations = {place for place, _ in self._type_locations(member.path, "")}
+        return traits_of(row.path).has_methods_outside_types and not locations.isdisjoint(
             {row.path, row.path.rpartition("/")[0]}
         )
 
-    def _inherited(self, member: Symbol) -> Iterator[Symbol]:
+    def _inherited_members(self, member: Symbol) -> Iterator[Symbol]:
         """Yield the members with the same name in the base classes of the project."""
-        classes = [*self._classes_of(member), member]  # in a class without a name, the method has the inherit edge
+        classes = [*self._classes_of(member), member]  # methods of unnamed classes hold the inherit edges
         seen = {row.node_id for row in classes}
         while classes:
             current = classes.pop()
@@ -177,12 +178,12 @@ class OverrideFinder:
             seen |= above.keys()
             classes.extend(above.values())
             for base in above.values():
-                yield from self._members(base, member.name)
+                yield from self._members_named(base, member.name)
 
     # --- Python protocols, Go interfaces
 
     def _implemented_protocols(self, member: Symbol) -> Iterator[Symbol]:
-        """Yield the protocol and interface members that a member implements without naming them."""
+        """Yield the members of protocols and interfaces that a member implements implicitly."""
         if not _structural_suffix(member.path) or any(map(_is_structural, self._classes_of(member))):
             return
         rows = self._definitions_named(member.name)
@@ -197,7 +198,7 @@ class OverrideFinder:
 
     def _implements_all(self, wanted: Symbol, member: Symbol) -> bool:
         """Whether the type of `member` has all methods of the type of `wanted`."""
-        own, other = _type_of(member), _type_of(wanted)
+        own, other = _owner_location_and_name(member), _owner_location_and_name(wanted)
         if own == other or not own[1] or not other[1]:
             return False
         if _structural_suffix(member.path) != _structural_suffix(wanted.path):
@@ -206,54 +207,54 @@ class OverrideFinder:
 
     def _structural_ids(self, rows: Sequence[Symbol]) -> set[int]:
         """Return the node ids of the rows that protocols and interfaces declare."""
-        owners = self._reader.symbols_at({_owner_place(row) for row in rows})
-        places = {(owner.path, owner.key) for owner in owners if _is_structural(owner)}
-        return {row.node_id for row in rows if _owner_place(row) in places}
+        owners = self._reader.symbols_at({_owner_location(row) for row in rows})
+        locations = {(owner.path, owner.key) for owner in owners if _is_structural(owner)}
+        return {row.node_id for row in rows if _owner_location(row) in locations}
 
 
 def _owner(member: Symbol) -> str:
     return bare_key(member.key).rpartition(".")[0]
 
 
-def _owner_place(member: Symbol) -> tuple[str, str]:
+def _owner_location(member: Symbol) -> tuple[str, str]:
     return member.path, member.key.rpartition(".")[0]
 
 
 def _can_be_overridden(member: Symbol) -> bool:
-    """Whether another class can define a member in place of this one."""
-    if member.name in _NEVER_OVERRIDDEN or member.kind in _TYPES:
+    """Whether a subclass can override this member."""
+    if member.name in _NEVER_OVERRIDDEN_NAMES or member.kind in _TYPE_KINDS:
         return False
     before = member.signature.partition("(")[0].split()
-    return not (traits_of(member.path).has_modifiers and _NOT_OVERRIDABLE.intersection(before))
+    return not (traits_of(member.path).has_modifiers and _MODIFIERS_PREVENTING_OVERRIDES.intersection(before))
 
 
-def _can_override(lower: Symbol, upper: Symbol) -> bool:
-    """Whether a member can override another of the same name: both are functions with equal parameter counts, or
-    neither is."""
-    if (lower.kind in _CALLABLE) != (upper.kind in _CALLABLE) or not _can_be_overridden(upper):
+def _can_override_member(lower: Symbol, upper: Symbol) -> bool:
+    """Whether `lower` can override `upper` of the same name: both or neither are functions, with compatible parameter
+    counts."""
+    if (lower.kind in _CALLABLE_KINDS) != (upper.kind in _CALLABLE_KINDS) or not _can_be_overridden(upper):
         return False
     takes, given = parameter_count(lower), parameter_count(upper)
     return takes is None or given is None or takes == given
 
 
-def _type_of(member: Symbol) -> tuple[str, str]:
-    """Return the place and name of a member's type; for Go the place is the folder."""
+def _owner_location_and_name(member: Symbol) -> tuple[str, str]:
+    """Return the location and name of a member's type; the location is a folder for Go and a file otherwise."""
     place = member.path.rpartition("/")[0] if traits_of(member.path).has_implicit_interfaces else member.path
     return place, _owner(member)
 
 
 def _structural_suffix(path: str) -> str:
-    """Return the file suffix of a language with structural typing; empty for other languages."""
+    """Return the file suffix of a language with structural typing, or an empty string for other languages."""
     suffix = path.rpartition(".")[2].removesuffix("i")
     return suffix if suffix in ("py", "go") else ""
 
 
 def _is_header(path: str) -> bool:
-    return path.endswith(_HEADERS)
+    return path.endswith(_HEADER_SUFFIXES)
 
 
 def _is_structural(row: Symbol) -> bool:
-    """Whether types can implement it without naming it: Python protocols, Go interfaces."""
+    """Whether other types can implement a type implicitly, as with Python protocols and Go interfaces."""
     if traits_of(row.path).has_implicit_interfaces:
         return row.kind == "interface"
     return row.path.endswith((".py", ".pyi")) and ("Protocol" in row.signature)

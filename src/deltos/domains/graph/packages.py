@@ -1,9 +1,9 @@
-"""Packages that a project provides to others, and their files.
+"""Find the packages that a project provides to other projects, and the files of these packages.
 
-A Python package is known by the imported folder, a JavaScript package by the name in package.json, a Go module by
+A Python package is identified by the imported folder, a JavaScript package by the name in package.json, a Go module by
 go.mod, a crate by Cargo.toml. Packages of Java and Kotlin and namespaces of C# and PHP are read from the sources if
-there is a build file. A gem consists of the files below `lib` next to its gemspec; C and C++ headers are known by their
-path below `include`.
+there is a build file. A gem consists of the files below `lib` next to its gemspec; C and C++ headers are identified by
+their path below `include`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # positions in FAMILIES
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
-_MANIFESTS_OF = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
-_SUFFIXES = (".py", ".pyi")
+_MANIFESTS_BY_FAMILY = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
+_PYTHON_SUFFIXES = (".py", ".pyi")
 # Languages whose sources name their packages, and the suffixes of the build files that publish them.
 _SOURCE_NAMED_LANGUAGES = (
     (
@@ -39,8 +39,8 @@ _SOURCE_NAMED_LANGUAGES = (
 )
 _MAX_SOURCE_FILES = 5_000
 _GEMSPEC, _GEM_SOURCES = ".gemspec", "lib"
-_HEADERS, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
-# Folders next to a package that builds do not include.
+_HEADER_SUFFIXES, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
+# Folders next to a package that are not part of its build.
 _NOT_PACKAGED = frozenset(
     "test tests testing doc docs example examples sample samples script scripts tool tools bench benchmark benchmarks "
     "fixtures build dist node_modules venv env ci bin".split()
@@ -54,7 +54,7 @@ class Package:
     name: str
     family: int
     distribution: str = ""
-    matches_distribution: bool = True  # whether both names are equal, so that an import is not ambiguous
+    matches_distribution: bool = True  # if both names are equal, an import is not ambiguous
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class ProvidedPackages:
     languages: Mapping[str, str]  # language of every file
 
 
-def normalised(name: str) -> str:
-    """Return a Python package name in the form in which all its spellings are equal."""
+def normalise_package_name(name: str) -> str:
+    """Return the normalised form of a Python package name, in which equivalent spellings are equal."""
     return name.lower().replace("-", "_").replace(".", "_")
 
 
@@ -80,7 +80,7 @@ def provided_packages(graph: StoredFacts) -> ProvidedPackages:
     places: list[str] = []
     manifests = [path for path in languages if path.rpartition("/")[2] in _MANIFESTS]
     for path in sorted(manifests, key=lambda path: (path.count("/"), path)):
-        match _interface(facts, path, languages[path]):
+        match _decoded_interface(facts, path, languages[path]):
             case PackageManifest(name=name) if name:
                 packages.setdefault(name, Package(name, JAVASCRIPT_FAMILY))
             case GoModule(name=name) if name:
@@ -88,8 +88,8 @@ def provided_packages(graph: StoredFacts) -> ProvidedPackages:
             case PackageDeclaration(ecosystem=ecosystem, name=name) if ecosystem == CARGO:
                 packages.setdefault(name, Package(name, DECLARED_FAMILY))
             case PackageDeclaration() as declared:
-                requires.update(map(normalised, declared.requires))
-                for place in _python_places(dirname(path), declared, languages) if declared.name else ():
+                requires.update(map(normalise_package_name, declared.requires))
+                for place in _python_package_paths(dirname(path), declared, languages) if declared.name else ():
                     places.append(place)
                     package = _python_package(place, declared.name)
                     packages.setdefault(package.name, package)
@@ -100,15 +100,17 @@ def provided_packages(graph: StoredFacts) -> ProvidedPackages:
     ):
         packages.setdefault(name, Package(name, DECLARED_FAMILY))
     offered = {package.family for package in packages.values()}
-    files = {family: dict(_files(family, languages, tuple(places))) for family in offered}
+    files = {family: dict(_provided_files(family, languages, tuple(places))) for family in offered}
     return ProvidedPackages(packages, files, frozenset(requires), languages)
 
 
-def _files(family: int, languages: Mapping[str, str], python_places: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the files and languages of a project that other projects can see in a language family."""
+def _provided_files(
+    family: int, languages: Mapping[str, str], python_paths: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """Yield the files, with their languages, that a project provides to other projects in a language family."""
     for path, language in languages.items():
-        if path.rpartition("/")[2] in _MANIFESTS_OF.get(family, ()) or (
-            language in FAMILIES[family].languages and (family != PYTHON_FAMILY or path.startswith(python_places))
+        if path.rpartition("/")[2] in _MANIFESTS_BY_FAMILY.get(family, ()) or (
+            language in FAMILIES[family].languages and (family != PYTHON_FAMILY or path.startswith(python_paths))
         ):
             yield path, language
 
@@ -116,32 +118,32 @@ def _files(family: int, languages: Mapping[str, str], python_places: tuple[str, 
 def _python_package(place: str, distribution: str) -> Package:
     """Return the Python package in a folder or module of a distribution."""
     name = place.rstrip("/").rpartition("/")[2].removesuffix(".pyi").removesuffix(".py")
-    is_alike = normalised(name) == normalised(distribution)
-    return Package(name, PYTHON_FAMILY, normalised(distribution), is_alike)
+    is_alike = normalise_package_name(name) == normalise_package_name(distribution)
+    return Package(name, PYTHON_FAMILY, normalise_package_name(distribution), is_alike)
 
 
-def _python_places(folder: str, declared: PackageDeclaration, languages: Mapping[str, str]) -> Iterator[str]:
-    """Yield the folders (with a slash) and single modules that a Python distribution installs."""
-    python = [path for path in languages if path.endswith(_SUFFIXES)]
-    roots = [_below(folder, source[:-2]) for source in declared.sources if source.endswith("/*")]
+def _python_package_paths(folder: str, declared: PackageDeclaration, languages: Mapping[str, str]) -> Iterator[str]:
+    """Yield the folders (with a trailing slash) and single modules that a Python distribution installs."""
+    python = [path for path in languages if path.endswith(_PYTHON_SUFFIXES)]
+    roots = [_join_below(folder, source[:-2]) for source in declared.sources if source.endswith("/*")]
     for source in declared.sources:
-        if not source.endswith("/*") and _has_files_below(python, _below(folder, source)):
-            yield f"{_below(folder, source)}/"
+        if not source.endswith("/*") and _has_files_below(python, _join_below(folder, source)):
+            yield f"{_join_below(folder, source)}/"
     if not declared.sources:
-        inside = _below(folder, "src")
+        inside = _join_below(folder, "src")
         roots = [inside if _has_files_below(python, inside) else folder]
     for root in roots:
-        yield from _packages_below(f"{root}/" if root else "", normalised(declared.name), python, languages)
+        yield from _packages_below(f"{root}/" if root else "", normalise_package_name(declared.name), python, languages)
 
 
 def _packages_below(prefix: str, name: str, python: Sequence[str], languages: Mapping[str, str]) -> Iterator[str]:
-    """Yield the packages in a folder, and modules named like the distribution.
+    """Yield the packages in a folder, and modules with the same name as the distribution.
 
-    An empty `__init__.py` is not indexed, so below `src` every folder is a package.
+    An empty `__init__.py` is not indexed, so every folder below `src` counts as a package.
     """
     for top in sorted({path[len(prefix) :].partition("/")[0] for path in python if path.startswith(prefix)}):
-        is_alike = normalised(top.partition(".")[0]) == name
-        if top.endswith(_SUFFIXES):
+        is_alike = normalise_package_name(top.partition(".")[0]) == name
+        if top.endswith(_PYTHON_SUFFIXES):
             if is_alike:
                 yield f"{prefix}{top}"
         elif is_alike or (
@@ -151,14 +153,14 @@ def _packages_below(prefix: str, name: str, python: Sequence[str], languages: Ma
 
 
 def _is_package(folder: str, languages: Mapping[str, str]) -> bool:
-    return any(f"{folder}/__init__{suffix}" in languages for suffix in _SUFFIXES)
+    return any(f"{folder}/__init__{suffix}" in languages for suffix in _PYTHON_SUFFIXES)
 
 
 def _has_files_below(paths: Sequence[str], folder: str) -> bool:
     return any(path.startswith(f"{folder}/") for path in paths)
 
 
-def _below(folder: str, path: str) -> str:
+def _join_below(folder: str, path: str) -> str:
     found = normpath(join(folder, path.strip("/")))
     return "" if found == "." else found
 
@@ -168,26 +170,26 @@ def _packages_named_in_sources(facts: FactReader, languages: Mapping[str, str]) 
     for named, builds in _SOURCE_NAMED_LANGUAGES:
         if any(path.rpartition("/")[2].endswith(builds) for path in languages):
             sources = [path for path, language in languages.items() if language in named and not is_test(path)]
-            interfaces = (_interface(facts, path, languages[path]) for path in sources[:_MAX_SOURCE_FILES])
+            interfaces = (_decoded_interface(facts, path, languages[path]) for path in sources[:_MAX_SOURCE_FILES])
             yield from dict.fromkeys(each.package for each in interfaces if isinstance(each, SourceInterface))
 
 
 def _ruby_requires(languages: Mapping[str, str]) -> Iterator[str]:
-    """Yield the first parts of the paths that others `require` from a gem: `shop.rb` for `shop` and `shop/cart`."""
+    """Yield the top-level files that other projects can `require` from a gem: `shop.rb` for `shop` and `shop/cart`."""
     gems = [dirname(path) for path in languages if path.endswith(_GEMSPEC)]
-    for prefix in (f"{_below(folder, _GEM_SOURCES)}/" for folder in gems):
+    for prefix in (f"{_join_below(folder, _GEM_SOURCES)}/" for folder in gems):
         inside = [path[len(prefix) :] for path in languages if path.startswith(prefix) and path.endswith(".rb")]
         yield from dict.fromkeys(f"{path.partition('/')[0].removesuffix('.rb')}.rb" for path in inside)
 
 
 def _public_headers(languages: Mapping[str, str]) -> Iterator[str]:
-    """Yield the C and C++ headers that others can include, by their path below a folder `include`."""
+    """Yield the C and C++ headers that other projects can include, as paths below an `include` folder."""
     for path in languages:
         before, folder, inside = f"/{path}".rpartition(f"/{_HEADER_FOLDER}")
-        if folder and path.endswith(_HEADERS) and not is_test(before):
+        if folder and path.endswith(_HEADER_SUFFIXES) and not is_test(before):
             yield inside
 
 
-def _interface(facts: FactReader, path: str, language: str) -> object:
+def _decoded_interface(facts: FactReader, path: str, language: str) -> object:
     blob = facts.interface(path)
     return None if blob is None else codec_of(language).interface(zlib.decompress(blob))

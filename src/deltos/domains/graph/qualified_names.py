@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.store.symbols import Symbol
 
-_ONLY_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
-_MEMBERS = frozenset({"method", "property"})
+_PACKAGE_STEM = re.compile(r"(?:^|\.)(?:__init__|index|mod)$")
+_MEMBER_KINDS = frozenset({"method", "property"})
 
 
 class QualifiedNames:
@@ -31,9 +31,9 @@ class QualifiedNames:
         self.packages = cache(self._packages)
 
     def matches(self, row: Symbol, name: str) -> bool:
-        """Whether a dotted name ends a qualified name of a symbol, by its path or by its package.
+        """Whether a dotted name is the end of a symbol's name as qualified by its path or by its package.
 
-        If the file is named after the type that it defines, the type's name may be given once: `shop.Cart.add` for
+        If the file has the name of the type that it defines, the name may be given only once: `shop.Cart.add` for
         `shop/Cart.ts`.
         """
         if ends_with(qualified_name(row), name):
@@ -48,10 +48,10 @@ class QualifiedNames:
         )
 
     def modules(self, path: str) -> tuple[str, ...]:
-        """Return the dotted names by which a file is known: its path, and its packages."""
+        """Return the dotted names of a file: its path and its packages."""
         return module_name(path), *self.packages(path)
 
-    def written(self, row: Symbol) -> str:
+    def written_name(self, row: Symbol) -> str:
         """Return the name of a symbol as its language writes it: `caddyhttp.MatchHost`, `crate::mod::f`, `A::B#m`."""
         language = detect(row.path)
         if language is None or not row.key:
@@ -62,17 +62,18 @@ class QualifiedNames:
         elif not packages and not language.names_are_global and language.separator == ".":
             return qualified_name(row)
         *before, last = label.split(".")
-        joint = language.separator if before else ""
-        if row.kind in _MEMBERS and "." in row.key:
-            joint = language.member_separator or joint
-        if joint == "#" and row.signature.startswith("def self."):
-            joint = "."  # a class method in Ruby
-        elif joint == "#" and last[:1].isupper():
-            joint = "::"  # a constant in Ruby
-        return f"{language.root}{language.separator.join(before)}{joint}{last}"
+        separator = language.separator if before else ""
+        if row.kind in _MEMBER_KINDS and "." in row.key:
+            separator = language.member_separator or separator
+        if separator == "#" and row.signature.startswith("def self."):
+            separator = "."  # Ruby class methods
+        elif separator == "#" and last[:1].isupper():
+            separator = "::"  # Ruby constants
+        return f"{language.root}{language.separator.join(before)}{separator}{last}"
 
     def _packages(self, path: str) -> tuple[str, ...]:
-        """Return the dotted packages of a file; of a Rust file `crate…`, and the same with the name of the crate."""
+        """Return the dotted packages of a file; for a Rust file, both the `crate` path and the path with the crate's
+        name."""
         traits = traits_of(path)
         if traits.has_module_tree:
             return self._rust_packages(path)
@@ -83,7 +84,7 @@ class QualifiedNames:
         return (package,) if package else ()
 
     def _go_import_path(self, path: str) -> Iterator[str]:
-        """Yield the import path of a Go file's package, dotted, if a `go.mod` above it names the module."""
+        """Yield the dotted import path of a Go file's package if a `go.mod` in a parent folder names the module."""
         folder = inner = posixpath.dirname(path)
         while True:
             module = self._facts.interface(posixpath.join(folder, "go.mod"))
@@ -105,7 +106,7 @@ class QualifiedNames:
 
 
 def qualified_name(row: Symbol) -> str:
-    """Return the symbol's name with the path of its file: `django.db.models.query.QuerySet.filter`."""
+    """Return a symbol's name qualified by its file path: `django.db.models.query.QuerySet.filter`."""
     return ".".join(filter(None, (module_name(row.path), row.key)))
 
 
@@ -113,10 +114,10 @@ def module_name(path: str) -> str:
     """Return a file's path as a dotted name: `a/b/__init__.py` is `a.b`."""
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
-    return _ONLY_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
+    return _PACKAGE_STEM.sub("", f"{folder}/{stem}".strip("/").replace("/", "."))
 
 
 def ends_with(name: str, suffix: str) -> bool:
-    """Whether a dotted name ends with whole parts of another; numbers of repeated definitions (`#2`) are ignored."""
+    """Whether a dotted name ends with the parts of `suffix`, ignoring the numbers of repeated definitions (`#2`)."""
     bare = re.sub(r"#\d+", "", name)
     return bare == suffix or bare.endswith(f".{suffix}")

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltos import wording
-from deltos.domains.graph.budgeted_lines import WIDTHS, Piece, truncation_line
+from deltos.domains.graph.budgeted_lines import LINE_WIDTHS, Piece, truncation_line
 from deltos.domains.graph.declared.languages import is_declared
-from deltos.domains.graph.languages import imports_no_files, is_included
+from deltos.domains.graph.languages import can_refer_to_files, imports_only_namespaces
 from deltos.domains.graph.line_format import SENTENCE_CHARACTERS, UseFormatter, call_form, definition_line, outline_line
 from deltos.domains.graph.source_lines import shorten_around
 from deltos.domains.graph.text_comparison import is_called_implicitly
-from deltos.domains.graph.uses import BROKEN_IMPORT, grouped_uses, overriding_definitions
+from deltos.domains.graph.uses import BROKEN_IMPORT, group_uses, overriding_definitions
 from deltos.text.counts import counted
 from deltos.workspace.file_purpose import is_test
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from deltos.tool import Answer
 
 _MAX_CONTEXT_ROWS = 12
-_MAX_FILES = 12
-_MAX_LEFT_OUT_FILES = 8
+_MAX_COMPONENT_FILES = 12
+_MAX_LISTED_FILES_BEYOND_LIMIT = 8
 _MAX_OVERRIDES = 12
-_MAX_NAMED = 3
-_MAX_NAMED_PLACES = 8
-_MAX_SOURCE_LINES = 25  # a longer definition is not shown in full
-_VALUES = frozenset({"variable", "property"})
-_KINDS_WITH_SOURCE = frozenset({"function", "method", "component", "type", *_VALUES})
+_MAX_LISTED_ITEMS = 3
+_MAX_LISTED_LOCATIONS = 8
+_MAX_SOURCE_LINES = 25  # longer definitions are not shown
+_VALUE_KINDS = frozenset({"variable", "property"})
+_KINDS_WITH_SOURCE = frozenset({"function", "method", "component", "type", *_VALUE_KINDS})
 _MAX_SOURCE_CHARACTERS = 200  # per line
 _MODE_NAMES = {"runtime": "at run time", "type": "type-only", "deferred": "deferred (function-local)"}
 
@@ -57,50 +57,54 @@ def render_references(
     where: str = "code",
     unsearched_importers: str = "",
 ) -> Answer:
-    """List uses with source lines by file: certain ones, ones through other definitions, possible ones.
+    """List uses with source lines by file: certain uses, uses through other definitions, possible uses.
 
     If the index `is_complete`, the header states whether any use may be missing. `where` names the searched code, and
     `unsearched_importers` names projects that import this one and were not searched.
     """
-    groups = grouped_uses(references)
+    groups = group_uses(references)
     total = sum(len(group.uses) for group in groups)
     listed, remaining = [], limit
     for group in groups:
         if remaining > 0:
             listed.append(replace(group, uses=group.uses[:remaining]))
         remaining -= len(group.uses)
-    texts = source.lines(use.place for group in listed for use in group.uses)
+    texts = source.lines(use.location for group in listed for use in group.uses)
     lines = UseFormatter(references.target.first, texts, source.changed, references.shared_lines)
 
     def header(shown: int) -> str:
         searched = where if is_complete and shown == total else ""
         summary = _reference_summary(groups, references, searched, unsearched_importers)
-        text = f"{_defined(references.target, characters=0)}\n{summary}"
+        text = f"{_definition_lines(references.target, characters=0)}\n{summary}"
         return f"{truncation_line(shown, min(limit, total), total, 'references')}\n{text}" if shown < total else text
 
-    last = "\n".join(filter(None, (_left_out(groups, limit), _overrides(references))))
+    last = "\n".join(filter(None, (_files_beyond_limit(groups, limit), _override_lines(references))))
     return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=last)
 
 
-def _defined(target: Target, *, characters: int = SENTENCE_CHARACTERS) -> str:
-    """Return the definition line of a target and the other files that define it."""
+def _definition_lines(target: Target, *, characters: int = SENTENCE_CHARACTERS) -> str:
+    """Return the definition line of a target with the locations of its other definitions."""
     line = definition_line(target.first, characters=characters)
-    others = target.other_places
-    return f"{line}\nalso defined: {_named_places(others, _MAX_NAMED)}" if others else line
+    others = target.other_locations
+    return f"{line}\nalso defined: {_format_locations(others, _MAX_LISTED_ITEMS)}" if others else line
 
 
-def _left_out(groups: Sequence[UseGroup], limit: int) -> str:
-    """Return the files of the uses beyond `limit`, each with its number of uses."""
+def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
+    """Return the files that contain the uses beyond `limit`, each with its number of uses."""
     rest = [use.path for group in groups for use in group.uses][limit:]
     counts = Counter(rest).most_common()
     if not counts:
         return ""
-    names = ", ".join(f"{path} {number}" for path, number in counts[:_MAX_LEFT_OUT_FILES])
-    more = f" and {len(counts) - _MAX_LEFT_OUT_FILES} more files" if len(counts) > _MAX_LEFT_OUT_FILES else ""
+    names = ", ".join(f"{path} {number}" for path, number in counts[:_MAX_LISTED_FILES_BEYOND_LIMIT])
+    more = (
+        f" and {len(counts) - _MAX_LISTED_FILES_BEYOND_LIMIT} more files"
+        if len(counts) > _MAX_LISTED_FILES_BEYOND_LIMIT
+        else ""
+    )
     return f"--- not shown: {names}{more} ---"
 
 
-def _overrides(found: FoundReferences) -> str:
+def _override_lines(found: FoundReferences) -> str:
     """Return the definitions that override the target, grouped by file, with line and class."""
     uses = overriding_definitions(found)
     if not uses:
@@ -110,18 +114,18 @@ def _overrides(found: FoundReferences) -> str:
         files[use.path].append(f"{use.line} {use.label.rpartition('.')[0].rpartition('.')[2]}".rstrip())
     names = "\n".join(f"{path} {', '.join(places)}" for path, places in files.items())
     rest = len(uses) - _MAX_OVERRIDES
-    more = f"\n… {rest} more (get_impact lists what depends on them)" if rest > 0 else ""
+    more = f"\n… {rest} more (get_impact lists their dependants)" if rest > 0 else ""
     return f"--- overridden by {counted(len(uses), 'definition')} ---\n{names}{more}"
 
 
 def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searched: str, importers: str) -> str:
-    """Return the counts of uses, whether others may exist, and what the caller excluded.
+    """Return the counts of uses, whether more uses may exist, and what the query excluded.
 
-    `searched` names the place that was searched completely, or is empty.
+    `searched` names the code that was searched completely; it is empty if the search was not complete.
     """
     sentences = [f"{_reference_counts(groups, found)}."]
-    if found.dunder_all_places:
-        sentences.append(f"Listed in __all__ at {_named_places(found.dunder_all_places)}.")
+    if found.dunder_all_locations:
+        sentences.append(f"Listed in __all__ at {_format_locations(found.dunder_all_locations)}.")
     gaps = _gaps(found)
     if any(row.origin == BROKEN_IMPORT for row in found.possible):
         gaps.append(
@@ -130,13 +134,13 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
     if gaps:
         sentences += gaps
     elif searched and found.text_comparison.is_done:
-        sentences.append(_completeness(found, searched))
+        sentences.append(_completeness_statement(found, searched))
         sentences += [f"Not searched: {importers}, which may contain more uses."] if importers else []
     return " ".join([*sentences, *_excluded_counts(found)])
 
 
 def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str:
-    """Return the number of lines by certainty, and how many of all of them are in tests."""
+    """Return the number of lines by certainty and the total number of lines in tests."""
     direct = [use for group in groups if not group.reason and not group.through for use in group.uses]
     through: Counter[str] = Counter()
     for group in groups:
@@ -144,7 +148,7 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
     possible = sum(len(group.uses) for group in groups if group.reason)
     total = len(direct) + through.total() + possible
     text = f"{counted(len(direct), 'reference')} in {counted(len({use.path for use in direct}), 'file')}"
-    text += "".join(f", {number:,} through {sort}" for sort, number in through.items() if number)
+    text += "".join(f", {number:,} through {kind}" for kind, number in through.items() if number)
     text += f", {possible:,} possible" if possible else ""
     in_tests = sum(is_test(use.path) for group in groups for use in group.uses)
     if in_tests:
@@ -154,29 +158,29 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
     return f"{text}; none in {counted(found.test_files, 'test file')}" if found.test_files else f"{text}; no test files"
 
 
-def _completeness(found: FoundReferences, searched: str) -> str:
-    """State that all uses are listed, with what the list was checked against."""
+def _completeness_statement(found: FoundReferences, searched: str) -> str:
+    """Return a statement that all uses are listed and how this was checked."""
     where = "the selected files" if found.is_filtered else searched
     if found.repository_folder:
         scope = "the rest of the repository was not searched"
         return wording.complete_references(scope, f"{where} below {found.repository_folder}/")
-    return wording.complete_references(_checked_against(found) if found.text_comparison.is_compared else "", where)
+    return wording.complete_references(_check_description(found) if found.text_comparison.is_compared else "", where)
 
 
-def _checked_against(found: FoundReferences) -> str:
-    """Return what the list was checked against; strings equal to the name may mean anything and are only named."""
+def _check_description(found: FoundReferences) -> str:
+    """Return how the list was checked; strings equal to the name cannot be checked and are reported instead."""
     checked = "checked against every line that contains the name"
     quoted = found.text_comparison.quoted
-    return f"{checked}; strings were not checked: {_named_places(quoted, _MAX_NAMED)}" if quoted else checked
+    return f"{checked}; strings were not checked: {_format_locations(quoted, _MAX_LISTED_ITEMS)}" if quoted else checked
 
 
 def _excluded_counts(found: FoundReferences) -> Iterator[str]:
-    """Yield the number of uses that were left out on purpose, by reason."""
+    """Yield the number of intentionally omitted uses for each reason."""
     name = found.target.first.name
     if found.other_definition_uses:
         uses = counted(found.other_definition_uses, "reference")
         verb = "is" if found.other_definition_uses == 1 else "are"
-        definitions = _named_definitions(found.other_definitions)
+        definitions = _format_definitions(found.other_definitions)
         yield f"{uses} to other definitions named {name} {verb} not listed ({definitions})."
     if found.arity_mismatches:
         verb = "is" if found.arity_mismatches == 1 else "are"
@@ -191,9 +195,9 @@ def _excluded_counts(found: FoundReferences) -> Iterator[str]:
 
 
 def _gaps(found: FoundReferences | Impact) -> list[str]:
-    """Return the reasons why uses may be missing, as sentences; empty if all uses are known."""
+    """Return the reasons why uses may be missing, as sentences, or an empty list if all uses are known."""
     if not found.is_resolved:
-        return ["References in this language are not indexed, only definitions; search for the name."]
+        return ["Only definitions are indexed in this language, not references; search for the name."]
     sentences = []
     if found.unresolved_counts:
         files = ", ".join(counted(number, f"{extension} file") for extension, number in found.unresolved_counts.items())
@@ -201,58 +205,64 @@ def _gaps(found: FoundReferences | Impact) -> list[str]:
         sentences.append(f"{files} {verb} not resolved; search for the name.")
     if found.unread_files:
         verb = "was" if len(found.unread_files) == 1 else "were"
-        names = ", ".join(found.unread_files[:_MAX_NAMED]) + (" …" if len(found.unread_files) > _MAX_NAMED else "")
+        names = ", ".join(found.unread_files[:_MAX_LISTED_ITEMS]) + (
+            " …" if len(found.unread_files) > _MAX_LISTED_ITEMS else ""
+        )
         sentences.append(
             f"{counted(len(found.unread_files), 'file')} that may contain uses {verb} not indexed completely: {names}."
         )
     first = found.target.first
-    if first.kind == "module" and is_declared(first.path) and not is_included(first.path):
+    if first.kind == "module" and is_declared(first.path) and not can_refer_to_files(first.path):
         sentences.append("Code in this language refers to definitions, not to files; ask for a definition of the file.")
-    if places := found.text_comparison.places:
+    if places := found.text_comparison.locations:
         verb = "contains" if len(places) == 1 else "contain"
         sentences.append(
-            f"{counted(len(places), 'more line')} {verb} the name but could not be resolved: {_named_places(places)}."
+            f"{counted(len(places), 'more line')} {verb} the name but could not be resolved: "
+            f"{_format_locations(places)}."
         )
     if is_called_implicitly(first):
-        sentences.append("Implicit calls, which do not name it, are not tracked.")
+        sentences.append("Implicit calls, which do not contain the name, are not tracked.")
     if found.decorators:
-        names = ", ".join(f"{each.text} (line {each.line})" for each in found.decorators[:_MAX_NAMED])
+        names = ", ".join(f"{each.text} (line {each.line})" for each in found.decorators[:_MAX_LISTED_ITEMS])
         sentences.append(f"{names} may register it with a framework, whose calls are not known.")
     if found.is_truncated:
         sentences.append("Too many definitions have this name to compare all of them; some overrides may be missing.")
     return sentences
 
 
-def _named_places(places: Sequence[tuple[str, int]], max_places: int = _MAX_NAMED_PLACES) -> str:
-    """Return the first places as `path:line`, and the number of the others."""
+def _format_locations(places: Sequence[tuple[str, int]], max_places: int = _MAX_LISTED_LOCATIONS) -> str:
+    """Format the first locations as `path:line`, with the number of remaining locations."""
     names = ", ".join(f"{path}:{line}" for path, line in places[:max_places])
     return f"{names} and {len(places) - max_places} more" if len(places) > max_places else names
 
 
-def _named_definitions(rows: Sequence[Symbol]) -> str:
-    """Return the first definitions with their places, and the number of the others."""
-    names = [f"{row.label} {row.path}:{row.line}" for row in rows[:_MAX_NAMED]]
-    return ", ".join(names) + (f" and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else "")
+def _format_definitions(rows: Sequence[Symbol]) -> str:
+    """Format the first definitions with their locations, and the number of remaining definitions."""
+    names = [f"{row.label} {row.path}:{row.line}" for row in rows[:_MAX_LISTED_ITEMS]]
+    return ", ".join(names) + (f" and {len(rows) - _MAX_LISTED_ITEMS} more" if len(rows) > _MAX_LISTED_ITEMS else "")
 
 
 def render_impact(
     impact: Impact, source: SourceLines, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
 ) -> Answer:
-    """List dependants by distance (direct ones with their source line), then tests, then files that change together."""
+    """List dependants by distance (direct dependants with a source line), then tests, then files that change
+    together."""
     sections = [(f"--- distance {impact.distances[rows[0].node_id]} ---", rows) for rows in impact.levels]
     sections.append(("--- tests ---", impact.tests))
     affected = [row for level in impact.levels for row in level]
     total = len(affected) + len(impact.tests)
-    listed = list(_limited(sections, limit))
-    direct = [uses[0].place for _, rows in listed for row in rows if (uses := impact.lines.get(row.node_id))]
+    listed = list(_limit_rows(sections, limit))
+    direct = [uses[0].location for _, rows in listed for row in rows if (uses := impact.lines.get(row.node_id))]
     lines = UseFormatter(impact.target.first, source.lines(direct), source.changed)
 
     def results(characters: int) -> list[Piece]:
-        pieces = [piece for title, rows in listed for piece in _dependants(title, rows, impact, lines, characters)]
+        pieces = [
+            piece for title, rows in listed for piece in _dependant_pieces(title, rows, impact, lines, characters)
+        ]
         return [*pieces, *_together_section(impact, together)]
 
     def header(shown: int) -> str:
-        text = f"{_defined(impact.target)}\n{_impact_summary(impact)}"
+        text = f"{_definition_lines(impact.target)}\n{_impact_summary(impact)}"
         text += "".join(f"\n{line}" for line in _impact_notes(impact, total))
         return f"{truncation_line(shown, min(limit, total), total, 'dependants')}\n{text}" if shown < total else text
 
@@ -260,7 +270,7 @@ def render_impact(
 
 
 def _impact_summary(impact: Impact) -> str:
-    """Return the number of affected symbols, files and tests; together they are all dependants."""
+    """Return the number of affected symbols, files and tests, which together are all dependants."""
     affected = [row for level in impact.levels for row in level]
     whole_files = sum(row.kind == "file" for row in affected)
     parts = [counted(len(affected) - whole_files, "symbol")]
@@ -273,17 +283,17 @@ def _impact_summary(impact: Impact) -> str:
 
 
 def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
-    """Yield what the counts of an impact leave out; explain a count of zero."""
+    """Yield notes on uses that the impact counts omit and on the reason for a count of zero."""
     if impact.through:
         yield f"{counted(len(impact.through), 'direct dependant')} through a base or override"
     if impact.possible:
         files = counted(len({use.path for use in impact.possible}), "file")
-        places = ", ".join(f"{use.path}:{use.line}" for use in impact.possible[:_MAX_NAMED])
-        more = " …" if len(impact.possible) > _MAX_NAMED else ""
+        places = ", ".join(f"{use.path}:{use.line}" for use in impact.possible[:_MAX_LISTED_ITEMS])
+        more = " …" if len(impact.possible) > _MAX_LISTED_ITEMS else ""
         uses = counted(len(impact.possible), "possible reference")
         yield f"Not followed: {uses} in {files} ({places}{more}; find_references lists them)."
-    if impact.dunder_all_places:
-        yield f"Listed in __all__ at {_named_places(impact.dunder_all_places)}."
+    if impact.dunder_all_locations:
+        yield f"Listed in __all__ at {_format_locations(impact.dunder_all_locations)}."
     is_unused = impact.is_resolved and not total and not impact.possible
     comparison = impact.text_comparison
     if gaps := _gaps(impact):
@@ -294,21 +304,23 @@ def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
         where = f"{impact.repository_folder}/" if impact.repository_folder else "the project"
         limits = ["the rest of the repository was not searched"] if impact.repository_folder else []
         limits += (
-            [f"strings were not checked: {_named_places(comparison.quoted, _MAX_NAMED)}"] if comparison.quoted else []
+            [f"strings were not checked: {_format_locations(comparison.quoted, _MAX_LISTED_ITEMS)}"]
+            if comparison.quoted
+            else []
         )
         exceptions = f" ({'; '.join(limits)})" if limits else ""
         yield f"No use found: nothing in {where} refers to it by this name{exceptions}."
 
 
-def _limited(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:
-    """Yield the sections with `limit` rows in total."""
+def _limit_rows(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) -> Iterator[tuple[str, Sequence[Symbol]]]:
+    """Yield the sections with at most `limit` rows in total."""
     for title, rows in sections:
         if limit > 0 and rows:
             yield title, rows[:limit]
         limit -= len(rows)
 
 
-def _dependants(
+def _dependant_pieces(
     title: str, rows: Sequence[Symbol], impact: Impact, lines: UseFormatter, characters: int
 ) -> Iterator[Piece]:
     """Yield one piece per file: a source line for each direct dependant, one line for all indirect ones."""
@@ -316,7 +328,7 @@ def _dependants(
     for row in rows:
         files[row.path].append(row)
     for path, inside in files.items():
-        symbols = [row for row in inside if row.key] or inside  # a file surely imports what its symbols use
+        symbols = [row for row in inside if row.key] or inside  # a file necessarily imports what its symbols use
         names = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
         block = [f"{path} {', '.join(names)}".rstrip()]
         for row in symbols:
@@ -328,18 +340,18 @@ def _dependants(
 
 
 def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[Piece]:
-    """Return one block with the files that often change with the target's file and that no reference reaches."""
+    """Return one piece with the files that often change with the target's file but have no known reference to it."""
     reached = {row.path for level in impact.levels for row in level} | {row.path for row in impact.tests}
     others = [each for each in together if each.path not in reached]
     if not others:
         return []
-    title = f"--- possible: changed together with {impact.target.first.path}, no reference known ---"
+    title = f"--- possible: changed together with {impact.target.first.path}, no known reference ---"
     lines = [f"{each.path} changed together {each.together} of {each.changes} times" for each in others]
     return [Piece("\n".join([title, *lines]), 0)]
 
 
 def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines, is_complete: bool = True) -> Answer:
-    """Show a symbol of an installed package: its documentation and the uses of its name."""
+    """Show the documentation of an installed package's symbol and the uses of its name."""
     if is_complete:
         head = f"'{symbol}' is not defined in this project but in an installed package:"
     else:
@@ -349,9 +361,9 @@ def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines,
 
 def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: BudgetedLines) -> Answer:
     """List circular components with one shortest cycle each, by import mode."""
-    unknown = sum(imports_no_files(path) for path in paths)
+    unknown = sum(imports_only_namespaces(path) for path in paths)
     exception = f" {counted(unknown, 'C# file')} not checked: C# imports do not name files." if unknown else ""
-    lines = [Piece(_component(component)) for component in found]
+    lines = [Piece(_format_component(component)) for component in found]
     distinct = [component for component in found if not component.known]
     by_mode = [f"{sum(component.mode == mode for component in distinct)} {name}" for mode, name in _MODE_NAMES.items()]
     growing = len(found) - len(distinct)
@@ -361,22 +373,22 @@ def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: B
             known = counted(len(paths) - unknown, "file")
             return f"No circular imports among {known} (at run time, type-only, deferred).{exception}"
         cut = f"{truncation_line(shown, len(found), len(found), 'components')}\n" if shown < len(found) else ""
-        grown = f"; {growing} of them larger with imports of another mode" if growing else ""
+        grown = f"; {growing} of them are larger if imports of another mode are included" if growing else ""
         text = f"{cut}{counted(len(distinct), 'circular component')}: {', '.join(by_mode)}{grown}"
         return f"{text}.{exception}" if unknown else text
 
     return page.answer(header, lines)
 
 
-def _component(component: Component) -> str:
+def _format_component(component: Component) -> str:
     """Return the mode, the size and the cycle of a component, and its other files."""
     cycle = " -> ".join([*component.cycle, component.cycle[0]])
     rest = [path for path in component.files if path not in component.cycle and path not in component.known]
     known = f", {len(component.known)} of them above" if component.known else ""
     lines = [f"{_MODE_NAMES[component.mode]}, {len(component.files)} files{known}: {cycle}"]
     if rest:
-        more = f" and {len(rest) - _MAX_FILES} more" if len(rest) > _MAX_FILES else ""
-        lines.append(f"  also: {', '.join(rest[:_MAX_FILES])}{more}")
+        more = f" and {len(rest) - _MAX_COMPONENT_FILES} more" if len(rest) > _MAX_COMPONENT_FILES else ""
+        lines.append(f"  also: {', '.join(rest[:_MAX_COMPONENT_FILES])}{more}")
     return "\n".join(lines)
 
 
@@ -385,8 +397,8 @@ def render_context(context: Context, source: SourceLines, extras: Sequence[str],
     first = context.target.first
     whole = _short_source(first, source)
     uses = [use for group in (*context.callers, *context.other_references) for use in group.uses[:_MAX_CONTEXT_ROWS]]
-    lines = UseFormatter(first, source.lines(use.place for use in uses), source.changed)
-    definition = definition_line(first, characters=0 if whole else WIDTHS[0])
+    lines = UseFormatter(first, source.lines(use.location for use in uses), source.changed)
+    definition = definition_line(first, characters=0 if whole else LINE_WIDTHS[0])
 
     def sections(characters: int) -> list[Piece]:
         texts = [
@@ -411,7 +423,7 @@ def render_context(context: Context, source: SourceLines, extras: Sequence[str],
 
 
 def _short_source(row: Symbol, source: SourceLines) -> str:
-    """Return the source of a definition that is short enough; classes are represented by their members."""
+    """Return the source of a definition, or an empty string if it is too long or has members to show instead."""
     if row.end_line - row.line >= _MAX_SOURCE_LINES or row.kind not in _KINDS_WITH_SOURCE:
         return ""
     lines = [shorten_around(line, 0, _MAX_SOURCE_CHARACTERS) for line in source.block(row.path, row.line, row.end_line)]
@@ -422,15 +434,15 @@ def _use_section(group: UseGroup, lines: UseFormatter, characters: int) -> str:
     """Return the uses of a group under its title."""
     shown = group.uses[:_MAX_CONTEXT_ROWS]
     pieces = lines.grouped([replace(group, title="", uses=shown)], characters)
-    return "\n".join([_title(group.title, len(group.uses), len(shown)), *[piece.text for piece in pieces]])
+    return "\n".join([_section_title(group.title, len(group.uses), len(shown)), *[piece.text for piece in pieces]])
 
 
 def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
-    """List definitions by file, each in the form of a call."""
+    """List definitions by file, each with its parameters."""
     if not rows:
         return ""
     shown = rows[:_MAX_CONTEXT_ROWS]
-    lines = [_title(title, len(rows), len(shown))]
+    lines = [_section_title(title, len(rows), len(shown))]
     path = ""
     for row in sorted(shown, key=lambda row: row.path):
         if row.path != path:
@@ -441,46 +453,47 @@ def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
 
 
 def _member_section(rows: Sequence[Symbol]) -> str:
-    """List functions with their signatures, one per line, and all variables on one line."""
+    """List functions with their signatures, one per line, followed by all variables on one line."""
     if not rows:
         return ""
     shown = rows[: 3 * _MAX_CONTEXT_ROWS]
-    lines = [_title("members", len(rows), len(shown))]
+    lines = [_section_title("members", len(rows), len(shown))]
     files = dict.fromkeys(row.path for row in shown)
     for path in files:
         here = [row for row in shown if row.path == path]
-        lines += [path] if len(files) > 1 else []  # for a Ruby module that several files reopen
-        lines += [f" {outline_line(row)}" for row in here if row.kind not in _VALUES]
-        if values := [f"{row.name}:{row.line}" for row in here if row.kind in _VALUES]:
+        lines += [path] if len(files) > 1 else []  # a Ruby module may be reopened in several files
+        lines += [f" {outline_line(row)}" for row in here if row.kind not in _VALUE_KINDS]
+        if values := [f"{row.name}:{row.line}" for row in here if row.kind in _VALUE_KINDS]:
             lines.append(f" {', '.join(values)}")
     return "\n".join(lines)
 
 
-def _title(title: str, total: int, shown: int) -> str:
+def _section_title(title: str, total: int, shown: int) -> str:
     return f"--- {title} ({total}{f', the first {shown}' if shown < total else ''}) ---"
 
 
 def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) -> Answer:
-    """Show the sizes of the graph and the share of references that are resolved."""
+    """Show the size of the graph and the share of resolved references."""
     files = sum(number for number, _ in counts.files_by_language.values())
     lines = sum(number for _, number in counts.files_by_language.values())
     edges = sum(counts.edges_by_kind.values())
     share = f" ({edges / (edges + counts.possible):.0%})" if edges + counts.possible else ""
+    kinds = _format_counts(counts.edges_by_kind)
     lines_shown = [
         "languages: "
         + ", ".join(
             f"{name} {counted(n, 'file')} {counted(size, 'line')}"
             for name, (n, size) in counts.files_by_language.items()
         ),
-        f"symbols: {sum(counts.symbols_by_kind.values()):,} ({_pairs(counts.symbols_by_kind)})",
-        f"references resolved: {edges:,}{share} ({_pairs(counts.edges_by_kind)}); possible: {counts.possible:,}",
-        _imports(counts),
+        f"symbols: {sum(counts.symbols_by_kind.values()):,} ({_format_counts(counts.symbols_by_kind)})",
+        f"references resolved: {edges:,}{share} ({kinds}); possible: {counts.possible:,}",
+        _import_counts(counts),
         freshness,
     ]
     return page.answer(lambda _shown: f"{counted(files, 'file')}, {counted(lines, 'line')}", [*map(Piece, lines_shown)])
 
 
-def _imports(counts: GraphCounts) -> str:
+def _import_counts(counts: GraphCounts) -> str:
     outside = f"{counts.external_imports:,} external, {counts.unresolved_imports:,} unresolved"
     return f"imports: {counts.imports:,} of project files, {outside}"
 
@@ -488,5 +501,5 @@ def _imports(counts: GraphCounts) -> str:
 # --- pieces
 
 
-def _pairs(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items())

@@ -1,4 +1,4 @@
-"""Resolve files sequentially in a child process, where a file that takes too long can be stopped.
+"""Resolve files sequentially in a child process, where resolution of a file can be stopped if it takes too long.
 
 The child reads facts from the store; uncommitted changes of the running transaction are sent with the request. A file
 that fails is tried once more alone, with its reads recorded in a temporary file: a killed process cannot report its
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.store.graph import FactSource
 
-# The first file also pays for shared work, which grows with the project.
-CPU_SECONDS = 20.0
-CPU_SECONDS_PER_FILE = 0.005
-WALL_PER_CPU_SECOND = 8.0
-SECOND_TRY_CPU_SECONDS = 5.0
-MEMORY_BYTES = 4 << 30
+# The first file includes shared work, which grows with the project.
+CPU_LIMIT_SECONDS = 20.0
+CPU_LIMIT_SECONDS_PER_FILE = 0.005
+WALL_SECONDS_PER_CPU_SECOND = 8.0
+RETRY_CPU_LIMIT_SECONDS = 5.0
+MEMORY_LIMIT_BYTES = 4 << 30
 # After this many files were stopped or failed, the remaining files of the language family are skipped,
 MAX_STOPPED_FILES = 10
 MAX_FAILED_FILES = 200
-# and also once all files together take longer than this.
-ALL_CPU_SECONDS = 600.0
-ALL_CPU_SECONDS_PER_FILE = 0.25
-# Dependency names of files that could not be resolved. All of them depend on the first one, which identifies them.
+# and also once all files together have used more CPU time than this.
+TOTAL_CPU_LIMIT_SECONDS = 600.0
+TOTAL_CPU_LIMIT_SECONDS_PER_FILE = 0.25
+# Dependency name of all files that could not be resolved; it identifies them.
 UNRESOLVED = "!unresolved"
-# Skipped files depend on this one, so that they are tried again together with the files that failed.
+# Dependency name of skipped files, so that they are retried together with the files that failed.
 OTHER_UNRESOLVED = "!others"
 
 
@@ -83,13 +83,13 @@ class Unresolved(NamedTuple):
     dependencies: Sequence[str] = (OTHER_UNRESOLVED,)
 
     def record(self) -> ResolutionRecord:
-        """Return the stored form, which has only dependencies."""
+        """Return the record to store, which contains only dependencies."""
         return ResolutionRecord(self.path, (), (), (UNRESOLVED, *self.dependencies), 0, 0)
 
 
 @dataclass(slots=True)
 class ResolvingSession:
-    """The files that one child process resolves; its caches live as long as the session."""
+    """Files that one child process resolves with caches that last for the session."""
 
     source: FactSource
     languages: Mapping[str, str]
@@ -123,7 +123,7 @@ class ResolvingSession:
 
 
 def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
-    """Resolve one path; runs in the child process."""
+    """Resolve the next path of a session in the child process."""
     started = time.process_time()
     with garbage_collection_paused():
         found = session.resolve(path)
@@ -139,39 +139,41 @@ def resolve_next(session: ResolvingSession, path: str) -> ResolvedFile:
 
 
 def resolve_in_child(workers: ProcessPool, session: ResolvingSession) -> Iterator[ResolutionRecord | Unresolved]:
-    """Yield the resolution of each file of a session, or why there is none."""
-    limits = _limits(CPU_SECONDS, session)
-    spent = _Usage(ALL_CPU_SECONDS + ALL_CPU_SECONDS_PER_FILE * len(session.paths))
+    """Yield the resolution of each file of a session, or the reason why it could not be resolved."""
+    limits = _limits(CPU_LIMIT_SECONDS, session)
+    spent = _Usage(TOTAL_CPU_LIMIT_SECONDS + TOTAL_CPU_LIMIT_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
             _check_store(reply)
             spent.add(reply)
-            yield _record(reply) if reply.error is None else _second_try(workers, session, path, _reason(reply.error))
+            yield (
+                _resolution_of_reply(reply)
+                if reply.error is None
+                else _retry(workers, session, path, _reason(reply.error))
+            )
             if limit_reached := spent.limit_reached():
                 yield from (Unresolved(each, f"skipped: {limit_reached}") for each in session.paths[number:])
                 return
 
 
 def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
-    """Return the limits of one file."""
-    cpu_seconds += CPU_SECONDS_PER_FILE * len(session.languages)
-    return TaskLimits(cpu_seconds, WALL_PER_CPU_SECOND * cpu_seconds, MEMORY_BYTES)
+    """Return the resource limits for one file."""
+    cpu_seconds += CPU_LIMIT_SECONDS_PER_FILE * len(session.languages)
+    return TaskLimits(cpu_seconds, WALL_SECONDS_PER_CPU_SECOND * cpu_seconds, MEMORY_LIMIT_BYTES)
 
 
-def _second_try(
-    workers: ProcessPool, session: ResolvingSession, path: str, reason: str
-) -> ResolutionRecord | Unresolved:
+def _retry(workers: ProcessPool, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
     """Resolve a failed file alone; if it fails again, record the names that it read as its dependencies."""
     with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
         notes = Path(folder, "notes")
         notes.touch()
         alone = replace(session, paths=[path], notes=notes)
-        limits = _limits(min(CPU_SECONDS, SECOND_TRY_CPU_SECONDS), session)
+        limits = _limits(min(CPU_LIMIT_SECONDS, RETRY_CPU_LIMIT_SECONDS), session)
         with closing(workers.stream(resolve_next, (alone,), [path], lambda _: limits)) as replies:
             (reply,) = replies
         _check_store(reply)
         if reply.error is None:
-            return _record(reply)
+            return _resolution_of_reply(reply)
         read = {name.decode("utf-8", "surrogateescape") for name in notes.read_bytes().split(b"\0")[:-1]}
     return Unresolved(path, reason, sorted(read - {path}))
 
@@ -183,7 +185,7 @@ class _Usage:
     max_cpu_seconds: float
     cpu_seconds: float = 0.0
     stopped: int = 0
-    broken: int = 0
+    failed: int = 0
 
     def add(self, reply: Reply) -> None:
         """Count the result of one file."""
@@ -193,24 +195,24 @@ class _Usage:
         elif isinstance(reply.error, ParserStopped):
             self.stopped += 1
         else:
-            self.broken += 1
+            self.failed += 1
 
     def limit_reached(self) -> str:
-        """Return why the remaining files are skipped; empty while no limit is reached."""
-        if self.stopped >= MAX_STOPPED_FILES or self.broken >= MAX_FAILED_FILES:
-            return f"{counted(self.stopped + self.broken, 'other file')} exceeded a limit or failed"
+        """Return why the remaining files are skipped, or an empty string while no limit is reached."""
+        if self.stopped >= MAX_STOPPED_FILES or self.failed >= MAX_FAILED_FILES:
+            return f"{counted(self.stopped + self.failed, 'other file')} exceeded a limit or failed"
         if self.cpu_seconds > self.max_cpu_seconds:
             return f"earlier files took more than {self.max_cpu_seconds:.0f} s of CPU time"
         return ""
 
 
 def _check_store(reply: Reply) -> None:
-    """Raise an error of the child's store: it must not be recorded as a failure of the file."""
+    """Raise the error of the child's store, which must not be recorded as a failure of the file."""
     if isinstance(reply.error, StoreError):
         raise reply.error
 
 
-def _record(reply: Reply) -> ResolutionRecord:
+def _resolution_of_reply(reply: Reply) -> ResolutionRecord:
     found: ResolvedFile = reply.value
     return ResolutionRecord(
         found.path,

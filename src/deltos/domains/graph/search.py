@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from deltos.domains.graph.arity import argument_count, parameter_count
 from deltos.domains.graph.declared.languages import is_declared, traits_of
 from deltos.domains.graph.decorators import Decorator, opaque_decorators
-from deltos.domains.graph.exports import dunder_all_places
+from deltos.domains.graph.exports import dunder_all_locations
 from deltos.domains.graph.facts import StoredProjectFacts
 from deltos.domains.graph.indirect_names import IndirectNameFinder
 from deltos.domains.graph.languages import can_refer_to, is_member, is_resolved, unresolved_files
@@ -30,8 +30,8 @@ from deltos.domains.graph.symbol_query import (
     pattern_matcher,
     relative_path,
 )  # fmt: skip
-from deltos.domains.graph.text_comparison import NOTHING_UNKNOWN, TextComparison, code_lines_with, compare_with_text
-from deltos.domains.graph.uses import BROKEN_IMPORT, as_group, merge_by_line
+from deltos.domains.graph.text_comparison import NO_UNKNOWN_LINES, TextComparison, code_lines_with, compare_with_text
+from deltos.domains.graph.uses import BROKEN_IMPORT, as_use_groups, merge_by_line
 from deltos.errors import BadArgument, NotFound
 from deltos.languages.table import detect
 from deltos.store.graph import ReferenceRow
@@ -54,39 +54,38 @@ _T = TypeVar("_T")
 _MAX_SUGGESTIONS = 3
 _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
-_MAX_MENTIONS_READ = 500  # mentions whose lines are read to count arguments; with more, the count is not compared
-_MAX_OTHER_USES = 5_000  # uses of other definitions of a name; with more, the text is not compared
+_MAX_MENTIONS_READ = 500  # mentions whose argument counts are compared
+_MAX_OTHER_USES = 5_000  # with more uses of other definitions, the text is not compared
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skipped file may still contain code
-_GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers without which edges of a file are missing
-_CALLABLE = frozenset({"function", "method", "component"})
+_GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
+_CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
 _DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges from a definition's own line to itself
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing that a query refers to: a symbol with all its definitions (overloads, a property's setter), or a
-    module."""
+    """A symbol with all its definitions (overloads, a property's setter), or a module, that a query refers to."""
 
     first: Symbol
     node_ids: tuple[int, ...]
     places: frozenset[tuple[str, int]]
-    name: str  # qualified, as the language writes it
+    name: str  # qualified name in the notation of the language
 
     @property
     def path_name(self) -> str:
-        """The name with the path of its file, which differs for definitions of one name in several files."""
+        """The name qualified by its file path, which is different for each file that defines the name."""
         return qualified_name(self.first)
 
     @property
-    def other_places(self) -> list[tuple[str, int]]:
-        """The path and line of the definitions in other files."""
+    def other_locations(self) -> list[tuple[str, int]]:
+        """The locations of the definitions in other files."""
         return sorted(place for place in self.places if place[0] != self.first.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A file or folder of the project; the empty path is the whole project."""
+    """A file or folder of the project; an empty path means the whole project."""
 
     path: str
     is_file: bool
@@ -94,11 +93,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """References to a target, and what an answer must state about their completeness.
+    """References to a target, and facts about their completeness.
 
-    `certain` and `aliased` name the target itself, the latter by another name. `through` name a related definition: one
-    that the target implements or overrides, or one that implements or overrides the target. `possible` have the right
-    name, but their receiver type is unknown.
+    `certain` references name the target itself, and `aliased` references use another name for it. `through` references
+    name a related definition: one that the target implements or overrides, or one that implements or overrides the
+    target. `possible` references have the name of the target, but their receiver type is unknown.
     """
 
     target: Target
@@ -112,7 +111,7 @@ class FoundReferences:
     wrapper_ids: frozenset[int] = frozenset()  # the related definitions of the same name that call the target
     other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
     other_definition_uses: int = 0
-    arity_mismatches: int = 0  # possible calls that give another number of arguments than the target takes
+    arity_mismatches: int = 0  # possible calls with a number of arguments that the target does not take
     excluded_in_tests: int = 0  # lines that `filtered` left out because they are in tests
     excluded_outside_tests: int = 0  # lines that `filtered` left out because they are not in tests
     excluded_by_path: int = 0  # lines that `filtered` left out because of their path
@@ -123,9 +122,9 @@ class FoundReferences:
     unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
     repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
     shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines that use or define another definition of the name
-    text_comparison: TextComparison = NOTHING_UNKNOWN
+    text_comparison: TextComparison = NO_UNKNOWN_LINES
     decorators: tuple[Decorator, ...] = ()  # decorators of the target that may register it with a framework
-    dunder_all_places: tuple[tuple[str, int], ...] = ()  # where Python modules list the target in `__all__`
+    dunder_all_locations: tuple[tuple[str, int], ...] = ()  # lines where `__all__` lists the target
 
     @property
     def is_filtered(self) -> bool:
@@ -137,7 +136,7 @@ class FoundReferences:
         return {row.path for rows in (self.certain, self.aliased, self.possible, self.through) for row in rows}
 
     def filtered(self, in_path: Callable[[str], bool], *, tests: str) -> FoundReferences:
-        """Return only the references in selected files, and count the lines of the others."""
+        """Return a copy with only the references in selected files, and count the excluded lines."""
 
         def is_wanted(path: str) -> bool:
             return in_path(path) and is_selected(path, tests)
@@ -158,14 +157,14 @@ class FoundReferences:
         )
 
     def link_kind(self, row: ReferenceRow) -> str:
-        """Return how a certain row reaches the target: `direct`, by an `alias`, through an `interface` or base that the
-        target implements, or through an `override` of it."""
+        """Return how a certain reference reaches the target: `direct`, by an `alias`, through an `interface` or base
+        that the target implements, or through an `override` of it."""
         if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
         return "interface" if row.target_id in self.base_ids else "override"
 
     def via_label(self, row: ReferenceRow) -> str:
-        """Return the label of the related definition that a row names; empty if it names the target."""
+        """Return the label of the related definition that a row names, or an empty string if it names the target."""
         other = self.related_definitions.get(row.target_id)
         return other.label if other is not None and row.target_id not in self.target.node_ids else ""
 
@@ -179,16 +178,16 @@ class Impact:
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
     through: frozenset[int] = frozenset()  # direct dependants that reach the target only through a base or override
-    possible: tuple[Use, ...] = ()  # lines that may use the target; they are not followed
-    is_resolved: bool = True  # from here on as in `FoundReferences`
+    possible: tuple[Use, ...] = ()  # lines that may use the target; their dependants are unknown
+    is_resolved: bool = True  # this and the following fields are as in `FoundReferences`
     is_truncated: bool = False
     unresolved_counts: Mapping[str, int] = field(default_factory=dict)
     distances: Mapping[int, int] = field(default_factory=dict)  # number of steps to each dependant, by node id
     unread_files: tuple[str, ...] = ()
     repository_folder: str = ""
-    text_comparison: TextComparison = NOTHING_UNKNOWN
+    text_comparison: TextComparison = NO_UNKNOWN_LINES
     decorators: tuple[Decorator, ...] = ()
-    dunder_all_places: tuple[tuple[str, int], ...] = ()
+    dunder_all_locations: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +233,15 @@ class GraphSearch:
     ) -> list[Symbol]:
         """Return the definitions that match a name or pattern, code before tests.
 
-        Raise NotFound if there are none. With `suggests` the error contains similar names, which takes longer than
-        finding a symbol.
+        Raise NotFound if there are none. If `suggests` is true, the error contains similar names, which are slow to
+        find.
         """
         in_path = path_filter(self.root, path)
         if place := self._location(symbol):
             found = self._symbols_at(place, symbol)
         else:
             query = parse_query(symbol)
-            found = self._matching(query)
+            found = self._find_matching(query)
             if not found:
                 raise self._not_found(symbol, query, suggests=suggests)
         kept = [row for row in found if in_path(row.path) and is_of_kind(row, kinds)]
@@ -255,10 +254,10 @@ class GraphSearch:
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
-    def _matching(self, query: SymbolQuery) -> list[Symbol]:
+    def _find_matching(self, query: SymbolQuery) -> list[Symbol]:
         """Return the definitions that match a parsed query, in any file."""
         if query.form == "pattern":
-            if literal := self._literal(query.text):
+            if literal := self._find_literal(query.text):
                 return literal
             matches = pattern_matcher(query.text)
             return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
@@ -266,20 +265,20 @@ class GraphSearch:
             return (
                 self.reader.symbols_named(query.text)
                 or list(self._indirect_names.find(query.text).symbols)
-                or self._qualified(query.text.replace("$", "."))  # a nested class in Java: `Bill$Line`
+                or self._find_qualified(query.text.replace("$", "."))  # a nested class in Java: `Bill$Line`
                 or self.reader.symbols_named(query.text, any_case=True)
             )
         return (
-            self._qualified(query.text)
-            or self._qualified(query.text.replace("$", "."))
+            self._find_qualified(query.text)
+            or self._find_qualified(query.text.replace("$", "."))
             or list(self._indirect_names.find(query.text).symbols)
         )
 
-    def _qualified(self, name: str) -> list[Symbol]:
+    def _find_qualified(self, name: str) -> list[Symbol]:
         return [row for row in self.reader.symbols_named(name.rpartition(".")[2]) if self.names.matches(row, name)]
 
-    def _literal(self, text: str) -> list[Symbol]:
-        """Return the definitions of a name that is no identifier, maybe qualified: `save!`, `Cart#total?`,
+    def _find_literal(self, text: str) -> list[Symbol]:
+        """Return the definitions of a name that is not an identifier and may be qualified: `save!`, `Cart#total?`,
         `Cart::operator==`."""
         found = self.reader.symbols_named(text)
         for separator in () if found else _SEPARATOR.finditer(text):
@@ -303,7 +302,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def name_note(self, symbol: str) -> str:
-        """Return a note if the symbol is found under another name, in another place or in another case; else an empty
+        """Return a note if a symbol is found under another name, elsewhere or in another letter case, or an empty
         string."""
         if not symbol.strip() or self._location(symbol) is not None:
             return ""
@@ -323,7 +322,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def import_alias_note(self, symbol: str) -> str:
-        """Return what an undefined plain name refers to because an import introduces it; else an empty string."""
+        """Return what an undefined plain name refers to as an import alias, or an empty string."""
         query = parse_query(symbol) if symbol.strip() else None
         if query is None or query.form != "name" or self.reader.symbols_named(query.text):
             return ""
@@ -336,35 +335,35 @@ class GraphSearch:
             return self._no_such_file(symbol)
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
-        hint = (self.near_names(symbol) or self._searched()) if suggests else ""
+        hint = (self.similar_names_hint(symbol) or self._searched_counts()) if suggests else ""
         if suggests and not is_pattern and (places := code_lines_with(query.last, self._code, self.source)):
             named = ", ".join(f"{path}:{line}" for path, line in places[:_MAX_NAMED_LINES])
             more = f" and {len(places) - _MAX_NAMED_LINES} more" if len(places) > _MAX_NAMED_LINES else ""
             hint = f"The name occurs on {counted(len(places), 'line')}: {named}{more}. {hint}"
         if folder := self.repository_folder:
-            hint = f"{hint} Only {folder} was searched; ask in the root of the repository for the rest.".lstrip()
+            hint = f"{hint} Only {folder} was searched; ask in the repository root to search other folders.".lstrip()
         return NotFound(message, hint=hint)
 
-    def _searched(self) -> str:
+    def _searched_counts(self) -> str:
         """Return how many symbols and files were searched."""
         symbols, files = self.reader.symbol_count(), len(self.reader.paths())
         return f"Searched {counted(symbols, 'symbol')} in {counted(files, 'file')}."
 
     @_in_one_snapshot
-    def near_names(self, symbol: str) -> str:
-        """Return similar names as a question (`Did you mean: …?`); empty if there are none."""
+    def similar_names_hint(self, symbol: str) -> str:
+        """Return similar names as a question (`Did you mean: …?`), or an empty string if there are none."""
         query = parse_query(symbol)
         near = self._suggestions(query) if query.form != "pattern" else []
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
     def _no_such_file(self, path: str) -> NotFound:
-        """Return the error for a file name given instead of a symbol."""
+        """Return the error for a file name that was given instead of a symbol name."""
         try:
             found = self.file(path)
         except NotFound:
             name = path.strip().rpartition("/")[2]
             named = [each for each in self.reader.paths() if each.rpartition("/")[2] == name][:_MAX_SUGGESTIONS]
-            hint = f"Did you mean: {', '.join(named)}?" if named else "It was deleted, renamed, or is not indexed."
+            hint = f"Did you mean: {', '.join(named)}?" if named else "It was deleted or renamed, or it is not indexed."
             return NotFound(f"No file '{path}' in the graph.", hint=hint)
         keys = ", ".join(row.label for row in self.reader.symbols_in(found) if "." not in row.key)[
             :_MAX_HINT_CHARACTERS
@@ -381,14 +380,14 @@ class GraphSearch:
 
     @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
-        """Return the targets that a name may refer to; modules if no symbol has the name."""
+        """Return the targets that a name may refer to; or modules if no symbol has the name."""
         place = self._location(symbol)
         if _is_file_name(symbol) and (scope := self.scope(symbol)) is not None and scope.is_file:
             return [self.module(scope.path)]
         try:
             if place and place.line:
                 return [self._target_at(place)]
-            return _without_constructors(self._grouped(self.find(symbol, suggests=suggests)), symbol)
+            return _without_constructors(self._group_into_targets(self.find(symbol, suggests=suggests)), symbol)
         except NotFound:
             modules = self._modules(parse_query(symbol)) if place is None else []
             if not modules:
@@ -403,12 +402,12 @@ class GraphSearch:
         if len(found) == 1:
             return found[0]
         if not found:
-            raise NotFound(f"No file '{path}' in the graph", hint="Give its path below the project's root.")
+            raise NotFound(f"No file '{path}' in the graph", hint="Give its path relative to the project's root.")
         raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_MAX_SUGGESTIONS])}.")
 
     def scope(self, symbol: str) -> Scope | None:
-        """Return the folder or file that is given instead of a symbol, or None; a symbol wins over a folder of its
-        name."""
+        """Return the folder or file that is given instead of a symbol, or None; a symbol takes precedence over a folder
+        with the same name."""
         text = symbol.strip()
         if text in ("", ".", "./", "/"):
             return Scope("", is_file=False)
@@ -425,7 +424,7 @@ class GraphSearch:
         return Scope(ending[0], is_file=True) if len(ending) == 1 else None
 
     def _location(self, symbol: str) -> SymbolLocation | None:
-        """Return the location that a symbol is given by; `a.b::c` is one only if `a.b` is a file."""
+        """Parse a symbol that is given by location, or return None; `a.b::c` is a location only if `a.b` is a file."""
         place = parse_location(symbol)
         if place is None or place.line:
             return place
@@ -446,7 +445,7 @@ class GraphSearch:
         return found
 
     def _target_at(self, place: SymbolLocation) -> Target:
-        """Return the definition that starts on a line, or else the innermost one around it."""
+        """Return the definition that starts on a line, or else the innermost definition that contains the line."""
         path = self.file(place.path)
         try:
             return self.at(f"{path}:{place.line}")
@@ -454,7 +453,7 @@ class GraphSearch:
             around = [row for row in self.reader.symbols_in(path) if row.line <= place.line <= row.end_line]
             if not around:
                 raise
-            return self._grouped([max(around, key=lambda row: (row.line, -row.end_line))])[0]
+            return self._group_into_targets([max(around, key=lambda row: (row.line, -row.end_line))])[0]
 
     def _modules(self, query: SymbolQuery) -> list[Target]:
         """Return the files whose dotted name matches a query."""
@@ -470,23 +469,27 @@ class GraphSearch:
 
     @_in_one_snapshot
     def at(self, place: str) -> Target:
-        """Return the definition on a line, given as FILE:LINE."""
+        """Return the definition on a line that is given as FILE:LINE."""
         path, _, line = place.strip().rpartition(":")
         if not path or not line.isdigit():
-            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Give a place such as src/app.py:12.")
+            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Give a location such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
         here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
         if not here:
-            raise NotFound(f"No definition on {place}", hint=_nearest(symbols, int(line)))
+            raise NotFound(f"No definition on {place}", hint=_nearest_definitions_hint(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
-        others = [row for row in (*self._other_parts(best), *_overloads(best, symbols)) if row.node_id != best.node_id]
+        others = [
+            row
+            for row in (*self._other_parts(best), *_same_name_definitions(best, symbols))
+            if row.node_id != best.node_id
+        ]
         places = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
         ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
-        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places), self.names.written(best))
+        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places), self.names.written_name(best))
 
-    def _grouped(self, rows: Sequence[Symbol]) -> list[Target]:
-        """Group definitions of the same name and place into targets: overloads, a getter and its setter, and parts in
-        several files."""
+    def _group_into_targets(self, rows: Sequence[Symbol]) -> list[Target]:
+        """Group definitions of the same thing into targets: overloads, a getter and its setter, and parts in several
+        files."""
         groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
         for row in rows:
             place = "" if _may_have_other_parts(row) else row.path
@@ -504,7 +507,7 @@ class GraphSearch:
     def _target(self, rows: Sequence[Symbol]) -> Target:
         """Return several definitions of one thing as a target."""
         ids, places = tuple(row.node_id for row in rows), frozenset((row.path, row.line) for row in rows)
-        return Target(rows[0], ids, places, self.names.written(rows[0]))
+        return Target(rows[0], ids, places, self.names.written_name(rows[0]))
 
     def _other_parts(self, symbol: Symbol) -> list[Symbol]:
         """Return the other definitions of the same thing, such as the parts of a partial class."""
@@ -535,11 +538,11 @@ class GraphSearch:
             repository_folder=self.repository_folder,
             text_comparison=text,
             decorators=self._decorators(target),
-            dunder_all_places=self._dunder_all_places(target, [*found.certain, *found.aliased]),
+            dunder_all_locations=self._dunder_all_locations(target, [*found.certain, *found.aliased]),
         )
 
     def same_name_lines(self, found: FoundReferences) -> set[tuple[str, int]] | None:
-        """Return the lines that define or use other definitions of the target's name; None if there are too many."""
+        """Return the lines that define or use other definitions of the target's name, or None if there are too many."""
         if found.other_definition_uses > _MAX_OTHER_USES:
             return None
         own = set(found.target.node_ids)
@@ -550,8 +553,8 @@ class GraphSearch:
         return {(row.path, row.line) for row in uses} | {(row.path, row.line) for row in named}
 
     def compare_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
-        """Return the lines that contain the target's name and that neither the target nor another definition (`others`)
-        explains."""
+        """Return the lines that contain the target's name but are neither known uses nor lines of other definitions
+        (`others`)."""
         first = found.target.first
         if others is None:
             return TextComparison(is_done=False)
@@ -561,16 +564,17 @@ class GraphSearch:
 
     def uses(self, target: Target) -> FoundReferences:
         """Return all references to a target; `references` adds facts about their completeness."""
-        # A call of the target, of a definition that it overrides, or of another override of that may run any of them.
-        above = self._closure(set(target.node_ids), self.reader.overridden)
-        family = self._closure(above, self.reader.overriding)
-        every = [*self.reader.references(family), *(self._definitions(family) if len(family) > 1 else ())]
-        rows = [row for row in _once_per_line(every) if not _is_own_definition(row, target)]
+        # A call of the target, of a definition that it overrides, or of another override of that definition may run the
+        # target.
+        above = self._reachable(set(target.node_ids), self.reader.overridden)
+        family = self._reachable(above, self.reader.overriding)
+        every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
+        rows = [row for row in _without_redundant_overrides(every) if not _is_own_definition(row, target)]
         relatives = OverrideFinder(self.reader)
         implemented = {row.node_id for row in relatives.implemented_members(target.first)} - family
         implementing = {row.node_id for row in relatives.overriding_members(target.first)} - family
         through = [row for row in self.reader.references(implemented | implementing) if row.certain]
-        through += self._definitions(implementing)
+        through += self._override_rows(implementing)
         known = family | implemented | implementing
         every_named = self.reader.symbols_named(target.first.name)
         named = [row for row in every_named if can_refer_to(row.path, target.first.path)]
@@ -584,14 +588,14 @@ class GraphSearch:
         uses = self.reader.reference_counts(row.node_id for row in unrelated)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
-        alike = self._same_arity(target, mentions)
+        alike = self._with_accepted_arity(target, mentions)
         return FoundReferences(
             target,
             tuple(row for row in rows if row.certain and row.origin != ALIAS),
             tuple(row for row in rows if row.certain and row.origin == ALIAS),
             (*[row for row in rows if not row.certain], *alike),
             len({qualified_name(row) for row in named}),
-            tuple(_once_per_line(through)),
+            tuple(_without_redundant_overrides(through)),
             self._related_definitions(target, known | wrappers),
             frozenset(above | implemented),
             frozenset(wrappers),
@@ -602,8 +606,8 @@ class GraphSearch:
             is_truncated=relatives.is_truncated,
         )
 
-    def _same_arity(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
-        """Drop the mentions whose call gives another number of arguments than the target takes."""
+    def _with_accepted_arity(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
+        """Drop the mentions that are calls with a number of arguments that the target does not take."""
         takes = {parameter_count(row) for row in self.reader.symbols(target.node_ids).values()}
         if not takes or None in takes or len(mentions) > _MAX_MENTIONS_READ:
             return mentions
@@ -612,13 +616,13 @@ class GraphSearch:
         return [row for row in mentions if given.get((row.path, row.line)) in (None, *takes)]
 
     def _related_definitions(self, target: Target, node_ids: set[int]) -> dict[int, Symbol]:
-        """Return the definitions among `node_ids` that are not further declarations of the target."""
+        """Return the definitions among `node_ids` that are not declarations of the target itself."""
         rows = self.reader.symbols(node_ids - set(target.node_ids))
         return {i: row for i, row in rows.items() if (row.path, row.label) != (target.first.path, target.first.label)}
 
     @cached_property
     def _paths(self) -> list[str]:
-        """Every file of the graph; cached because one answer may cover several targets."""
+        """All files in the graph, cached because one answer may cover several targets."""
         return self.reader.paths()
 
     def _count_test_files(self, target: Target) -> int:
@@ -641,7 +645,7 @@ class GraphSearch:
             for each in self._files.failures()
             if each.indexer in _GRAPH_FAILURES
         ]
-        code = {path: reason for path, reason in (*failed, *skipped) if _is_code_of(path, target.first.path)}
+        code = {path: reason for path, reason in (*failed, *skipped) if _can_be_code_for(path, target.first.path)}
         found = self.source.files_with(target.first.name, code)
         return tuple(f"{path} ({code[path]})" for path in sorted(found))
 
@@ -650,12 +654,12 @@ class GraphSearch:
         rows = self.reader.symbols(target.node_ids).values()
         return tuple(dict.fromkeys(each for row in rows for each in opaque_decorators(row, self.source)))
 
-    def _dunder_all_places(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
-        """Return where the target's module, and modules that import the target or its module, list it in `__all__`."""
+    def _dunder_all_locations(self, target: Target, uses: Iterable[ReferenceRow]) -> tuple[tuple[str, int], ...]:
+        """Return the lines where `__all__` lists the target, in its module and in modules that import it."""
         module = self.reader.module_node(target.first.path)
         rows = [*uses, *(self.reader.references([module]) if module else ())]
         paths = {row.path for row in rows if row.kind == "import" and row.certain}
-        return tuple(dunder_all_places(target.first, paths, self.source))
+        return tuple(dunder_all_locations(target.first, paths, self.source))
 
     @cached_property
     def repository_folder(self) -> str:
@@ -663,7 +667,7 @@ class GraphSearch:
         return path_in_checkout(self.root)
 
     @staticmethod
-    def _closure(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
+    def _reachable(start: set[int], step: Callable[[Iterable[int]], set[int]]) -> set[int]:
         """Return `start` and all nodes reachable from it by `step`."""
         found = set(start)
         frontier = start
@@ -672,7 +676,7 @@ class GraphSearch:
             found |= frontier
         return found
 
-    def _definitions(self, node_ids: set[int]) -> list[ReferenceRow]:
+    def _override_rows(self, node_ids: set[int]) -> list[ReferenceRow]:
         """Return the definitions of members as references to the members that they override."""
         rows = self.reader.symbols(node_ids).values()
         return [ReferenceRow(r.path, r.line, r.key, "inherit", "override", True, r.node_id, r.node_id) for r in rows]
@@ -681,13 +685,13 @@ class GraphSearch:
         """Return possible references by name.
 
         For a member these are uses on values of unknown type; for anything else, uses in files that import the name
-        from a module that does not define it. Names in unparsed macros and next to syntax errors count for both. For a
-        function in a namespace these are unresolved qualified uses.
+        from a module that does not define it. Names in unparsed macros and next to syntax errors are included for both.
+        For a function in a namespace these are unresolved qualified uses.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
         if is_member(target.first):
-            return self._as_members(uses, target.first.name)
+            return self._drop_plain_names(uses, target.first.name)
         tokens = [row for row in uses if row.kind in (UNPARSED_MACRO, UNPARSED)]
         uses = [row for row in uses if row.kind not in (UNPARSED_MACRO, UNPARSED)]
         if "." in target.first.key:
@@ -698,26 +702,27 @@ class GraphSearch:
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
 
     def _qualified_uses(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Return the rows whose line has the name after `::`: a function in a namespace is not used on a value."""
+        """Return the rows whose line contains the name after `::`, because a function in a namespace is not used on a
+        value."""
         texts = self.source.lines((row.path, row.line) for row in rows[:_MAX_MENTIONS_READ])
         return [row for row in rows if f"::{name}" in texts.get((row.path, row.line), "")]
 
-    def _as_members(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Drop the rows in code with syntax errors whose line has the name only without a dot before it."""
+    def _drop_plain_names(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
+        """Drop the rows in code with syntax errors whose line does not contain the name after a dot."""
         texts = self.source.lines((row.path, row.line) for row in rows if row.kind == UNPARSED)
-        plain = {place for place, text in texts.items() if not _is_member_in(text, name)}
+        plain = {place for place, text in texts.items() if not _follows_dot(text, name)}
         return [row for row in rows if row.kind != UNPARSED or (row.path, row.line) not in plain]
 
     # --- impact
 
     @_in_one_snapshot
     def impact(self, target: Target) -> Impact:
-        """Return everything that depends on a target, by distance; cycles are entered once."""
+        """Return all dependants of a target by distance, visiting each dependant once."""
         members = [row.node_id for row in self._members(target)]
         seen = {*target.node_ids, *members}
         first = [row for row in self.reader.references(seen) if row.certain]
         relatives = OverrideFinder(self.reader)
-        through = self._through(target, relatives) if target.first.kind in _CALLABLE else []
+        through = self._indirect_rows(target, relatives) if target.first.kind in _CALLABLE_KINDS else []
         found = [row for row in (*first, *through) if row.source_id not in seen]
         direct: dict[int, list[ReferenceRow]] = defaultdict(list)
         for row in found:
@@ -731,16 +736,16 @@ class GraphSearch:
             seen |= sources
             distance += 1
             distances |= dict.fromkeys(sources, distance)
-            rows = self._described(sources)
+            rows = self._symbols_or_files(sources)
             tests.extend(row for row in rows if is_test(row.path))
             level = tuple(row for row in rows if not is_test(row.path))
             if level:
                 levels.append(level)
-            # Top-level code runs when the file is imported: it affects the file, but not every importer of the file.
+            # Top-level code affects its own file but not every file that imports that file.
             frontier = {row.node_id for row in rows if row.key}
             found = [row for row in self.reader.references(frontier) if row.certain and row.source_id not in seen]
         unresolved = self._unresolved_counts(target)
-        text = NOTHING_UNKNOWN
+        text = NO_UNKNOWN_LINES
         if is_resolved(target.first.path) and (unresolved or not (levels or tests)):
             uses = self.uses(target)
             text = self.compare_text(uses, self.same_name_lines(uses))
@@ -759,28 +764,28 @@ class GraphSearch:
             self.repository_folder,
             text,
             self._decorators(target),
-            self._dunder_all_places(target, first),
+            self._dunder_all_locations(target, first),
         )
 
-    def _through(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
+    def _indirect_rows(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
         """Return the overrides of a function, and the uses of definitions that it implements or overrides."""
-        above = self._closure(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
+        above = self._reachable(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
         uses = self.reader.references(above | {row.node_id for row in relatives.implemented_members(target.first)})
         below = {row.node_id for row in relatives.overriding_members(target.first)}
         called = [row for row in uses if row.certain and row.kind != "inherit"]
-        return [*called, *self._definitions(below)]
+        return [*called, *self._override_rows(below)]
 
     def _possible_uses(self, target: Target, members: Sequence[int]) -> list[Use]:
         """Return the lines that may use a target; for a class without certain uses, also lines that may use its
         members."""
         rows = [row for row in self.reader.references([*target.node_ids, *members]) if not row.certain]
-        names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE}
+        names = {row.name for row in self.reader.symbols(members).values() if row.kind in _CALLABLE_KINDS}
         mentions = [row for name in sorted(names) for row in self.reader.mentions(name)]
         alike = [row for row in mentions if can_refer_to(row.path, target.first.path) and row.kind != "import"]
         return merge_by_line([*rows, *self._mentions(target), *alike])
 
-    def _described(self, node_ids: set[int]) -> list[Symbol]:
-        """Return the symbols or files of some nodes, sorted by place."""
+    def _symbols_or_files(self, node_ids: set[int]) -> list[Symbol]:
+        """Return the symbols or files of the given nodes, sorted by location."""
         known = self.reader.symbols(node_ids)
         places = self.reader.nodes(node_ids - known.keys())
         rows = [
@@ -807,33 +812,34 @@ class GraphSearch:
         return Context(
             target,
             callers=(
-                *as_group("callers", [row for row in every if row.kind == "call"]),
-                *as_group("callers through a base or override", through),
+                *as_use_groups("callers", [row for row in every if row.kind == "call"]),
+                *as_use_groups("callers through a base or override", through),
             ),
-            other_references=as_group(
+            other_references=as_use_groups(
                 "other references", [row for row in every if row.kind != "call" and row.kind != "inherit"]
             ),
-            callees=self._targets_of(outgoing if target.first.kind not in _CALLABLE else own, "call"),
+            callees=self._certain_targets(outgoing if target.first.kind not in _CALLABLE_KINDS else own, "call"),
             overridden=tuple(row for i, row in references.related_definitions.items() if i in references.base_ids),
-            bases=self._targets_of(own, "inherit"),
+            bases=self._certain_targets(own, "inherit"),
             subclasses=tuple(self._subclasses(target, every)),
             members=tuple(members),
         )
 
     def _subclasses(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
-        """Return the symbols that inherit from a target, except unnamed classes, which their methods represent."""
+        """Return the symbols that inherit from a target, except unnamed classes, which are represented by their
+        methods."""
         found = self.reader.symbols(row.source_id for row in rows if row.kind == "inherit").values()
-        return [row for row in found if (row.kind in _CALLABLE) <= (target.first.kind in _CALLABLE)]
+        return [row for row in found if (row.kind in _CALLABLE_KINDS) <= (target.first.kind in _CALLABLE_KINDS)]
 
-    def _targets_of(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
-        """Return the symbols that rows of a kind certainly refer to."""
+    def _certain_targets(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
+        """Return the symbols to which rows of a kind are certain references."""
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
         found = self.reader.symbols(wanted)
         return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
 
     def _members(self, target: Target) -> list[Symbol]:
-        """Return the direct members of a class or module, in all its parts."""
-        if target.first.kind in _CALLABLE or target.first.kind == "variable":
+        """Return the direct members of a class or module, including its parts in other files."""
+        if target.first.kind in _CALLABLE_KINDS or target.first.kind == "variable":
             return []
         openings = self.reader.symbols(target.node_ids[1:]).values() if _may_have_other_parts(target.first) else ()
         return [row for opening in (target.first, *openings) for row in self._members_in(opening)]
@@ -846,18 +852,18 @@ class GraphSearch:
 
 
 def _is_file_name(symbol: str) -> bool:
-    """Whether a symbol looks like a file: its extension is that of a language."""
+    """Whether a symbol looks like a file name with the extension of a known language."""
     text = symbol.strip()
     return "." in text and "::" not in text and ":" not in text and detect(text) is not None
 
 
-def _is_code_of(path: str, of: str) -> bool:
-    """Whether a file, judged by its name, is in a language that can use definitions of another file."""
+def _can_be_code_for(path: str, of: str) -> bool:
+    """Whether the name of a file indicates a language that can use definitions of another file."""
     return detect(path) is not None and can_refer_to(path, of)
 
 
-def _once_per_line(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
-    """Drop an override's own line if another edge is on it, and sort the rows."""
+def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:
+    """Sort the rows and drop override rows on lines that have another edge."""
     seen: set[tuple[str, int, str]] = set()
     kept: list[ReferenceRow] = []
     for row in rows:
@@ -875,14 +881,14 @@ def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
 
 
-def _is_member_in(text: str, name: str) -> bool:
-    """Whether a name follows a dot in a line, or begins it: the dot may end the line before."""
+def _follows_dot(text: str, name: str) -> bool:
+    """Whether a name follows a dot or begins the line, in which case the dot may end the previous line."""
     before = [text[:at].rstrip() for at in occurrences(text, name)]
     return any(not each or each.endswith((".", "->", "::")) for each in before)
 
 
 def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
-    """Drop the files whose symbols are listed: that a file imports what its symbols use is redundant."""
+    """Drop the files whose symbols are listed, because such a file necessarily imports what its symbols use."""
     kept = list(rows)
     named = {row.path for row in kept if row.key}
     return tuple([row for row in kept if row.key or row.path not in named])
@@ -900,7 +906,7 @@ def _may_have_other_parts(row: Symbol) -> bool:
 
 def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:
     """Drop the constructors of listed types, whose uses are uses of the types, unless the query names them."""
-    types = {target.first.label for target in targets if target.first.kind not in _CALLABLE}
+    types = {target.first.label for target in targets if target.first.kind not in _CALLABLE_KINDS}
     return [
         target
         for target in targets
@@ -910,23 +916,23 @@ def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:
 
 def _is_constructor(row: Symbol, types: Collection[str]) -> bool:
     owner, _, name = row.label.rpartition(".")
-    return row.kind in _CALLABLE and owner in types and owner.rpartition(".")[2] == name
+    return row.kind in _CALLABLE_KINDS and owner in types and owner.rpartition(".")[2] == name
 
 
 def _name_group(row: Symbol) -> str:
-    """Return what separates a function from a variable or a type of the same name."""
-    return "function" if row.kind in _CALLABLE else "value" if row.kind in ("variable", "property") else "type"
+    """Return a key that separates a function from a variable or a type of the same name."""
+    return "function" if row.kind in _CALLABLE_KINDS else "value" if row.kind in ("variable", "property") else "type"
 
 
-def _overloads(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Return the definitions of the same name in the file, to which uses are not assigned separately."""
+def _same_name_definitions(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
+    """Return the definitions with the same name in a file, among which uses are not distinguished."""
     if not is_declared(symbol.path):
         return []
     return [row for row in symbols if row.label == symbol.label and _name_group(row) == _name_group(symbol)]
 
 
-def _nearest(symbols: Sequence[Symbol], line: int) -> str:
-    """Return a hint with the definitions nearest to a line."""
+def _nearest_definitions_hint(symbols: Sequence[Symbol], line: int) -> str:
+    """Return a hint that names the definitions nearest to a line."""
     if not symbols:
         return "The file is not indexed, or defines nothing."
     near = sorted(symbols, key=lambda row: abs(row.line - line))[:_MAX_SUGGESTIONS]

@@ -1,4 +1,4 @@
-"""The graphs of the projects of a query, one or several: definitions in each, and uses across projects by packages."""
+"""Query the graphs of one or more projects: definitions in each project, and uses across projects through packages."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import FreshProject, FreshSelection
 
 _T = TypeVar("_T")
-_MAX_FAILURES_READ = 50  # files that could not be indexed and that are searched for a name
+_MAX_FAILURES_READ = 50  # unindexed files that are searched for a name
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedProject:
-    """A project's up-to-date graph; `name` is empty if it is the only one, `notes` are for the reader of the answer."""
+    """A project's up-to-date graph; `name` is empty if the query covers only one project, and `notes` are added to
+    answers."""
 
     number: int
     name: str
@@ -53,7 +54,7 @@ class OpenedProject:
     failures: tuple[FailedFile, ...] = ()
 
     @classmethod
-    def of(cls, number: int, fresh: FreshProject) -> OpenedProject:
+    def from_fresh(cls, number: int, fresh: FreshProject) -> OpenedProject:
         """Return the graph of an updated project."""
         index, freshness = fresh.index, fresh.freshness
         root = index.project.root
@@ -61,7 +62,7 @@ class OpenedProject:
             number,
             fresh.name,
             GraphSearch(index.store, root),
-            ProjectHandle.of(fresh.name or root.name, index.store, index.workers),
+            ProjectHandle.from_store(fresh.name or root.name, index.store, index.workers),
             freshness.complete and not freshness.notes,
             freshness.notes,
             freshness.failures,
@@ -69,11 +70,12 @@ class OpenedProject:
 
     @property
     def label(self) -> str:
-        """The beginning of lines about this project; empty if it is the only one."""
+        """Prefix of lines about this project; empty if the query covers only one project."""
         return f"[{self.name}] " if self.name else ""
 
     def failure_notes(self, symbol: str) -> tuple[str, ...]:
-        """Return notes on the files that could not be indexed and that contain a symbol, if one is given."""
+        """Return notes about files that could not be indexed; if a symbol is given, only about files that contain
+        it."""
         failures = self.failures[:_MAX_FAILURES_READ]
         names = _WORD.findall(symbol)
         if names and not is_pattern(symbol):
@@ -104,7 +106,7 @@ class ProjectTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundTargets:
-    """The targets of a query, most used first, with their numbers of references if there are several."""
+    """The targets of a query, most used first, with reference counts if there are several targets."""
 
     rows: list[ProjectTarget]
     counts: dict[ProjectTarget, int] = field(default_factory=dict)
@@ -120,7 +122,8 @@ class AffectedSymbol(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProjectUses:
-    """Uses of a definition in a project that imports it; `not_resolved` counts importing files that may have more."""
+    """Uses of a definition in a project that imports it; `not_resolved` counts importing files that may contain more
+    uses."""
 
     project: OpenedProject
     groups: tuple[UseGroup, ...]
@@ -147,9 +150,9 @@ class GraphSelection:
         *,
         is_new_note: Callable[[str], bool] = lambda _note: True,
     ) -> None:
-        """`is_new_note` returns whether the reader has not seen a note about files that could not be indexed."""
+        """`is_new_note` returns whether a note about files that could not be indexed has not been shown before."""
         self._is_new_note = is_new_note
-        self.projects = [OpenedProject.of(number, each) for number, each in enumerate(fresh.ready)]
+        self.projects = [OpenedProject.from_fresh(number, each) for number, each in enumerate(fresh.ready)]
         self.unavailable = [*fresh.unavailable]
         self.is_several = len(self.projects) > 1
         self._cross_project = cross_project
@@ -169,11 +172,14 @@ class GraphSelection:
         rows.sort(key=lambda pair: (is_test(pair[1].path), pair[1].kind == "variable"))
         return rows
 
-    def targets(self, symbol: str, *, is_place: bool = False) -> FoundTargets:
-        """Return the targets of a name, pattern or place; with `is_place` only of a definition on that line."""
+    def targets(self, symbol: str, *, is_location: bool = False) -> FoundTargets:
+        """Return the targets of a name, pattern or location; if `is_location` is true, only a definition on that
+        line."""
         found = self.for_each(
             lambda opened: (
-                [opened.search.at(symbol)] if is_place else opened.search.targets(symbol, suggests=not self.is_several)
+                [opened.search.at(symbol)]
+                if is_location
+                else opened.search.targets(symbol, suggests=not self.is_several)
             ),
             symbol,
         )
@@ -209,14 +215,14 @@ class GraphSelection:
             in_path = path_filter(opened.search.root, path)
             groups = [
                 replace(each, uses=tuple(u for u in each.uses if in_path(u.path) and is_selected(u.path, tests)))
-                for each in _groups(cross_references, definitions, of.target)
+                for each in _group_uses(cross_references, definitions, of.target)
             ]
             used = tuple(group for group in groups if group.uses)
             found.append(ProjectUses(opened, used, cross_references.unresolved_count))
         return found
 
     def impact_in_importers(self, of: ProjectTarget, impact: Impact) -> list[ProjectImpact]:
-        """Return what a change affects in each project that imports the changed one, directly or through others."""
+        """Return what a change affects in each project that directly or indirectly imports the changed project."""
         changed = dict.fromkeys([*of.definitions(), *of.members()], 0)
         for row in (row for level in impact.levels for row in level):
             if row.key:
@@ -237,14 +243,14 @@ class GraphSelection:
                     unresolved[user] = cross_references.unresolved_count
                 if user is of.project:
                     continue
-                for row, distance in _closure(user.search, cross_references, changed_there):
+                for row, distance in _affected_symbols(user.search, cross_references, changed_there):
                     if (user, row.node_id) not in seen:
                         seen.add((user, row.node_id))
                         affected.setdefault(user, []).append(AffectedSymbol(row, distance))
                         following[user][DefinitionKey(row.path, row.key)] = distance
             frontier = following
         return [
-            ProjectImpact(user, tuple(sorted(affected.get(user, ()), key=_by_distance)), unresolved.get(user, 0))
+            ProjectImpact(user, tuple(sorted(affected.get(user, ()), key=_distance_key)), unresolved.get(user, 0))
             for user in dict.fromkeys([*affected, *unresolved])
         ]
 
@@ -271,8 +277,8 @@ class GraphSelection:
     def for_each(self, compute: Callable[[OpenedProject], _T], symbol: str = "") -> list[tuple[OpenedProject, _T]]:
         """Return each project with its result of `compute`.
 
-        Projects without a match are dropped, and of several projects failing ones become unavailable. If none has
-        a match, raise an error with names similar to `symbol`.
+        Projects without a match are dropped. If there are several projects, a failing project is reported as
+        unavailable. If no project has a match, raise an error with names similar to `symbol`.
         """
         found: list[tuple[OpenedProject, _T]] = []
         missing: list[tuple[OpenedProject, NotFound]] = []
@@ -289,10 +295,10 @@ class GraphSelection:
                     raise
                 self.unavailable.append(UnavailableProject(opened.name, problem.message))
         if not found:
-            raise self._nothing_found(missing, symbol)
+            raise self._not_found_error(missing, symbol)
         return found
 
-    def _nothing_found(self, missing: Sequence[tuple[OpenedProject, NotFound]], symbol: str) -> DeltosError:
+    def _not_found_error(self, missing: Sequence[tuple[OpenedProject, NotFound]], symbol: str) -> DeltosError:
         """Return the error for a query without matches in any project."""
         notes = self.notes(self.projects, symbol)
         if not missing:
@@ -300,13 +306,15 @@ class GraphSelection:
         first = missing[0][1]
         if not self.is_several:
             return with_notes(first, notes)
-        # Similar names take several times as long as the query: they are computed only now, up to the first hit.
-        questions = (opened.search.near_names(symbol) for opened, problem in missing if symbol and not problem.hint)
+        # Finding similar names takes several times as long as the query, so stop at the first project that has any.
+        questions = (
+            opened.search.similar_names_hint(symbol) for opened, problem in missing if symbol and not problem.hint
+        )
         searched = f"Searched {counted(len(self.projects), 'project')}."
         return with_notes(NotFound(first.message, hint=next(filter(None, questions), "")), (searched, *notes))
 
     def notes(self, projects: Iterable[OpenedProject], symbol: str = "") -> tuple[str, ...]:
-        """Return the notes of projects that matter to a query, and a note for each unavailable project."""
+        """Return the project notes that are relevant to a query, and a note for each unavailable project."""
         notes = []
         for opened in projects:
             notes += [f"{opened.label}{note}" for note in opened.notes]
@@ -332,18 +340,18 @@ def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTar
 
 
 def _with_exact_case(found: list[_T], row_of: Callable[[_T], Symbol], symbol: str) -> list[_T]:
-    """Return the results in the case of the query if there are any: a project without them returns other cases."""
+    """Return only results with the letter case of the query if there are any, because some projects may return other
+    cases."""
     if is_pattern(symbol):
         return found
     exact = [each for each in found if row_of(each).name and row_of(each).name in symbol]
     return exact or found
 
 
-def _closure(
+def _affected_symbols(
     search: GraphSearch, cross_references: CrossProjectReferences, changed: dict[DefinitionKey, int]
 ) -> Iterator[tuple[Symbol, int]]:
-    """Yield the symbols of a project that depend on changed definitions of another, directly or through its own
-    code."""
+    """Yield the symbols of a project that directly or indirectly depend on changed definitions of another project."""
     if cross_references.ambiguity:
         return
     starts: dict[DefinitionKey, int] = {}
@@ -365,10 +373,10 @@ def _closure(
             yield symbol, pending[node_id]
 
 
-def _groups(
+def _group_uses(
     cross_references: CrossProjectReferences, definitions: Sequence[DefinitionKey], target: Target
 ) -> list[UseGroup]:
-    """Group the uses of a definition in another project: certain, by another name, possible."""
+    """Group the uses of a definition in another project: certain uses, uses by another name, possible uses."""
     rows = cross_references.references(definitions)
     certain = [row for row in rows if row.certain]
     shown = {(row.path, row.line) for row in certain}
@@ -379,18 +387,18 @@ def _groups(
         if (row.path, row.line) not in shown and row.kind != "import"
     ]
     return [
-        _group("", [row for row in certain if row.origin != ALIAS]),
-        _group(UNDER_ANOTHER_NAME, [row for row in certain if row.origin == ALIAS]),
-        _group("", possible, cross_references.ambiguity or AMBIGUOUS_NAME),
-        _group("", mentions, UNKNOWN_RECEIVER),
+        _create_group("", [row for row in certain if row.origin != ALIAS]),
+        _create_group(UNDER_ANOTHER_NAME, [row for row in certain if row.origin == ALIAS]),
+        _create_group("", possible, cross_references.ambiguity or AMBIGUOUS_NAME),
+        _create_group("", mentions, UNKNOWN_RECEIVER),
     ]
 
 
-def _group(title: str, rows: Sequence[ReferenceRow], reason: str = "") -> UseGroup:
-    """Return a group of uses; a `reason` makes them possible ones."""
+def _create_group(title: str, rows: Sequence[ReferenceRow], reason: str = "") -> UseGroup:
+    """Return a group of uses; if a `reason` is given, they are possible uses."""
     uses = tuple(merge_by_line(rows))
     return UseGroup(f"--- {possible_references(len(uses), reason)} ---" if reason else title, uses, reason)
 
 
-def _by_distance(row: AffectedSymbol) -> tuple[int, bool, str, int]:
+def _distance_key(row: AffectedSymbol) -> tuple[int, bool, str, int]:
     return row.distance, is_test(row.symbol.path), row.symbol.path, row.symbol.line

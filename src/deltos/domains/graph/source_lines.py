@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.source_tree import SourceTree
 
-_MAX_LINE_BYTES = 100_000  # the rest of a line is ignored; hand-written lines are far shorter
+_MAX_LINE_BYTES = 100_000  # bytes beyond the limit are ignored; hand-written lines are far shorter
 _HEAD_BYTES = 8_192
-_NEAR_CHARACTERS = 8  # context of a name that shows how it is used
+_CONTEXT_CHARACTERS = 8  # characters next to a name that show how it is used
 _UNPRINTABLE = "\ufffd"
 _ELLIPSIS = "…"
 
@@ -30,7 +30,8 @@ _ELLIPSIS = "…"
 class SourceLines:
     """Reads lines of a project's files.
 
-    `changed` are the files that differ from the index: their lines are not shown, because line numbers may have moved.
+    `changed` contains the files that differ from the index; their lines are not shown, because line numbers may be
+    wrong.
     """
 
     def __init__(self, root: Path, files: ProjectFiles) -> None:
@@ -44,42 +45,42 @@ class SourceLines:
         return self._files.generated()
 
     def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the text of each place (path and line) that can be shown, with its indentation."""
+        """Return the text, including indentation, of each location (path and line) that can be shown."""
         wanted: defaultdict[str, set[int]] = defaultdict(set)
         for path, number in places:
             wanted[path].add(number)
         found: dict[tuple[str, int], bytes] = {}
         with source_tree(self._root, self._files) as tree:
             for path, numbers in wanted.items():
-                # Keep only these lines of a file, because files may be large.
-                lines = self._current(tree, path).split(b"\n")
+                # Keep only the requested lines of a file, because files may be large.
+                lines = self._read_if_current(tree, path).split(b"\n")
                 found |= {(path, number): lines[number - 1] for number in numbers if 0 < number <= len(lines)}
-        texts = {place: printable(_decoded(line)) for place, line in found.items()}
+        texts = {place: printable(_decode_line(line)) for place, line in found.items()}
         return {place: text for place, text in texts.items() if text.strip()}
 
     def block(self, path: str, first: int, last: int) -> list[str]:
-        """Return the lines of a file from `first` to `last`; none if the file cannot be shown."""
+        """Return the lines of a file from `first` to `last`, or no lines if the file cannot be shown."""
         with source_tree(self._root, self._files) as tree:
-            lines = self._current(tree, path).split(b"\n")[first - 1 : last]
-        return [printable(_decoded(line)) for line in lines]
+            lines = self._read_if_current(tree, path).split(b"\n")[first - 1 : last]
+        return [printable(_decode_line(line)) for line in lines]
 
     def text(self, path: str) -> str:
-        """Return the text of a file; empty if it cannot be shown."""
+        """Return the text of a file, or an empty string if it cannot be shown."""
         with source_tree(self._root, self._files) as tree:
-            return self._current(tree, path).decode("utf-8", "replace")
+            return self._read_if_current(tree, path).decode("utf-8", "replace")
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the first 8 KiB of each readable file, whether or not it changed."""
         found: dict[str, str] = {}
         with source_tree(self._root, self._files) as tree:
             for path in paths:
-                data = _head(tree, path)
+                data = _read_head(tree, path)
                 if data:
                     found[path] = data.decode("utf-8", "replace")
         return found
 
     def files_with(self, name: str, paths: Iterable[str]) -> list[str]:
-        """Return the files that contain a name, and files that cannot be read completely, changed or not."""
+        """Return the files that contain a name or cannot be read completely, even if they changed."""
         wanted = name.encode("utf-8")
         with source_tree(self._root, self._files) as tree:
             contents = {path: read_source(tree, path) for path in paths}
@@ -89,8 +90,9 @@ class SourceLines:
             if data is None or len(data) > MAX_CODE_BYTES or wanted in to_utf8(data)
         ]
 
-    def _current(self, tree: SourceTree, path: str) -> bytes:
-        """Return the content of a file if it equals the indexed one, judged by its stamp or, in doubt, by its hash."""
+    def _read_if_current(self, tree: SourceTree, path: str) -> bytes:
+        """Return the content of a file if it equals the indexed content, based on its stamp or, if that differs, its
+        hash."""
         now, known = stamp(tree, path), self._files.file(path)
         if now is not None and known is not None:
             if not is_stale(known.stamp, now):
@@ -111,29 +113,29 @@ def printable(text: str) -> str:
 
 
 def shorten_around(text: str, at: int, characters: int) -> str:
-    """Shorten a line to `characters` around the offset `at`, with an ellipsis where text is missing."""
+    """Shorten a line to `characters` around the offset `at`, with an ellipsis where text was removed."""
     if len(text) <= characters:
         return text
-    room = max(1, characters - 2 * len(_ELLIPSIS))
-    start = 0 if at < room * 2 // 3 else min(at - room // 3, len(text) - room)
-    end = start + room
+    available = max(1, characters - 2 * len(_ELLIPSIS))
+    start = 0 if at < available * 2 // 3 else min(at - available // 3, len(text) - available)
+    end = start + available
     return f"{_ELLIPSIS if start else ''}{text[start:end].strip()}{_ELLIPSIS if end < len(text) else ''}"
 
 
 def occurrences(text: str, name: str) -> list[int]:
-    """Return the offsets of a name as a whole word in a line."""
+    """Return the offsets at which a name occurs in a line as a whole word."""
     found = []
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
-        if not _is_part(text[at - 1 : at]) and not _is_part(text[end : end + 1]):
+        if not _is_identifier_character(text[at - 1 : at]) and not _is_identifier_character(text[end : end + 1]):
             found.append(at)
         at = text.find(name, end)
     return found
 
 
 def use_columns(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
-    """Return the offsets at which a use of a kind may be; of several occurrences, only those of this form."""
+    """Return the possible offsets of a use; if there are several, keep the offsets that match the kind of the use."""
     places = next((found for name in names if (found := occurrences(text, name))), [])
     if len(places) < 2:
         return places
@@ -141,26 +143,28 @@ def use_columns(text: str, names: Sequence[str], kind: str, *, is_member: bool) 
     called = [
         at
         for at in places
-        if text[(end := at + len(name)) : end + _NEAR_CHARACTERS].lstrip(" ?!").startswith(("(", "<", "{"))
+        if text[(end := at + len(name)) : end + _CONTEXT_CHARACTERS].lstrip(" ?!").startswith(("(", "<", "{"))
     ]
     candidates = called if kind == "call" and called else places
-    members = [at for at in candidates if text[max(0, at - _NEAR_CHARACTERS) : at].rstrip().endswith((".", "->", "::"))]
+    members = [
+        at for at in candidates if text[max(0, at - _CONTEXT_CHARACTERS) : at].rstrip().endswith((".", "->", "::"))
+    ]
     return members if is_member and members else candidates
 
 
-def _is_part(char: str) -> bool:
+def _is_identifier_character(char: str) -> bool:
     return char.isalnum() or char in ("_", "$") if char else False
 
 
-def _decoded(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     return line[:_MAX_LINE_BYTES].decode("utf-8", "replace")
 
 
-def _head(tree: SourceTree, path: str) -> bytes:
+def _read_head(tree: SourceTree, path: str) -> bytes:
     try:
         head = tree.read_head(path, _HEAD_BYTES)
     except FileRefused:
         return b""
-    # A character that is split at the end would make the text look like another encoding.
+    # A multi-byte character that is split at the end would cause the wrong encoding to be detected.
     end = head.rfind(b"\n") + 1 if len(head) == _HEAD_BYTES else 0
     return to_utf8(head[: end or len(head)])

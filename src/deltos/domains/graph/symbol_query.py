@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
-# Kinds of the outline, by the kind that a caller uses for them.
-_KIND_OF = {"property": "variable", "module": "class", "namespace": "class"}
+# Kinds accepted in queries, by the outline kind that they include.
+_QUERY_KIND_BY_OUTLINE_KIND = {"property": "variable", "module": "class", "namespace": "class"}
 _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9
 _NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
 _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
-# PHP names such as \Acme\Shop\Cart::add. A `\d` or `\b` of a regular expression is followed by no second letter.
+# PHP names such as \Acme\Shop\Cart::add. In regular expressions, `\d` and `\b` are not followed by a second letter.
 _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
 # Objective-C's -[Cart addItem:count:] and Elixir's Cart.add/2
-_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
+_OBJECTIVE_C_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
 # Go's (*Cart).Add and Rust's <Cart>::add and <Cart as Iterator>::next
 _RECEIVER = re.compile(r"(^|[./:])(?:\(\*?+(\w++)\)(?=\.)|<(\w++)(?: as \w++)?+>(?=::))")
-_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
+_NAME_WITH_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolQuery:
     """A parsed symbol; `form` is name, dotted or pattern.
 
-    `text` is normalised: dots separate the parts of a name, a pattern is unchanged.
+    `text` is normalised: dots separate the parts of a name, but a pattern is unchanged.
     """
 
     form: str
@@ -60,7 +60,7 @@ class SymbolLocation:
 
 
 def parse_location(symbol: str) -> SymbolLocation | None:
-    """Parse a symbol given by location (`src/app.py:12`, `src/app.py::run`); return None for every other form."""
+    """Parse a symbol given by location (`src/app.py:12`, `src/app.py::run`), or return None for any other form."""
     text = symbol.strip().removeprefix("./")
     path, _, name = text.partition("::")
     if name and _looks_like_file(path):
@@ -83,10 +83,10 @@ def _looks_like_file(path: str) -> bool:
 def parse_query(symbol: str) -> SymbolQuery:
     """Parse a symbol into its form and normalised text."""
     text = symbol.strip().removesuffix("()")
-    if message := _MESSAGE.fullmatch(text):
+    if message := _OBJECTIVE_C_MESSAGE.fullmatch(text):
         text = f"{message[1]}.{message[2]}"
     text = _RECEIVER.sub(r"\1\2\3", text)
-    if arity := _ARITY.fullmatch(text):
+    if arity := _NAME_WITH_ARITY.fullmatch(text):
         text = arity[1]
     if not text:
         raise BadArgument(
@@ -109,7 +109,7 @@ def is_pattern(symbol: str) -> bool:
 
 
 def case_note(symbol: str, names: Iterable[str]) -> str:
-    """Return a note if a plain name was found only in another case; else an empty string."""
+    """Return a note if a plain name was found only in another letter case, or an empty string."""
     found = list(dict.fromkeys(names))
     query = parse_query(symbol) if parse_location(symbol) is None else None
     if query is None or query.form != "name" or any(name.casefold() != query.text.casefold() for name in found):
@@ -120,7 +120,7 @@ def case_note(symbol: str, names: Iterable[str]) -> str:
 
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a test for names; it runs in linear time for any pattern."""
+    """Return a predicate that matches names in linear time for any pattern."""
     found = compile_regex(pattern)
     return lambda name: found.search(name.encode("utf-8")) is not None
 
@@ -135,15 +135,16 @@ def kinds_of(text: str) -> frozenset[str]:
 
 
 def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
-    """Whether a symbol is of one of the kinds."""
-    return not kinds or row.kind in kinds or _KIND_OF.get(row.kind) in kinds
+    """Whether a symbol has one of the given kinds."""
+    return not kinds or row.kind in kinds or _QUERY_KIND_BY_OUTLINE_KIND.get(row.kind) in kinds
 
 
 def relative_path(root: Path, text: str) -> str:
-    """Return a path relative to the root, empty for the root itself; raise BadArgument for paths outside it."""
+    """Return a path relative to the root, which is an empty string for the root itself; raise BadArgument for paths
+    outside."""
     wanted = text.strip()
     if "\0" in wanted:
-        raise BadArgument("The path is invalid", hint="Give a file or folder of the project.")
+        raise BadArgument("The path is invalid", hint="Give a file or folder in the project.")
     if wanted.startswith(("/", "~")):
         wanted = posixpath.relpath(wanted, root.as_posix())
     wanted = posixpath.normpath(wanted)
@@ -153,7 +154,7 @@ def relative_path(root: Path, text: str) -> str:
 
 
 def path_filter(root: Path, text: str) -> Callable[[str], bool]:
-    """Return a test for paths below a folder, equal to a file, or matching a glob."""
+    """Return a predicate for paths that are below a folder, equal to a file path, or match a glob."""
     wanted = relative_path(root, text)
     if not wanted:
         return lambda _path: True

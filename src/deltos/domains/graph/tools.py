@@ -35,7 +35,7 @@ def graph_tools(
     surroundings: Surroundings | None = None,
     review: Callable[[Call], Answer] | None = None,
 ) -> tuple[Tool, ...]:
-    """Return the tools of the graph toolset; `surroundings` adds information of other domains, and `review` answers
+    """Return the tools of the graph toolset; `surroundings` adds information from other domains, and `review` answers
     calls of `get_impact` with changes instead of a symbol."""
     serve = _GraphTools(projects, token_budget, surroundings or NoSurroundings()).serve
     return (
@@ -47,7 +47,7 @@ def graph_tools(
                 _SYMBOL,
                 _PATH,
                 Parameter("kind", "array", "Only these kinds", default=[], choices=KINDS, takes_text=True),
-                _limit(20),
+                _limit_parameter(20),
             ),
             serve(_find_symbol),
         ),
@@ -60,7 +60,7 @@ def graph_tools(
                 Parameter("symbol", "string", "Name, Class.method, file:line, regex"),
                 _PATH,
                 _TESTS,
-                _limit(30),
+                _limit_parameter(30),
             ),
             serve(_find_references),
             always_loaded=True,
@@ -72,7 +72,7 @@ def graph_tools(
             (
                 Parameter("symbol", "string", "Name or regex", default=""),
                 Parameter("changes", "string", "Or: working, revision, A..B", default=""),
-                _limit(50),
+                _limit_parameter(50),
             ),
             _impact(serve, review),
         ),
@@ -113,7 +113,7 @@ def _tool(
     return Tool(name, "graph", title, description, (*parameters, _PROJECT), run, always_loaded=always_loaded)
 
 
-def _limit(default: int) -> Parameter:
+def _limit_parameter(default: int) -> Parameter:
     return Parameter("limit", "integer", "1-500", default=default, minimum=1, maximum=500)
 
 
@@ -135,7 +135,7 @@ class _GraphTools:
             asked = [each.index.project.root for each in selection.repositories]
             importer_finder = ImporterFinder(self._projects, self._cross_project, asked, roots)
 
-            seen: dict[str, bool] = {}  # the answer may be made twice
+            seen: dict[str, bool] = {}  # the answer may be computed twice
 
             def is_new_note(note: str) -> bool:
                 if note not in seen:
@@ -152,7 +152,7 @@ class _GraphTools:
                 changed = [opened.number for opened in graphs.projects if opened.search.source.changed]
                 if not any(fresh.ready[number].freshness.complete for number in changed):
                     return answer
-                # A file changed after the index was checked, so its line numbers may be wrong: index again.
+                # A file changed after the index was checked, so its line numbers may be wrong; index it again.
                 return answer_about(fresh.refreshed(changed, call.progress))[1]
 
             return answer_on_fresh(selection, call.progress, answered)

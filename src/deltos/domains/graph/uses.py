@@ -1,4 +1,4 @@
-"""References in the form of answers: one use per line, grouped by certainty and by how they reach the target."""
+"""Group references for answers: one use per line, by certainty and by how the uses reach the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OVERRIDE = "override"
 UNDER_ANOTHER_NAME = "--- under another name (import … as, or a macro) ---"
 BROKEN_IMPORT = "imported from a module that does not define it"
-IN_MACRO = "a macro call, or inside a macro that is not parsed as code"
+IN_MACRO = "a macro call, or a name in a macro that is not parsed as code"
 IN_BROKEN_CODE = "in code that cannot be parsed"
 UNKNOWN_RECEIVER = "same name, receiver type unknown"
 AMBIGUOUS_NAME = "ambiguous name"
@@ -35,14 +35,14 @@ class Use:
     label: str
 
     @property
-    def place(self) -> tuple[str, int]:
+    def location(self) -> tuple[str, int]:
         """The path and line."""
         return self.path, self.line
 
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one sort: `reason` says why they are not certain, `through` what sort of related definition they
+    """Uses of one kind: `reason` says why they are not certain, and `through` describes the related definition they
     name."""
 
     title: str
@@ -51,21 +51,22 @@ class UseGroup:
     through: str = ""
 
 
-def grouped_uses(found: FoundReferences) -> list[UseGroup]:
-    """Group all uses of a target: certain, through a base or override, by another name, possible."""
+def group_uses(found: FoundReferences) -> list[UseGroup]:
+    """Group all uses of a target: certain uses, uses through a base or override, uses by another name, possible
+    uses."""
     shown: set[tuple[str, int]] = set()
     direct = [row for row in found.certain if not found.via_label(row)]
     through = [row for row in (*found.certain, *found.through) if row.origin != OVERRIDE]
-    groups = [UseGroup("", _uses(direct, shown))]
+    groups = [UseGroup("", _take_new_uses(direct, shown))]
     for via in dict.fromkeys(filter(None, map(found.via_label, through))):
         rows = [row for row in through if found.via_label(row) == via]
         is_wrapper = any(row.target_id in found.wrapper_ids for row in rows)
-        sort = "a wrapper of the same name" if is_wrapper else "a base or override"
-        groups.append(UseGroup(_via_title(found, via, rows), _uses(rows, shown), through=sort))
-    groups.append(UseGroup(UNDER_ANOTHER_NAME, _uses(found.aliased, shown)))
+        related = "a wrapper of the same name" if is_wrapper else "a base or override"
+        groups.append(UseGroup(_via_title(found, via, rows), _take_new_uses(rows, shown), through=related))
+    groups.append(UseGroup(UNDER_ANOTHER_NAME, _take_new_uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
-        uses = _uses(rows, set())
+        uses = _take_new_uses(rows, set())
         groups.append(UseGroup(_possible_title(found, reason, len(uses)), uses, reason))
     return [group for group in groups if group.uses]
 
@@ -86,30 +87,30 @@ def reason_of(row: ReferenceRow) -> str:
     return UNKNOWN_RECEIVER if row.target_id == 0 else AMBIGUOUS_NAME
 
 
-def as_group(title: str, rows: Sequence[ReferenceRow]) -> tuple[UseGroup, ...]:
-    """Return rows as one group; no group if there are no rows."""
+def as_use_groups(title: str, rows: Sequence[ReferenceRow]) -> tuple[UseGroup, ...]:
+    """Return a tuple with one group that contains the rows, or an empty tuple if there are no rows."""
     return (UseGroup(title, tuple(merge_by_line(rows))),) if rows else ()
 
 
 def merge_by_line(rows: Iterable[ReferenceRow]) -> list[Use]:
-    """Return rows as uses, one per line, code before tests."""
+    """Return one use per line, merging rows on the same line, with code before tests."""
     lines: dict[tuple[str, int], list[ReferenceRow]] = {}
     for row in sorted(rows, key=lambda row: (is_test(row.path), row.path, row.line)):
         lines.setdefault((row.path, row.line), []).append(row)
     return [
-        Use(path, line, tuple(dict.fromkeys(map(_kind, here))), bare_key(here[0].source_key))
+        Use(path, line, tuple(dict.fromkeys(map(_use_kind, here))), bare_key(here[0].source_key))
         for (path, line), here in lines.items()
     ]
 
 
-def _uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) -> tuple[Use, ...]:
-    """Return the uses on lines that no earlier group has, and add them to `shown`."""
-    uses = [use for use in merge_by_line(rows) if use.place not in shown]
-    shown.update(use.place for use in uses)
+def _take_new_uses(rows: Iterable[ReferenceRow], shown: set[tuple[str, int]]) -> tuple[Use, ...]:
+    """Return the uses on lines that are not in `shown`, and add these lines to `shown`."""
+    uses = [use for use in merge_by_line(rows) if use.location not in shown]
+    shown.update(use.location for use in uses)
     return tuple(uses)
 
 
-def _kind(row: ReferenceRow) -> str:
+def _use_kind(row: ReferenceRow) -> str:
     return OVERRIDE if row.origin == OVERRIDE else row.kind
 
 

@@ -1,11 +1,11 @@
-"""Names that declarations bind, each with its declared type or the access path of its initial value."""
+"""Find the names that declarations bind, with their declared types or the access paths of their initial values."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNKNOWN
-from deltos.domains.graph.declared.node_text import VARIABLES
+from deltos.domains.graph.declared.node_text import VARIABLE_NODE_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.phpdoc import Documentation
 
 UNKNOWN_PATH: AccessPath = (UNKNOWN,)
-INFERRED = frozenset({"var", "auto", "val", "let", UNKNOWN})
-_TARGETS = ("name", "declarator", "pattern", "left", "alias")
-_DECLARATORS = frozenset({"variable_declarator", "init_declarator", "property_element", "variable_declaration"})
-_UNTYPED = frozenset({"assignment_expression", "assignment", "method_parameters", "block_parameters"})
+INFERRED_TYPE_KEYWORDS = frozenset({"var", "auto", "val", "let", UNKNOWN})
+_TARGET_FIELDS = ("name", "declarator", "pattern", "left", "alias")
+_DECLARATOR_NODE_TYPES = frozenset(
+    {"variable_declarator", "init_declarator", "property_element", "variable_declaration"}
+)
+_UNTYPED_NODE_TYPES = frozenset({"assignment_expression", "assignment", "method_parameters", "block_parameters"})
 _NOT_IN_PATTERNS = frozenset(
     "parameter_list field_expression call element_reference member_access_expression member_expression "
     "subscript_expression scoped_property_access_expression".split()
@@ -47,7 +49,7 @@ class Declarations:
         self.repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
-        """Store data of a `match` or `switch` statement for its arms.
+        """Store data about a `match` or `switch` statement for its arms.
 
         This avoids `node.parent`, whose cost grows with the depth of the node.
         """
@@ -68,7 +70,7 @@ class Declarations:
                 self.switched.update({case.id: alias for case in node.named_children})
 
     def bindings(self, node: tree_sitter.Node) -> list[Binding]:
-        """Return the names that a node binds in the enclosing scope, or in its own scope if it opens one."""
+        """Return the names that a node binds in the enclosing scope or in the scope that it opens."""
         return list(self.traits.bindings(self, node))
 
     # --- other languages
@@ -89,17 +91,17 @@ class Declarations:
             yield Binding(leaf, (TYPE_SIGN + declared,) if declared else self.initial_path(node, value))
 
     def initial_path(self, node: tree_sitter.Node, value: tree_sitter.Node | None) -> AccessPath:
-        """Return the path of the initial value; of its elements in a loop."""
+        """Return the path of an initial value or, in a loop, of its elements."""
         path = self.path_of_value(value)
         return (*path, ELEMENT) if node.type in ("enhanced_for_statement", "foreach_statement") else path
 
     def declared(self, node: tree_sitter.Node) -> str:
-        """Return the written type of a declaration; empty if the type is inferred from the value."""
+        """Return the written type of a declaration, or an empty string if the type is inferred from the value."""
         declared = node.child_by_field_name("type")
         if declared is None and node.type == "instanceof_expression":
             declared = node.child_by_field_name("right")
         if declared is None:
-            if node.type in _UNTYPED:
+            if node.type in _UNTYPED_NODE_TYPES:
                 return ""
             declared = next((child for child in node.named_children if child.type in self.traits.types), None)
             if declared is None:
@@ -108,23 +110,23 @@ class Declarations:
                     return ""
                 return self.node_text.type_text(inner) if inner.type == "catch_type" else self.declared(inner)
         text = self.node_text.type_text(declared)
-        if text in INFERRED or declared.type == "implicit_type":
+        if text in INFERRED_TYPE_KEYWORDS or declared.type == "implicit_type":
             return ""
         return f"[]<{text}>" if node.type == "spread_parameter" else text
 
     def declarators(self, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, tree_sitter.Node | None]]:
         """Yield the declared name nodes of a declaration with their initial values."""
-        inner = [child for child in node.named_children if child.type in _DECLARATORS]
+        inner = [child for child in node.named_children if child.type in _DECLARATOR_NODE_TYPES]
         if inner:
             for child in inner:
                 value = _value_node(child) or (_value_node(node) if len(inner) == 1 else None)
                 yield from ((leaf, value) for leaf, _ in self.declarators(child))
             return
         if node.type == "instanceof_expression" and node.child_by_field_name("name") is None:
-            return  # a test without a new variable: the type of the tested variable does not change
-        target = next((t for name in _TARGETS if (t := node.child_by_field_name(name)) is not None), None)
+            return  # the test binds no new variable, and the type of the tested variable does not change
+        target = next((t for name in _TARGET_FIELDS if (t := node.child_by_field_name(name)) is not None), None)
         if target is None:
-            names = [child for child in node.named_children if child.type in (*self.traits.names, *VARIABLES)]
+            names = [child for child in node.named_children if child.type in (*self.traits.names, *VARIABLE_NODE_TYPES)]
             target = names[-1] if names else None
         if target is None:
             return
@@ -134,12 +136,12 @@ class Declarations:
             yield leaf, value if len(leaves) == 1 else None
 
     def path_of_value(self, value: tree_sitter.Node | None) -> AccessPath:
-        """Return the access path of an initial value; unknown if there is none."""
+        """Return the access path of an initial value, or unknown if there is none."""
         return self.node_text.path(value) if value is not None else UNKNOWN_PATH
 
     def pattern_names(self, node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-        """Yield the name nodes that a pattern declares, without names of types."""
-        kinds = self.traits.names | VARIABLES
+        """Yield the name nodes that a pattern declares, excluding type names."""
+        kinds = self.traits.names | VARIABLE_NODE_TYPES
         pending = [node]
         while pending:
             current = pending.pop()
@@ -155,13 +157,13 @@ class Declarations:
 def _value_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the node of a declaration's initial value."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
-    if value is None and node.named_child_count > 1 and node.type in (*_DECLARATORS, "property_declaration"):
+    if value is None and node.named_child_count > 1 and node.type in (*_DECLARATOR_NODE_TYPES, "property_declaration"):
         value = node.named_children[-1]
     return value
 
 
 def expression_items(node: tree_sitter.Node | None) -> list[tree_sitter.Node]:
-    """Return the expressions of an expression list; a single expression is a list of one."""
+    """Return the expressions in an expression list, or a list that contains a single expression."""
     if node is None:
         return []
     return list(node.named_children) if node.type == "expression_list" else [node]

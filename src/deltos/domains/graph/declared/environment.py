@@ -1,4 +1,4 @@
-"""Variables and type parameters in scope while a file is read; independent of syntax trees and languages."""
+"""Variables and type parameters that are in scope at the current position of a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Environment:
-    """Bindings of the open scopes; the innermost binding of a name hides the others."""
+    """Bindings in the open scopes; the innermost binding of a name hides outer bindings."""
 
     __slots__ = ("_opened", "_type_names", "_values")
 
@@ -47,11 +47,11 @@ class Environment:
         self._opened[-1].append((name, True))
 
     def value(self, name: str) -> AccessPath | None:
-        """Return the access path of a variable's value; None if no open scope binds the name."""
+        """Return the access path of a variable's value, or None if no open scope binds the name."""
         bound = self._values.get(name)
         return bound[-1] if bound else None
 
     def bound_of(self, name: str) -> str | None:
-        """Return the upper bound of a type parameter; None if the name is not a type parameter."""
+        """Return the upper bound of a type parameter, or None if the name is not a type parameter."""
         bound = self._type_names.get(name)
         return bound[-1] if bound else None

@@ -1,4 +1,4 @@
-"""Extraction of facts from one file: its imports, the uses of names with their roles, and the types in declarations."""
+"""Extract facts from one file: its imports, the uses of names with their roles, and the types in declarations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltos.domains.graph.declared.imports import read_package
 from deltos.domains.graph.declared.languages import TRAITS
 from deltos.domains.graph.declared.merge_conflicts import members_in_conflict
 from deltos.domains.graph.declared.node_text import NodeText, first_child
-from deltos.domains.graph.declared.phpdoc import Documentation, qualified
+from deltos.domains.graph.declared.phpdoc import Documentation, split_qualified_name
 from deltos.domains.graph.definitions import as_symbols
 from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.domains.graph.model import UNPARSED, UNPARSED_MACRO
@@ -43,50 +43,53 @@ if TYPE_CHECKING:
 TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create"})
 _GENERIC_NAMES = frozenset({"generic_name", "template_function", "generic_function", "parenthesized_expression"})
-_ASSIGNING = frozenset({"assignment_expression", "assignment"})
-_PROTOTYPES = frozenset({"declaration", "field_declaration", "type_definition"})
-_PROMOTED = frozenset({"property_promotion_parameter"})  # a PHP constructor parameter that is also a property
+_ASSIGNMENT_NODE_TYPES = frozenset({"assignment_expression", "assignment"})
+_PROTOTYPE_NODE_TYPES = frozenset({"declaration", "field_declaration", "type_definition"})
+_PROMOTED_PARAMETERS = frozenset(
+    {"property_promotion_parameter"}
+)  # a PHP constructor parameter that is also a property
 _KINDS_WITHOUT_USES = frozenset({"property", "variable", "namespace"})
-_CALLABLE = frozenset({"function", "method"})
+_CALLABLE_KINDS = frozenset({"function", "method"})
 _MACRO_ITEMS = frozenset({"macro_invocation", "expression_statement"})
 _ITEM_LISTS = frozenset({"source_file", "declaration_list"})  # Rust nodes in which a macro may contain definitions
 
 
 @dataclass(slots=True)
 class _DeclaredScope:
-    """Types that the declarations inside a definition state, while they are collected."""
+    """Types collected from the declarations inside a definition."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
     bases: list[str] = field(default_factory=list)
     returns: str = ""
 
     def frozen(self) -> ScopeTypes:
-        """Return the stored form, sorted by name."""
+        """Return the types in their stored form, sorted by name."""
         return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
 
 
 class _VisitNode(NamedTuple):
-    """Step: read a node whose names have this role."""
+    """Step of a traversal: visit a node whose names have the given role."""
 
     node: tree_sitter.Node
     role: str
 
 
 class _BindNames(NamedTuple):
-    """Step: bind names after their declaration was read, so that its own types and values do not see them."""
+    """Step of a traversal: bind names after their declaration was read, so that its types and values do not see
+    them."""
 
     bindings: list[Binding]
 
 
-class _OpenScopeStep(NamedTuple):
-    """Step: open a scope that has no node of its own."""
+class _OpenScope(NamedTuple):
+    """Step of a traversal: open a scope that has no node of its own."""
 
 
 class _CloseScope(NamedTuple):
-    """Step: close a scope."""
+    """Step of a traversal: close a scope."""
 
 
-_Step: TypeAlias = _VisitNode | _BindNames | _OpenScopeStep | _CloseScope
+_Step: TypeAlias = _VisitNode | _BindNames | _OpenScope | _CloseScope
 
 
 def extract(file: ParsedFile) -> FileFacts:
@@ -105,7 +108,7 @@ def extract(file: ParsedFile) -> FileFacts:
 
 
 class FactCollector:
-    """One pass over the syntax tree of a file that collects its facts."""
+    """Collects the facts of a file in one pass over its syntax tree."""
 
     def __init__(
         self, data: bytes, traits: LanguageTraits, definitions: Sequence[Definition], symbols: Sequence[Symbol]
@@ -129,7 +132,9 @@ class FactCollector:
         self._unparsed: list[Occurrence] = []
         self.imports: list[ImportClause] = []
         self._import_lines: list[int] = []
-        self._files_of_modules: set[tuple[int, str]] = set()  # Rust's `mod name;`: imports, and not scopes of this file
+        self._files_of_modules: set[tuple[int, str]] = (
+            set()
+        )  # Rust's `mod name;` statements are imports, not scopes of this file
         self._package = ""
         self.implementing: dict[int, str] = {}
         self.assigned: dict[tuple[str, str], AccessPath] = {}
@@ -137,21 +142,22 @@ class FactCollector:
         self._scopes: dict[str, _DeclaredScope] = {}
 
     def read(self, root: tree_sitter.Node) -> None:
-        """Visit every node once, in source order; iterative, because source code may be nested arbitrarily deeply."""
+        """Visit every node once in source order, without recursion because source code may be nested arbitrarily
+        deeply."""
         pending: list[_Step] = [_VisitNode(root, "read")]
         while pending:
             step = pending.pop()
             if isinstance(step, _VisitNode):
                 pending.extend(reversed(self._visit(step.node, step.role)))
             elif isinstance(step, _BindNames):
-                self._bind(step.bindings)
-            elif isinstance(step, _OpenScopeStep):
+                self._bind_names(step.bindings)
+            elif isinstance(step, _OpenScope):
                 self.environment.enter()
             else:
                 self.environment.leave()
 
     def read_conflicts(self, data: bytes) -> None:
-        """Note the member names after merge conflict markers as unparsed uses, because the parser may have misread
+        """Record member names after merge conflict markers as unparsed uses, because the parser may have misread
         them."""
         for line, name in members_in_conflict(data, self.traits.name):
             self._unparsed.append(Occurrence(line, self.spans.key_at(line), name, UNPARSED, None))
@@ -184,10 +190,10 @@ class FactCollector:
         return FileFacts(tuple(self.symbols), interface, body)
 
     def _is_member(self, symbol: Symbol) -> bool:
-        """Whether a symbol belongs to a type or is local to a function."""
+        """Whether a symbol is a member of a type or local to a function."""
         container = symbol.key.rpartition(".")[0]
         if self.traits.has_separate_tags and symbol.kind == "variable":
-            container = container.rpartition(".")[0]  # constants of an enum are in the scope of the enum itself
+            container = container.rpartition(".")[0]  # enum constants are in the scope that contains the enum
         if symbol.kind == "method" and container:
             return True  # the type may be defined in another file
         while container:
@@ -197,8 +203,8 @@ class FactCollector:
         return False
 
     def _is_in_other_c_namespace(self, symbol: Symbol) -> bool:
-        """Whether a C symbol shares its name with an earlier one in a different namespace: struct tags and functions
-        have two."""
+        """Whether a C symbol has the same name as an earlier symbol in another namespace, such as a struct tag and a
+        function."""
         first = next(each for each in self.symbols if each.key == symbol.label)
         return self.traits.has_separate_tags and (first.kind in TYPE_KINDS) != (symbol.kind in TYPE_KINDS)
 
@@ -209,7 +215,7 @@ class FactCollector:
     # --- nodes
 
     def _visit(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Read a node and return the steps for its parts, in order."""
+        """Visit a node and return the steps for its parts, in order."""
         traits, kind = self.traits, node.type
         if kind in traits.skipped:
             if kind == "comment" and self.traits.read_comment is not None:
@@ -222,7 +228,9 @@ class FactCollector:
         if kind in traits.packages:
             self._package = self._package or read_package(node, self.node_text.text)
             body = node.child_by_field_name("body")  # PHP's `namespace { … }` has no name
-            name = node.child_by_field_name("name") or first_child(node)  # declares the package, is not a reference
+            name = node.child_by_field_name("name") or first_child(
+                node
+            )  # the name declares the package and is not a reference
             return [_VisitNode(child, "read") for child in node.named_children if child == body or child != name]
         if kind in traits.names and not node.child_count:
             self.note_use(node, "type" if role == "read" and kind == "type_identifier" else role, None)
@@ -230,8 +238,8 @@ class FactCollector:
         if kind == "variable_name":
             return []  # PHP variables never refer to definitions
         if kind == "token_tree":
-            return self._tokens(node, role)
-        if kind == "field_identifier":  # name of a C++ method definition: later occurrences on its line are uses
+            return self._read_macro_tokens(node, role)
+        if kind == "field_identifier":  # the name of a C++ method definition; later occurrences on its line are uses
             self._names.discard((node.start_point[0] + 1, self.node_text.text(node)))
             return []
         return self._visit_inner(node, kind, role)
@@ -240,7 +248,9 @@ class FactCollector:
         """Return the steps for the parts of an inner node, with the scope that it opens and the names that it binds."""
         traits = self.traits
         is_prototype = (
-            kind in _PROTOTYPES and traits.is_prototype is not None and traits.is_prototype(self.declarations, node)
+            kind in _PROTOTYPE_NODE_TYPES
+            and traits.is_prototype is not None
+            and traits.is_prototype(self.declarations, node)
         )
         opens = kind in traits.scopes or is_prototype
         self.declarations.note(node)
@@ -258,30 +268,30 @@ class FactCollector:
         if kind in traits.locals or kind in traits.fields:
             bindings = self._declared_bindings(node, kind, is_prototype=is_prototype)
             if bindings and opens:
-                steps = self._bound_inside(node, bindings, steps)
+                steps = self._bind_in_body(node, bindings, steps)
             elif bindings:
                 steps.append(_BindNames(bindings))
         if traits.narrowed is not None and kind in traits.guards:
-            steps = self._narrowed(steps, *traits.narrowed(self.declarations, node))
+            steps = self._narrow_steps(steps, *traits.narrowed(self.declarations, node))
         if opens:
             steps.append(_CloseScope())
         return steps
 
     @staticmethod
-    def _narrowed(
+    def _narrow_steps(
         steps: list[_Step], guarded: tree_sitter.Node | None, inside: list[Binding], after: list[Binding]
     ) -> list[_Step]:
         """Bind variables to their narrowed type in the guarded part of a condition: `if ($x instanceof Foo) …`."""
         narrowed: list[_Step] = []
         for step in steps:
             if inside and isinstance(step, _VisitNode) and step.node == guarded:
-                narrowed += [_OpenScopeStep(), _BindNames(inside), step, _CloseScope()]
+                narrowed += [_OpenScope(), _BindNames(inside), step, _CloseScope()]
             else:
                 narrowed.append(step)
         return [*narrowed, _BindNames(after)] if after else narrowed
 
-    def _bound_inside(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
-        """Return the steps with names bound for the body of a loop or case only, after its own value was read."""
+    def _bind_in_body(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
+        """Return the steps that bind names only for the body of a loop or case, after its value was read."""
         body = node.child_by_field_name("body")
         if node.type == "match_arm":
             body = node.child_by_field_name("value")
@@ -290,7 +300,8 @@ class FactCollector:
         return [*before, _BindNames(bindings), *after]
 
     def _read_import_node(self, node: tree_sitter.Node, kind: str) -> bool:
-        """Note the names that an import statement binds; return whether the node contains nothing else to read."""
+        """Record the names that an import statement binds, and return whether the node contains nothing else to
+        visit."""
         within = self.spans.module_at(node.start_point[0] + 1) if self.traits.has_module_tree else ""
         found = list(self.traits.read_imports(node, self.node_text.text))
         for clause, node_of_name in found:
@@ -302,17 +313,17 @@ class FactCollector:
                 self._files_of_modules.add((node.start_point[0] + 1, found[0][0].alias))
             return is_elsewhere
         if kind == "using_declaration":
-            return bool(found)  # C++'s `using ns::f` is a use of it
+            return bool(found)  # C++'s `using ns::f` is also a use of `f`
         return bool(found) or kind != "call"  # in Ruby, imports are ordinary calls
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Yield the children of a node with their roles."""
         if kind in self.traits.members:
-            yield from self._member(node, kind, role)
+            yield from self._visit_member(node, kind, role)
             return
         role = self._role_inside(kind, role)
         if kind == "keyed_element" and node.named_child_count == 2:
-            yield from self._keyed_element(*node.named_children)
+            yield from self._keyed_element_roles(*node.named_children)
             return
         is_creation = kind in self.traits.creations
         inner = self.traits.read_inner_creation
@@ -345,15 +356,17 @@ class FactCollector:
             return "decorate"
         return "type" if kind in self.traits.types and role == "read" else role
 
-    def _keyed_element(self, key: tree_sitter.Node, value: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Return the key and value of Go's `Field: value` with their roles."""
+    def _keyed_element_roles(
+        self, key: tree_sitter.Node, value: tree_sitter.Node
+    ) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Return the key and the value of Go's `Field: value`, each with its role."""
         is_name = key.named_child_count == 1 and key.named_children[0].type in self.traits.names
         return ((key, "key" if is_name else "read"), (value, "read"))
 
-    def _member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Note a member's name with the path of its receiver; yield the receiver and the other children."""
+    def _visit_member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Record a member's name with the path of its receiver, and yield the receiver and the other children."""
         if kind == "qualified_identifier" and len(parts := self.node_text.qualified_parts(node)) > 2:
-            yield from self._qualified(parts, role)
+            yield from self._record_qualified_name(parts, role)
             return
         receiver, name = self.node_text.member_parts(node, kind)
         if kind == "method_reference" and node.children[-1].type == "new":
@@ -363,7 +376,7 @@ class FactCollector:
             yield from ((child, "read") for child in node.named_children)
             return
         if kind == "qualified_name":
-            self.note_use(name, role, qualified(self.node_text.text(node))[0])
+            self.note_use(name, role, split_qualified_name(self.node_text.text(node))[0])
             return
         if name.child_count and name.type not in self.traits.members:
             name = first_child(name) or name  # generic name: `Foo<T>`
@@ -379,8 +392,10 @@ class FactCollector:
             if child not in (receiver, name):
                 yield child, "read"
 
-    def _qualified(self, parts: list[tree_sitter.Node], role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Note the names of C++'s `a::b::c`; each is looked up in the name before it."""
+    def _record_qualified_name(
+        self, parts: list[tree_sitter.Node], role: str
+    ) -> Iterable[tuple[tree_sitter.Node, str]]:
+        """Record the names in C++'s `a::b::c`, each of which is looked up in the previous name."""
         yield parts[0], "read"
         before = self.node_text.path(parts[0])
         for part in parts[1:]:
@@ -390,11 +405,11 @@ class FactCollector:
             yield from ((child, "type") for child in part.named_children if child != name)
 
     def note_use(self, node: tree_sitter.Node, role: str, receiver: AccessPath | None) -> None:
-        """Note a use of a name, unless it is a definition, a bound variable or a receiver keyword."""
+        """Record a use of a name, unless it is a definition, a bound variable or a receiver keyword."""
         name = self.node_text.text(node)
         line = node.start_point[0] + 1
         if node.start_byte in self.defined or (receiver is None and (line, name) in self._names):
-            self._names.discard((line, name))  # the definition itself: `run` of `void Job::run() {…}`
+            self._names.discard((line, name))  # the definition itself: `run` in `void Job::run() {…}`
             return
         if name in self.traits.receivers or not name or (receiver is None and self._is_bound(node, name, role)):
             return
@@ -408,7 +423,7 @@ class FactCollector:
         self.uses.append(Occurrence(line, source, name, role, receiver))
 
     def _is_bound(self, node: tree_sitter.Node, name: str, role: str) -> bool:
-        """Whether a name is a variable or type parameter in scope, or is being bound."""
+        """Whether a name is a variable or type parameter in scope, or is currently being bound."""
         if node.start_byte in self.bound:
             return True
         if role in _TYPE_ROLES or node.type == "type_identifier":
@@ -420,12 +435,12 @@ class FactCollector:
     # --- declarations
 
     def _declared_bindings(self, node: tree_sitter.Node, kind: str, *, is_prototype: bool) -> list[Binding]:
-        """Return the variables that a node binds; for members, note their types instead."""
+        """Return the variables that a node binds; for members, record their types instead."""
         found = self.declarations.bindings(node) if not is_prototype else []
-        if kind != "type_case":  # each case binds the variable of the switch again
+        if kind != "type_case":  # each case binds the variable of the switch with another type
             found = [binding for binding in found if binding.leaf.start_byte not in self.bound]
         line = node.start_point[0] + 1
-        is_field = kind in self.traits.fields and (kind in _PROMOTED or not self.spans.is_in_function(line))
+        is_field = kind in self.traits.fields and (kind in _PROMOTED_PARAMETERS or not self.spans.is_in_function(line))
         owner = self.spans.type_at(line) if is_field else ""
         if kind in self.traits.fields and self.traits.read_embedded is not None and not found:
             self.traits.read_embedded(self, node, owner)
@@ -437,11 +452,11 @@ class FactCollector:
             name = self.node_text.text(binding.leaf)
             if (
                 kind not in self.traits.fields and (line, name) in self._properties
-            ):  # a component of a record, read as a field or through its accessor
+            ):  # a record component, which is read as a field or through its accessor
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)
                 types.setdefault(f"{name}()", binding.path)
-            elif name.startswith("@"):  # Ruby's instance variables belong to the object wherever they are assigned
+            elif name.startswith("@"):  # a Ruby instance variable belongs to the object wherever it is assigned
                 self.scope(self.spans.type_at(line)).types.setdefault(name, binding.path)
             elif owner:
                 self.scope(owner).types.setdefault(name.removeprefix("$"), binding.path)
@@ -454,9 +469,9 @@ class FactCollector:
         return kept
 
     def _variable(self, node: tree_sitter.Node, kind: str, binding: Binding) -> Binding | None:
-        """Return the binding of a local variable; None if an assignment leaves its type unchanged."""
+        """Return the binding of a local variable, or None if an assignment leaves its type unchanged."""
         name = self.node_text.text(binding.leaf)
-        before = self.environment.value(name) if kind in _ASSIGNING else None
+        before = self.environment.value(name) if kind in _ASSIGNMENT_NODE_TYPES else None
         if self.traits.constants_are_symbols and name[:1].isupper():
             return None  # a constant, which is a symbol
         if before is None:
@@ -465,12 +480,12 @@ class FactCollector:
         path = reassigned(self, node, binding, before) if reassigned is not None else None
         return Binding(binding.leaf, path) if path is not None else None
 
-    def _bind(self, bindings: list[Binding]) -> None:
+    def _bind_names(self, bindings: list[Binding]) -> None:
         for binding in bindings:
             self.environment.bind(self.node_text.text(binding.leaf), binding.path)
 
     def _bind_type_parameter(self, node: tree_sitter.Node) -> None:
-        """Bind a type parameter to its bound."""
+        """Bind a type parameter to its upper bound."""
         names = node.children_by_field_name("name") or [n for n in node.named_children[:1] if not n.child_count]
         names = names or [n for n in node.named_children if n.type == "type_identifier"][:1]
         bounds = node.child_by_field_name("bounds") or next(
@@ -482,7 +497,7 @@ class FactCollector:
             self.bound.add(name.start_byte)
 
     def _declare_return(self, node: tree_sitter.Node) -> None:
-        """Note the declared return type of a function."""
+        """Record the declared return type of a function."""
         for name in ("return_type", "result", "returns", "type"):
             declared = node.child_by_field_name(name)
             if declared is not None:
@@ -490,13 +505,14 @@ class FactCollector:
                 return
 
     def scope(self, key: str) -> _DeclaredScope:
-        """Return the scope data of a definition, creating it if necessary."""
+        """Return the collected types of a definition, creating an empty entry if necessary."""
         return self._scopes.setdefault(key, _DeclaredScope())
 
     # --- tokens of Rust macros
 
-    def _tokens(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Note the names and dotted paths in the token tree of a Rust macro; return the steps for nested trees."""
+    def _read_macro_tokens(self, node: tree_sitter.Node, role: str) -> list[_Step]:
+        """Record the names and dotted paths in the token tree of a Rust macro, and return the steps for nested
+        trees."""
         inner: list[_Step] = []
         path: AccessPath = ()
         tokens = node.children
@@ -523,11 +539,11 @@ class FactCollector:
 
 
 class _DefinitionSpans:
-    """Lookup of the definition around a line; indexed by line because a file may have more uses than lines."""
+    """Lookup of the definition that contains a line, indexed by line because a file may have more uses than lines."""
 
     def __init__(self, definitions: Sequence[Definition], symbols: Sequence[Symbol]) -> None:
         self.type_keys = frozenset(s.key for s in symbols if s.kind in TYPE_KINDS)
-        self.function_keys = frozenset(s.key for s in symbols if s.kind in _CALLABLE)
+        self.function_keys = frozenset(s.key for s in symbols if s.kind in _CALLABLE_KINDS)
         last = max([definition.end_line for definition in definitions], default=0)
         self.keys = [""] * (last + 1)
         self._types = [""] * (last + 1)
@@ -545,17 +561,18 @@ class _DefinitionSpans:
                 self._modules[lines] = [symbol.key] * count
 
     def key_at(self, line: int) -> str:
-        """Return the key of the innermost definition around a line, ignoring properties; empty at the top level."""
+        """Return the key of the innermost definition that contains a line, ignoring properties, or an empty string."""
         return self.keys[line] if line < len(self.keys) else ""
 
     def type_at(self, line: int) -> str:
-        """Return the key of the innermost type around a line."""
+        """Return the key of the innermost type that contains a line."""
         return self._types[line] if line < len(self._types) else ""
 
     def module_at(self, line: int) -> str:
-        """Return the key of the innermost module or function around a line: the scope of an import."""
+        """Return the key of the innermost module or function that contains a line, which is the scope of its
+        imports."""
         return self._modules[line] if line < len(self._modules) else ""
 
     def is_in_function(self, line: int) -> bool:
-        """Whether the innermost definition around a line is a function."""
+        """Whether the innermost definition that contains a line is a function."""
         return self.key_at(line) in self.function_keys

@@ -1,4 +1,4 @@
-"""Stored facts of a file: the body, and the interface without line numbers, on which other files may depend."""
+"""Stored facts of a file: its body, and its interface without line numbers, on which other files may depend."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNKNOWN = "?"
-"""A step of an access path that cannot be followed."""
+"""Step of an access path that cannot be followed."""
 ELEMENT = "[]"
-"""The step from a list, an array or a map to its elements."""
+"""Step from a list, an array or a map to its elements."""
 KEY = "[k]"
-"""The step from a map to its keys."""
+"""Step from a map to its keys."""
 UNWRAPPED = "unwrap()"
-"""The step of Rust's `?` operator and of the patterns `Some(x)` and `Ok(x)`."""
+"""Step for Rust's `?` operator and for the patterns `Some(x)` and `Ok(x)`."""
 CALLED = "()"
-"""The step from a function value to its result."""
+"""Step from a function value to its result."""
 TYPE_SIGN = ":"
-"""Prefix of a first step that is a written type and not a name."""
+"""Prefix of the first step if it is a written type and not a name."""
 
 DOCUMENTED = "documented"
 """Role of a type name in a comment; ignored if it is not a type of the project."""
 
 CALLABLE = "callable"
-"""Role of a PHP method that is named in a string, as in `[$this, 'name']`."""
+"""Role of a PHP method whose name is in a string, as in `[$this, 'name']`."""
 
 ANONYMOUS_STRUCT = "{s}"
-"""Name of an anonymous struct type; its arguments are `field=type`."""
+"""Name of an anonymous struct type, whose arguments have the form `field=type`."""
 
 AccessPath: TypeAlias = tuple[str, ...]
 """Steps that lead to a value: `("this", "store", "find()")`, `(":pkg.Store<Row>", "find()", "#0")`.
@@ -44,7 +44,7 @@ a path starts at a name that no local scope binds.
 
 
 def called(path: AccessPath) -> AccessPath:
-    """Return the path of the result of a call of a value: a member is called by its name, any other value as such."""
+    """Return the access path to the result of calling the value at `path`."""
     last = path[-1]
     is_member = last[:1] in "_$@" or last[:1].isalpha()
     return (*path[:-1], f"{last}()") if is_member and not last.endswith("()") else (*path, CALLED)
@@ -59,7 +59,7 @@ class TopDefinition(Node, frozen=True):
 
 
 class ScopeTypes(Node, frozen=True):
-    """Types that the declarations inside a definition state: types of members, base types and the return type."""
+    """Types declared inside a definition: the types of members, the base types and the return type."""
 
     types: dict[str, AccessPath] = field(default_factory=dict)
     bases: tuple[str, ...] = ()
@@ -69,10 +69,10 @@ class ScopeTypes(Node, frozen=True):
 class ImportClause(Node, frozen=True):
     """One imported name.
 
-    `form` is `name` (one definition), `member` (of a type), `all` (everything in a package), `module` (a package under
-    its name or an alias), `file` (a path) or `outside` (nothing of the project). Names are dotted in all languages.
-    `within` is the module or function that contains the import; empty at the top of a file. `is_global` marks C#'s
-    `global using`, which applies to all files of its project.
+    `form` is `name` (one definition), `member` (of a type), `all` (all names in a package), `module` (a package under
+    its name or an alias), `file` (a path) or `outside` (nothing in the project). Names are dotted in all languages.
+    `within` is the module or function that contains the import; it is empty at the top level of a file. `is_global`
+    marks C#'s `global using`, which applies to all files of its project.
     """
 
     form: str
@@ -83,7 +83,7 @@ class ImportClause(Node, frozen=True):
 
 
 class MacroName(Node, frozen=True):
-    """A name in the body of a macro, with its role there."""
+    """A name in the body of a macro, with its role in the body."""
 
     name: str
     role: str
@@ -137,7 +137,7 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """Facts that only the file's own resolution needs: uses, lines of imports, and names in code that could not be
+    """Facts that only the file's own resolution needs: uses, import lines, and names in code that could not be
     parsed."""
 
     uses: tuple[Occurrence, ...]
@@ -149,7 +149,7 @@ Interface: TypeAlias = Union[SourceInterface, GoModule, PackageDeclaration, None
 
 
 def declared_codec() -> StructCodec[Interface, SourceBody | None]:
-    """Return the codec of these facts."""
+    """Return the codec for the facts of languages with declared types."""
     return StructCodec(lambda: Decoder(Interface), lambda: Decoder(SourceBody | None))
 
 

@@ -1,4 +1,4 @@
-"""Import statements, and the packages, namespaces, modules or files that they import."""
+"""Read package declarations and find the files that imports refer to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SEPARATORS = re.compile(r"::|\\|/")
 
 
 def read_package(node: tree_sitter.Node, text: Text) -> str:
-    """Return the package or namespace that a file declares, dotted."""
+    """Return the dotted name of the package or namespace that a file declares."""
     name = node.child_by_field_name("name") or (node.named_children[0] if node.named_child_count else None)
     return _SEPARATORS.sub(".", text(name)).strip(".") if name is not None else ""
 
 
 def included_file(name: str, importer: str, paths: Collection[str], by_name: Callable[[str], list[str]]) -> str | None:
-    """Return the file of an `#include` or `require`: relative to the importer, from the root, or the only match by
+    """Return the file that an `#include` or `require` names, relative to the importer or the root, or as the only path
     suffix."""
     relative_path = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
     for candidate in (relative_path, posixpath.normpath(name), f"include/{name}", f"src/{name}"):

@@ -1,17 +1,17 @@
-"""Names in the bodies of C macros; they count as uses wherever the macro is used. Works on tokens only."""
+"""Find names in the bodies of C macros, which count as uses wherever the macro is used."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-_MAX_BODY_CHARACTERS = 4_000  # longer bodies are whole programs
+_MAX_BODY_CHARACTERS = 4_000  # longer bodies are entire programs
 _MAX_NAMES = 48
-TYPE_ONLY = "type alone"  # role of a name that is ignored unless it refers to a type
+TYPE_ONLY = "type alone"  # role of a name that counts only if it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
-_END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # ends of comments and literals, by their beginnings
-_MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these is not looked up by itself
-_STATEMENT_TOKENS = frozenset("{;")  # tokens of statements, whose names may be local variables of the macro
+_END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # end tokens of comments and literals, by start token
+_MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these tokens is not looked up
+_STATEMENT_TOKENS = frozenset("{;")  # tokens of statements, whose names may be local variables
 _KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "
     "volatile int char long short unsigned signed float double static inline extern typedef register auto bool true "
@@ -32,15 +32,15 @@ class NameInMacro(NamedTuple):
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
     """Return the functions that a macro calls and the types that it names; if it is an expression, also other names.
 
-    Return nothing for bodies that are too long or contain too many names.
+    Return an empty list for bodies that are too long or contain too many names.
     """
     if len(body) > _MAX_BODY_CHARACTERS:
         return []
-    tokens = _code(_TOKEN.findall(body))
+    tokens = _code_tokens(_TOKEN.findall(body))
     is_expression = _STATEMENT_TOKENS.isdisjoint(tokens)
     found: list[NameInMacro] = []
     line, before = 0, ""
-    for token, after in zip(tokens, _following(tokens), strict=True):
+    for token, after in zip(tokens, _next_tokens(tokens), strict=True):
         is_name = (token[0].isalpha() or token[0] == "_") and token not in _KEYWORDS and token not in parameters
         if is_name and before not in _MEMBER_OPERATORS and after != "##":
             role = "call" if after == "(" else "read" if is_expression else TYPE_ONLY
@@ -50,7 +50,7 @@ def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
     return found if len({each.name for each in found}) <= _MAX_NAMES else []
 
 
-def _following(tokens: list[str]) -> list[str]:
+def _next_tokens(tokens: list[str]) -> list[str]:
     """Return the token after each token, ignoring line ends."""
     after, found = "", []
     for token in reversed(tokens):
@@ -63,7 +63,7 @@ def _is_blank(token: str) -> bool:
     return token.endswith("\n")
 
 
-def _code(tokens: list[str]) -> list[str]:
+def _code_tokens(tokens: list[str]) -> list[str]:
     """Return the tokens outside comments and literals, with all line ends."""
     kept: list[str] = []
     end = ""  # token that ends the open comment or literal

@@ -1,8 +1,8 @@
-"""Package names in the manifests `go.mod`, `Cargo.toml` and `pyproject.toml`.
+"""Read package names from the manifests `go.mod`, `Cargo.toml` and `pyproject.toml`.
 
-Go's import paths start with the module of `go.mod`, Rust's paths with the crate of `Cargo.toml`. A `pyproject.toml`
-gives the name by which other projects require a Python package. Manifests are parsed in a child process, because
-tomllib needs n² steps for a dotted key of n parts.
+Go's import paths start with the module in `go.mod`, and Rust's paths start with the crate in `Cargo.toml`. A
+`pyproject.toml` contains the name by which other projects require a Python package. Manifests are parsed in a child
+process, because tomllib takes n² steps for a dotted key with n parts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CARGO, PYTHON = "cargo", "python"
 _MAX_BYTES = 200_000
 _MAX_NAMES = 2_000
 _MODULE = re.compile(rb"^[ \t\r\f\v]*module\s++(\S++)", re.MULTILINE)
-_REQUIRED = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_REQUIREMENT_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def is_manifest(path: str) -> bool:
@@ -42,7 +42,8 @@ def manifest_facts(data: bytes) -> FileFacts:
 
 
 def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
-    """Return the package that a Cargo.toml or pyproject.toml declares; None if it declares none or is not valid."""
+    """Return the package that a Cargo.toml or pyproject.toml declares, or None if there is none or the file is
+    invalid."""
     if len(data) > _MAX_BYTES:
         return None
     try:
@@ -53,22 +54,22 @@ def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
 
 
 def _crate(tables: dict[str, object]) -> PackageDeclaration | None:
-    """Return the package of a parsed Cargo.toml."""
-    name, library = _text(_table(tables, "package").get("name")), _table(tables, "lib")
+    """Return the package that a parsed Cargo.toml declares."""
+    name, library = _string_or_empty(_table(tables, "package").get("name")), _table(tables, "lib")
     if not name:
         return None
-    called = _text(library.get("name")) or name.replace("-", "_")
+    called = _string_or_empty(library.get("name")) or name.replace("-", "_")
     required = [each.replace("-", "_") for each in _table(tables, "dependencies")]
     return PackageDeclaration(
-        CARGO, called, (_text(library.get("path")) or "src/lib.rs",), tuple(required[:_MAX_NAMES])
+        CARGO, called, (_string_or_empty(library.get("path")) or "src/lib.rs",), tuple(required[:_MAX_NAMES])
     )
 
 
 def _distribution(tables: dict[str, object]) -> PackageDeclaration | None:
-    """Return the package of a parsed pyproject.toml."""
+    """Return the package that a parsed pyproject.toml declares."""
     project, poetry = _table(tables, "project"), _table(tables, "tool", "poetry")
-    name = _text(project.get("name")) or _text(poetry.get("name"))
-    required = [match[1] for line in _requirements(tables, project) if (match := _REQUIRED.match(line))]
+    name = _string_or_empty(project.get("name")) or _string_or_empty(poetry.get("name"))
+    required = [match[1] for line in _requirements(tables, project) if (match := _REQUIREMENT_NAME.match(line))]
     required += [each for each in _table(poetry, "dependencies") if each != "python"]
     if not name and not required:
         return None
@@ -85,34 +86,34 @@ def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iter
 
 def _package_folders(tables: dict[str, object]) -> Iterator[str]:
     """Yield the package folders that the configuration of hatch, poetry, setuptools or uv names."""
-    yield from _texts(_table(tables, "tool", "hatch", "build", "targets", "wheel").get("packages"))
+    yield from _strings(_table(tables, "tool", "hatch", "build", "targets", "wheel").get("packages"))
     packages = _table(tables, "tool", "poetry").get("packages")
     for each in packages if isinstance(packages, list) else ():
-        if isinstance(each, dict) and (include := _text(each.get("include"))):
-            yield f"{_text(each.get('from'))}/{include}".strip("/")
+        if isinstance(each, dict) and (include := _string_or_empty(each.get("include"))):
+            yield f"{_string_or_empty(each.get('from'))}/{include}".strip("/")
     setuptools = _table(tables, "tool", "setuptools")
-    for where in _texts(_table(setuptools, "packages", "find").get("where")):
+    for where in _strings(_table(setuptools, "packages", "find").get("where")):
         yield f"{where.strip('/')}/*"
     for package, folder in _table(setuptools, "package-dir").items():
         if isinstance(folder, str):
             yield folder if package else f"{folder.strip('/')}/*"
     backend = _table(tables, "tool", "uv", "build-backend")
-    if module := _text(backend.get("module-name")):
-        root = _text(backend.get("module-root")) if "module-root" in backend else "src"
+    if module := _string_or_empty(backend.get("module-name")):
+        root = _string_or_empty(backend.get("module-root")) if "module-root" in backend else "src"
         yield f"{root}/{module.replace('.', '/')}".strip("/")
 
 
 def _table(tables: dict[str, object], *keys: str) -> dict[str, object]:
-    """Return the nested table with these keys; empty if it is missing."""
+    """Return the nested table at a path of keys, or an empty dictionary if it is missing."""
     found: object = tables
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def _text(value: object) -> str:
+def _string_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: object) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Resolution of uses: follows access paths to types and finds members in types, their bases and aliases."""
+"""Resolve uses by following access paths to types and finding members in types, their bases and aliases."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFile
 
 _MAX_DEPTH = 12
-"""Maximum length of a chain of bases, aliases and declarations that is followed."""
+"""Maximum number of bases, aliases and declarations to follow."""
 _MAX_BASES = 64
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _CALLABLE_KINDS = frozenset({"function", "method"})
 _TYPE_ROLES = frozenset({"type", "inherit", "create", DOCUMENTED})
-_BUILT_IN = frozenset({"[]", "{}", "()", "fn", "chan", ANONYMOUS_STRUCT})
+_BUILT_IN_TYPES = frozenset({"[]", "{}", "()", "fn", "chan", ANONYMOUS_STRUCT})
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 _PRIMITIVES = frozenset({"int", "char", "bool", "float", "double", "long", "short", "unsigned", "signed", "void"})
 _SELF_TYPES = frozenset({"Self", "self", "static", "this"})
@@ -79,22 +79,24 @@ class Members:
         return self._with_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
-        """Return the targets of a name that is reached through a receiver: a value, a package or a namespace."""
-        if self._traits.has_relative_namespaces and role in _TYPE_ROLES:  # a class may have the name of its namespace
+        """Return the targets of a name after a receiver, which is a value, a package or a namespace."""
+        if (
+            self._traits.has_relative_namespaces and role in _TYPE_ROLES
+        ):  # a class and its namespace may have the same name
             return LookupResult(
                 self._filter_by_role(self._names.in_namespace(self._file, source, receiver, name), role)
             )
-        through = self._pointee(self.type_of_path(source, receiver))
+        through = self._dereference(self.type_of_path(source, receiver))
         if through.owner is not None:
             return LookupResult(self._filter_by_role(self.member(through.owner, name), role), through.is_certain)
         package = self._names.package_of(receiver, self._file, source)
         if package is None:
             return NO_DEFINITIONS
         if self._traits.links_by_name:
-            return self._qualified(receiver, name)
+            return self._qualified_targets(receiver, name)
         return LookupResult(self._filter_by_role(self._names.in_package(package, name), role))
 
-    def _qualified(self, receiver: AccessPath, name: str) -> LookupResult:
+    def _qualified_targets(self, receiver: AccessPath, name: str) -> LookupResult:
         """Return the targets of C++'s `ns::f`: visible definitions of `f` whose qualified name ends in `ns.f`."""
         ending = f".{'.'.join(receiver)}.{name}"
         for found in (
@@ -139,63 +141,63 @@ class Members:
         if not targets:
             return targets
         if role in _TYPE_ROLES:
-            wanted = [t for t in targets if self._kind(t) in _TYPE_KINDS]
+            wanted = [t for t in targets if self._kind_of(t) in _TYPE_KINDS]
         elif role == TYPE_ONLY:
             return tuple(filter(self.is_type, targets))
         elif role == CALLABLE:
-            return tuple(t for t in targets if self._kind(t) in _CALLABLE_KINDS)
+            return tuple(t for t in targets if self._kind_of(t) in _CALLABLE_KINDS)
         elif role == "call":
-            wanted = [t for t in targets if self._kind(t) in _CALLABLE_KINDS]
+            wanted = [t for t in targets if self._kind_of(t) in _CALLABLE_KINDS]
             if self._traits.has_separate_tags and not wanted:
-                return tuple(t for t in targets if not self.is_type(t))  # a struct of this name cannot be called
-        elif role == "key":  # a key is a field of a struct or a constant, never a type or function
-            return tuple(t for t in targets if self._kind(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
+                return tuple(t for t in targets if not self.is_type(t))  # a struct with this name cannot be called
+        elif role == "key":  # a key is a struct field or a constant, never a type or function
+            return tuple(t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS | _TYPE_KINDS)
         else:
-            wanted = [t for t in targets if self._kind(t) not in _CALLABLE_KINDS]
+            wanted = [t for t in targets if self._kind_of(t) not in _CALLABLE_KINDS]
         if wanted:
             return tuple(wanted)
-        # Only types can be inherited from; the constructor of a base has the same name as the base.
+        # A base is always a type; its constructor has the same name.
         has_separate_names = self._traits.has_function_names or role == "inherit"
         return () if is_strict and has_separate_names else targets
 
     def _with_constructors(self, found: LookupResult) -> LookupResult:
-        """Add the constructors of created types; all overloads, because the types of arguments are unknown."""
+        """Add the constructors of created types, including all overloads because argument types are unknown."""
         made: list[DefinedSymbol] = []
         for target in found.targets:
             name = target.key.partition("#")[0].rpartition(".")[2]
             own = self._names.own_member(target, name) if self.is_type(target) else ()
-            made += [member for member in own if self._kind(member) in _CALLABLE_KINDS]
+            made += [member for member in own if self._kind_of(member) in _CALLABLE_KINDS]
         return LookupResult((*found.targets, *made), found.is_certain)
 
     def _constructors_of(self, source: str, name: str) -> LookupResult:
-        """Return the constructors called by Java's `super(…)` or `this(…)`."""
-        owner = self._receiver(self._file, source, name, 0).owner
+        """Return the constructors that Java's `super(…)` or `this(…)` calls."""
+        owner = self._receiver_type(self._file, source, name, 0).owner
         if owner is None:
             return NO_DEFINITIONS
         return LookupResult(self._with_constructors(LookupResult((owner,))).targets[1:])
 
-    def _kind(self, target: DefinedSymbol) -> str:
-        """Return the kind of a definition; empty if unknown."""
+    def _kind_of(self, target: DefinedSymbol) -> str:
+        """Return the kind of a definition, or an empty string if unknown."""
         file = self._names.read(target.path)
         return file.kinds.get(target.key, "") if file is not None else ""
 
     def is_type(self, target: DefinedSymbol) -> bool:
         """Whether a definition is a type."""
-        return self._kind(target) in _TYPE_KINDS
+        return self._kind_of(target) in _TYPE_KINDS
 
     def _enclosing_types(self, source: str) -> Iterator[DefinedSymbol]:
-        """Yield the types around a definition, innermost first."""
+        """Yield the types that contain a definition, innermost first."""
         for key in enclosing_keys(source):
             if key in self._file.type_keys:
                 yield DefinedSymbol(self._file.path, key)
             elif self._traits.functions_have_bases and self._file.scope(key).bases:
                 # A GoogleTest test is a method of its fixture; a method of an anonymous Java class sees its base.
-                derived = self.type_named(self._file, self._file.scope(key).bases[0], key.rpartition(".")[0], 0)
+                derived = self.resolve_type_name(self._file, self._file.scope(key).bases[0], key.rpartition(".")[0], 0)
                 if derived.owner is not None:
                     yield derived.owner
         container = source.rpartition(".")[0]
         if container and container not in self._file.type_keys:
-            # C++, Go and Rust define methods outside their class, which may be in another file.
+            # In C++, Go and Rust, methods may be defined outside their type, even in another file.
             scope, _, name = container.rpartition(".")
             for target in self._names.visible_definitions(self._file, name, scope).targets:
                 if self.is_type(target):
@@ -204,14 +206,14 @@ class Members:
     # --- paths
 
     def type_of_path(self, source: str, path: AccessPath, depth: int = 0) -> ResolvedType:
-        """Return the type of the value that an access path leads to from inside the definition `source`."""
+        """Return the type of the value to which an access path leads from inside the definition `source`."""
         memo = (source, path)
         if memo not in self._path_types:
             self._path_types[memo] = self._follow_path(self._file, source, path, depth)
         return self._path_types[memo]
 
     def _follow_path(self, file: SourceFile, within: str, path: AccessPath, depth: int) -> ResolvedType:
-        """Return the type that a path leads to, starting inside the definition `within` of a file."""
+        """Return the type to which a path leads from inside the definition `within` in a file."""
         if not path or UNKNOWN in path or depth > _MAX_DEPTH:
             return UNTYPED
         found = self._first_step_type(file, within, path[0], depth)
@@ -222,7 +224,7 @@ class Members:
             package = self._names.package_of(path[:length], file, within)
             if package is None:
                 return UNTYPED
-            found = self._from_package(package, path[length], depth)
+            found = self._type_from_package(package, path[length], depth)
             rest = path[length + 1 :]
         for step in rest:
             found = self._step_type(found, step, depth)
@@ -233,10 +235,10 @@ class Members:
     def _first_step_type(self, file: SourceFile, within: str, step: str, depth: int) -> ResolvedType:
         """Return the type of the first step of a path: a written type, a receiver, a member or a visible name."""
         if step.startswith(TYPE_SIGN):
-            return self.type_named(file, step[1:], within, depth)
+            return self.resolve_type_name(file, step[1:], within, depth)
         name = step.removesuffix("()")
         if name in self._traits.receivers:
-            return self._receiver(file, within, name, depth)
+            return self._receiver_type(file, within, name, depth)
         if file is self._file and (self._traits.implicit_receiver or name.startswith("@")):
             for owner in self._enclosing_types(within):
                 found = self._type_of_member(ResolvedType(owner), step, depth)
@@ -252,7 +254,7 @@ class Members:
                 return found._replace(is_certain=found.is_certain and is_certain)
         return UNTYPED
 
-    def _from_package(self, package: str, step: str, depth: int) -> ResolvedType:
+    def _type_from_package(self, package: str, step: str, depth: int) -> ResolvedType:
         """Return the type that a qualified name denotes, or the type of the function or variable that it names."""
         for target in self._names.in_package(package, step.removesuffix("()")):
             found = self._type_of(target, step, depth)
@@ -261,99 +263,98 @@ class Members:
         return UNTYPED
 
     def _type_of(self, target: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the type itself for a type, the return type for a call, else the declared type."""
+        """Return the target itself if it is a type, its return type for a call, or else its declared type."""
         if self.is_type(target):
             return ResolvedType(target)
         if step.endswith("()"):
-            return self._returned(target, depth)
+            return self._return_type(target, depth)
         file = self._names.read(target.path)
         declared = file.scope("").types.get(step) if file is not None else None
         if file is None or declared is None:
             return UNTYPED
         return self._follow_path(file, "", declared, depth + 1)
 
-    def _receiver(self, file: SourceFile, within: str, name: str, depth: int) -> ResolvedType:
+    def _receiver_type(self, file: SourceFile, within: str, name: str, depth: int) -> ResolvedType:
         """Return the type of `this`, `super` or an equivalent keyword inside a definition."""
         owners = self._enclosing_types(within) if file is self._file else self._enclosing_types_in(file, within)
         for owner in owners:
             if name in ("super", "base", "parent", "super_expression"):
                 if file.traits.has_anonymous_classes and within not in file.type_keys and file.scope(within).bases:
                     return ResolvedType(owner)  # an anonymous class is represented by its base
-                return next(self._bases(owner, depth), UNTYPED)
+                return next(self._direct_bases(owner, depth), UNTYPED)
             return ResolvedType(owner)
         return UNTYPED
 
     def _enclosing_types_in(self, file: SourceFile, within: str) -> Iterator[DefinedSymbol]:
-        """Yield the types around a definition of any file, innermost first."""
+        """Yield the types that contain a definition in any file, innermost first."""
         yield from (DefinedSymbol(file.path, key) for key in enclosing_keys(within) if key in file.type_keys)
 
     def _step_type(self, found: ResolvedType, step: str, depth: int) -> ResolvedType:
         """Return the type after one step of a path."""
         if found.owner is not None:
             return self._project_step_type(found, found.owner, step, depth)
-        pointed = self._pointee(found)
+        pointed = self._dereference(found)
         if pointed is not found:
             return self._step_type(pointed, step, depth + 1) if depth < _MAX_DEPTH else UNTYPED
         if found.file is None:
             return UNTYPED
         if step == "#0" and found.name != "()":
             return found
-        return self.type_named(found.file, external_step_type(found, step), found.within, depth + 1)
+        return self.resolve_type_name(found.file, external_step_type(found, step), found.within, depth + 1)
 
-    def _pointee(self, found: ResolvedType) -> ResolvedType:
+    def _dereference(self, found: ResolvedType) -> ResolvedType:
         """Return the type that a pointer points to; any other type is returned unchanged."""
         if found.owner is not None or not found.arguments or found.file is None or not is_pointer(found.name):
             return found
-        return self.type_named(found.file, found.arguments[0], found.within, 1)
+        return self.resolve_type_name(found.file, found.arguments[0], found.within, 1)
 
     def _project_step_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the type of a step from a type of the project."""
+        """Return the type after a step from a type in the project."""
         if step == "#0":
             return found
         if step in (ELEMENT, KEY, UNWRAPPED, CALLED) or step.startswith("#"):
-            return self._held_type(found, owner, step, depth)
+            return self._element_type(found, owner, step, depth)
         member = self._type_of_member(found, step, depth)
         if member.owner is None and not member.name and step.removesuffix("()") in UNWRAPPING_METHODS:
             return found
         return member
 
-    def _held_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
+    def _element_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
         """Return the element type of a project type that is defined as another type: `type List []Item`, `type
         Result<T> = …`."""
         file = self._names.read(owner.path)
         text = file.scope(owner.key).returns if file is not None else ""
         if file is not None and text and depth < _MAX_DEPTH:
             within = owner.key.rpartition(".")[0]
-            alias = self.type_named(file, text, within, depth + 1)
+            alias = self.resolve_type_name(file, text, within, depth + 1)
             if found.arguments and alias.arguments and alias.arguments[0] == UNKNOWN:
                 alias = found._replace(owner=None, name=alias.name)
             if alias.owner != owner:
                 return self._step_type(alias, step, depth + 1)
         if self._traits.has_documented_types and step == ELEMENT and found.arguments and found.file is not None:
-            return self.type_named(found.file, found.arguments[-1], found.within, depth + 1)
+            return self.resolve_type_name(found.file, found.arguments[-1], found.within, depth + 1)
         return found if step == UNWRAPPED or self._traits.links_by_name else UNTYPED
 
     # --- types
 
-    def is_of_external_type(self, receiver: AccessPath) -> bool:
-        """Whether a C++ variable is declared with a qualified type of which the project knows no part:
-        `std::vector<int>`."""
+    def has_external_type(self, receiver: AccessPath) -> bool:
+        """Whether a C++ variable has a qualified type that is completely external: `std::vector<int>`."""
         if not self._traits.has_constructors or len(receiver) != 1 or not receiver[0].startswith(TYPE_SIGN):
             return False
         names = [each for each in _WORD.findall(receiver[0]) if each not in _PRIMITIVES]
         return "." in receiver[0] and not any(map(self._names.is_type_name, names))
 
-    def type_named(self, file: SourceFile, text: str, within: str, depth: int) -> ResolvedType:
-        """Return the type that a written type denotes inside the definition `within` of a file."""
+    def resolve_type_name(self, file: SourceFile, text: str, within: str, depth: int) -> ResolvedType:
+        """Return the type that a written type denotes inside the definition `within` in a file."""
         name, arguments = parse_type(text)
         if depth > _MAX_DEPTH or not name or name == UNKNOWN:
             return UNTYPED
-        if name in _BUILT_IN:
+        if name in _BUILT_IN_TYPES:
             return ResolvedType(None, True, name, arguments, file, within)
         if name in _SELF_TYPES:
-            return self._receiver(file, within, "this", depth)
+            return self._receiver_type(file, within, "this", depth)
         if name == "parent":
-            return self._receiver(file, within, "super", depth)
+            return self._receiver_type(file, within, "super", depth)
         found = self._type_definition(file, name, within, depth)
         if found.targets:
             return ResolvedType(found.targets[0], found.is_certain, "", arguments, file, within)
@@ -367,7 +368,7 @@ class Members:
         path = tuple(qualifier.split("."))
         if file.traits.has_relative_namespaces:
             return LookupResult(tuple(filter(self.is_type, self._names.in_namespace(file, within, path, last))))
-        outer = self.type_named(file, qualifier, within, depth + 1)
+        outer = self.resolve_type_name(file, qualifier, within, depth + 1)
         if outer.owner is not None:
             found = self._filter_by_role(self.member(outer.owner, last), "type")
             return LookupResult(tuple(filter(self.is_type, found)), outer.is_certain)
@@ -396,7 +397,7 @@ class Members:
     # --- members
 
     def member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members of this name: of the type itself, else of the nearest base that has one."""
+        """Return the members with this name in the type itself or else in the nearest base that has one."""
         memo = (owner, name)
         if memo not in self._members:
             self._members[memo] = ()  # ends recursion: a cycle adds nothing new
@@ -419,28 +420,28 @@ class Members:
         for member in self._filter_by_role(self.member(owner, name), "call" if step.endswith("()") else "read"):
             if self.is_type(member):
                 return ResolvedType(member)
-            returned = self._returned(member, depth, found)
+            returned = self._return_type(member, depth, found)
             if returned.owner is not None or returned.name:
                 return returned
         if self._traits.has_documented_types and step.endswith("()"):
-            inherited = self._returned_by_base(found, owner, name, depth)
+            inherited = self._return_type_in_bases(found, owner, name, depth)
             if inherited.owner is not None or inherited.name:
                 return inherited
         if name in ("new", "instance", "getInstance") and step.endswith("()") and not self.member(owner, name):
             return found
         return UNTYPED
 
-    def _returned_by_base(self, found: ResolvedType, owner: DefinedSymbol, name: str, depth: int) -> ResolvedType:
-        """Return the return type that a base declares for a method that states none itself."""
+    def _return_type_in_bases(self, found: ResolvedType, owner: DefinedSymbol, name: str, depth: int) -> ResolvedType:
+        """Return the return type that a base declares for a method that does not declare one itself."""
         for base in self._all_bases(owner):
             for member in self._names.own_member(base, name):
-                returned = self._returned(member, depth, found)
+                returned = self._return_type(member, depth, found)
                 if returned.owner is not None or returned.name:
                     return returned
         return UNTYPED
 
-    def _returned(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:
-        """Return the return type of a function; `Self` is the type that it was called on."""
+    def _return_type(self, function: DefinedSymbol, depth: int, through: ResolvedType = UNTYPED) -> ResolvedType:
+        """Return the return type of a function; `Self` is the type on which it was called."""
         file = self._names.read(function.path)
         returns = file.scope(function.key).returns if file is not None else ""
         if file is None or not returns or depth > _MAX_DEPTH:
@@ -450,10 +451,10 @@ class Members:
             return through
         if container and container not in file.type_keys and parse_type(returns).name in _SELF_TYPES:
             scope, _, name = container.rpartition(".")
-            return self.type_named(file, name, scope, depth + 1)
-        return self.type_named(file, returns, function.key, depth + 1)
+            return self.resolve_type_name(file, name, scope, depth + 1)
+        return self.resolve_type_name(file, returns, function.key, depth + 1)
 
-    def _bases(self, owner: DefinedSymbol, depth: int = 0) -> Iterator[ResolvedType]:
+    def _direct_bases(self, owner: DefinedSymbol, depth: int = 0) -> Iterator[ResolvedType]:
         """Yield the direct bases of a type, including the target of an alias."""
         file = self._names.read(owner.path)
         if file is None or depth > _MAX_DEPTH:
@@ -461,7 +462,7 @@ class Members:
         scope = file.scope(owner.key)
         outside = owner.key.rpartition(".")[0]
         for base in (*scope.bases, *([scope.returns] if scope.returns else ())):
-            found = self.type_named(file, base, outside, depth + 1)
+            found = self.resolve_type_name(file, base, outside, depth + 1)
             if found.owner is not None and found.owner != owner:
                 yield found
 
@@ -469,14 +470,14 @@ class Members:
         """Return all bases of a type, nearest first."""
         if owner in self._bases_of:
             return self._bases_of[owner]
-        if self._nesting > _MAX_DEPTH:  # base names are looked up in enclosing types, which have bases as well
+        if self._nesting > _MAX_DEPTH:  # base names are looked up in enclosing types, which also have bases
             return ()
         self._bases_of[owner] = ()  # ends recursion: a cycle adds nothing new
         self._nesting += 1
         seen = {owner: None}
         pending = deque([owner])
         while pending and len(seen) < _MAX_BASES:
-            for base in self._bases(pending.popleft()):
+            for base in self._direct_bases(pending.popleft()):
                 if base.owner is not None and base.owner not in seen:
                     seen[base.owner] = None
                     pending.append(base.owner)

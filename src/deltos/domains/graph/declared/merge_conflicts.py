@@ -1,4 +1,4 @@
-"""Member names in files with merge conflicts; after a conflict marker the parser may misread code."""
+"""Find member names in files with merge conflicts, because the parser may misread code after a conflict marker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMBER = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)")
 
 
 def members_in_conflict(data: bytes, language: str) -> Iterator[tuple[int, str]]:
-    """Yield the names after a dot, an arrow or colons from the first conflict marker on, each with its line."""
+    """Yield the names after a dot, an arrow or colons that follow the first conflict marker, each with its line."""
     begin = _BEGIN.search(data)
     if begin is None or _END.search(data, begin.end()) is None:
         return

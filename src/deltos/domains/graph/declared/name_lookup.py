@@ -1,4 +1,4 @@
-"""Lookup of names in a file: through imports, packages and included files; and of members of types in all files."""
+"""Look up names in a file, through imports, packages and included files, and members of types in all files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
-"""Kinds of definitions whose inner definitions are visible inside them by unqualified name."""
+"""Kinds of definitions inside which their inner definitions are visible by unqualified name."""
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _REOPENABLE_KINDS = frozenset({"class", "module"})
 _MAX_REEXPORTS = 8
-"""Maximum length of a chain of re-exports that is followed."""
+"""Maximum number of re-exports to follow."""
 _MAX_WILDCARD_REEXPORTS = 32
-"""Maximum number of wildcard re-exports that are searched for one name."""
+"""Maximum number of wildcard re-exports to search for one name."""
 
 
 class LookupResult(NamedTuple):
@@ -38,7 +38,7 @@ NO_DEFINITIONS = LookupResult((), is_certain=False)
 
 
 class NameLookup:
-    """Name lookup on behalf of one file; records all dependencies of the answers."""
+    """Name lookup for one file, which records all dependencies of the results."""
 
     def __init__(self, sources: SourceFiles, file: SourceFile) -> None:
         self._sources = sources
@@ -50,22 +50,22 @@ class NameLookup:
         self._included_paths: dict[str, frozenset[str]] = {}
 
     def visible_definitions(self, file: SourceFile, name: str, within: str = "") -> LookupResult:
-        """Return the definitions of an unqualified name at a place in a file, and whether the result is certain."""
+        """Return the definitions of an unqualified name at a position in a file, and whether the result is certain."""
         memo = (file.path, name, within)
         if memo not in self._visible_cache:
             self._visible_cache[memo] = self._find_visible(file, name, within)
         return self._visible_cache[memo]
 
     def _find_visible(self, file: SourceFile, name: str, within: str) -> LookupResult:
-        """Look a name up in all enclosing scopes, then in the whole project."""
+        """Look up a name in all enclosing scopes, then in the entire project."""
         for scope in enclosing_keys(within):
-            found = self._in_scope(file, name, scope)
+            found = self._find_in_scope(file, name, scope)
             if found is not None:
                 return found
         return self._find_in_project(file, name)
 
-    def _in_scope(self, file: SourceFile, name: str, scope: str) -> LookupResult | None:
-        """Look a name up in one scope: its own definitions, its imports, then the visible packages."""
+    def _find_in_scope(self, file: SourceFile, name: str, scope: str) -> LookupResult | None:
+        """Look up a name in one scope: its definitions, its imports, then the visible packages."""
         if scope:
             key = f"{scope}.{name}"
             is_seen = file.kinds.get(scope) in LOCAL_SCOPES and file.kinds.get(key) != "method"
@@ -78,25 +78,27 @@ class NameLookup:
         full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
         if full_name is not None:
             found = self.by_full_name(full_name)
-            if found or not file.traits.has_module_tree:  # in Rust, types, values and macros may share a name
+            if found or not file.traits.has_module_tree:  # in Rust, types, values and macros may have the same name
                 return LookupResult(found)
         for package in self._packages(file, scope):
             found = self.in_package(package, name)
             if not found and package in file.wildcards.get(scope, ()):
-                found = self.nested_member(package, name)  # all members of a type: `import static a.B.*`, `use Kind::*`
+                found = self.nested_member(
+                    package, name
+                )  # imports of all members of a type: `import static a.B.*`, `use Kind::*`
             if found:
                 return LookupResult(found)
         return None
 
     def _top_level_definitions(self, file: SourceFile, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the top-level definitions of a name in a file; for Ruby, the first opening in the project."""
+        """Return the top-level definitions of a name in a file or, for Ruby, the first opening in the project."""
         keys = file.top_level[name]
         if file.traits.reopens_types and len(keys) == 1 and file.kinds[keys[0]] in _REOPENABLE_KINDS:
-            return self._definitions_in(*_split(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
+            return self._definitions_in(*_split_key(keys[0])) or (DefinedSymbol(file.path, keys[0]),)
         return tuple([DefinedSymbol(file.path, key) for key in keys])
 
     def _packages(self, file: SourceFile, scope: str) -> Iterator[str]:
-        """Yield the packages whose names are visible without qualification at a scope, nearest first."""
+        """Yield the packages whose names are visible without qualification in a scope, nearest first."""
         if scope:
             yield from file.wildcards.get(scope, ())
             if file.traits.reopens_types:
@@ -110,7 +112,8 @@ class NameLookup:
             yield outer
 
     def by_full_name(self, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions of a name with its package: definitions of the package or members of a type in it."""
+        """Return the definitions of a package-qualified name: definitions in the package, or members of a type in
+        it."""
         package, _, last = name.rpartition(".")
         return self.in_package(package, last) or self.nested_member(package, last)
 
@@ -136,24 +139,24 @@ class NameLookup:
 
     def _merge_openings(self, found: list[DefinedSymbol]) -> tuple[DefinedSymbol, ...]:
         """Return only the first opening of a reopened Ruby class or module, because all openings are one symbol."""
-        if not self._file.traits.reopens_types or len(found) < 2 or not all(map(self._is_opened, found)):
+        if not self._file.traits.reopens_types or len(found) < 2 or not all(map(self._is_reopenable, found)):
             return tuple(found)
         return (min(found),)
 
     def first_opening(self, owner: DefinedSymbol) -> DefinedSymbol:
-        """Return the opening that represents all openings of a Ruby class or module."""
+        """Return the first opening of a Ruby class or module, which represents all its openings."""
         if not self._file.traits.reopens_types:
             return owner
-        return next(iter(self._definitions_in(*_split(owner.key))), owner)
+        return next(iter(self._definitions_in(*_split_key(owner.key))), owner)
 
-    def _is_opened(self, target: DefinedSymbol) -> bool:
+    def _is_reopenable(self, target: DefinedSymbol) -> bool:
         """Whether a definition is a Ruby class or module, which can be reopened."""
         file = self.read(target.path)
         return file is not None and file.kinds.get(target.key) in _REOPENABLE_KINDS
 
     def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions that a Rust module re-exports; `pub` is not checked, because private names are not
-        used."""
+        """Return the definitions that a Rust module re-exports; `pub` is not checked, because no code uses private
+        names."""
         if not self._file.traits.has_module_tree:
             return ()
         seen: set[tuple[str, str]] = set()
@@ -170,7 +173,7 @@ class NameLookup:
         return ()
 
     def _reexports_of(self, package: str, name: str) -> Iterator[tuple[str, str]]:
-        """Yield the package and name of each definition that a Rust module may re-export under a name."""
+        """Yield the package and name of each definition that a Rust module may re-export under the given name."""
         for path, scope in self._rust_modules(package):
             file = self.read(path)
             if file is None:
@@ -211,7 +214,7 @@ class NameLookup:
         return ()
 
     def _find_in_project(self, file: SourceFile, name: str) -> LookupResult:
-        """Return all definitions of a name in the project; certain only for a single definition in Ruby."""
+        """Return all definitions of a name in the project; they are certain only for a single definition in Ruby."""
         if not name[:1].isupper() or file.traits.links_by_name:
             return NO_DEFINITIONS
         self.dependencies.add(all_definitions(name))
@@ -235,8 +238,9 @@ class NameLookup:
     def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
         """Return the definitions of a C or C++ name that the linker could use.
 
-        These are definitions in included files and in the sources of included headers; else the only definition, or
-        all definitions of a function that an included header declares (one per platform); else all, as possible.
+        These are definitions in included files and in the sources of included headers, or else the only definition or
+        all definitions of a function that an included header declares (one per platform), or else all definitions as
+        possible targets.
         """
         self.dependencies.add(all_definitions(name))
         included_paths = self._includes(file.path)
@@ -254,15 +258,15 @@ class NameLookup:
                 preferred.append(DefinedSymbol(symbol.path, symbol.key))
             elif symbol.key not in other.file_local:
                 others.append(DefinedSymbol(symbol.path, symbol.key))
-        is_included = any(target.path in included_paths for target in preferred)
-        if others and not is_included and len(preferred) + len(others) > 1:
+        can_refer_to_files = any(target.path in included_paths for target in preferred)
+        if others and not can_refer_to_files and len(preferred) + len(others) > 1:
             preferred += self._declared_together(name, file.path, others)
         if preferred:
             return LookupResult(tuple(filter(self._is_renaming, preferred)) or tuple(preferred))
         return LookupResult(tuple(others), is_certain=len(others) == 1) if others else None
 
     def _is_renaming(self, target: DefinedSymbol) -> bool:
-        """Whether a definition is a C macro that renames another definition of the project: `#define a b`."""
+        """Whether a definition is a C macro that renames another definition in the project: `#define a b`."""
         file = self.read(target.path)
         names = file.macros.get(target.key, ()) if file is not None else ()
         if len(names) != 1 or names[0].name == target.key:
@@ -271,7 +275,7 @@ class NameLookup:
         return bool(self._sources.named(names[0].name))
 
     def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
-        """Yield the definitions of a function in files that include the same declaration of it as the file `path`."""
+        """Yield the definitions of a function in files that include the same declaration of it as `path`."""
         declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
         return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
 
@@ -281,7 +285,7 @@ class NameLookup:
         return file is not None and name in file.prototypes
 
     def _includes(self, path: str) -> frozenset[str]:
-        """Return the files that a file includes, directly or through other files."""
+        """Return the files that a file includes, directly or indirectly."""
         if path not in self._included_paths:
             seen: set[str] = set()
             pending = [path]
@@ -303,12 +307,12 @@ class NameLookup:
                     yield found
 
     def included_path(self, file: SourceFile, name: str) -> str | None:
-        """Return the path of a file that `file` includes by name."""
+        """Return the path of a file that `file` includes by the given name."""
         self.dependencies.add(files_named(_stem(name)))
         return included_file(name, file.path, self._sources.paths, self._sources.by_file_name)
 
     def package_of(self, path: AccessPath, file: SourceFile, within: str) -> str | None:
-        """Return the package in which a qualified name is looked up: `store` of `store.Open`, `A.B` of `A::B.go`."""
+        """Return the package in which a qualified name is looked up: `store` for `store.Open`, `A.B` for `A::B.go`."""
         if UNKNOWN in path or any(step.endswith(("()", "]")) or step[:1] in ":#" for step in path):
             return None
         module = file.module(within, path[0])
@@ -319,8 +323,7 @@ class NameLookup:
         return ".".join(path) if not file.traits.has_packages_by_path else None
 
     def in_namespace(self, file: SourceFile, within: str, path: AccessPath, name: str) -> tuple[DefinedSymbol, ...]:
-        r"""Return the definitions of PHP's `Sub\\Name`: in an imported namespace, from the root, or inside the file's
-        namespace."""
+        r"""Return the definitions of PHP's `Sub\\Name` in an imported namespace, the root, or the file's namespace."""
         if not path[0]:
             return self.in_package(".".join(path[1:]), name)
         package = self.package_of(path, file, within)
@@ -330,7 +333,7 @@ class NameLookup:
         return found or (self.in_package(f"{file.package_path}.{package}", name) if file.package_path else ())
 
     def is_type_name(self, name: str) -> bool:
-        """Whether the project defines a type of this name anywhere."""
+        """Whether any file in the project defines a type with this name."""
         self.dependencies.add(all_definitions(name))
         return any(each.kind in _TYPE_KINDS for each in self._sources.named(name))
 
@@ -340,7 +343,7 @@ class NameLookup:
         return self._sources.file(path)
 
     def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members of this name that a type itself has, in its own file or in related files."""
+        """Return the members with this name in a type itself, from its own file or related files."""
         path, key = owner
         self.dependencies.add(all_definitions(name))
         key = key.partition("#")[0]
@@ -359,7 +362,8 @@ class NameLookup:
         return self._merge_openings(found)
 
     def _may_hold_members(self, file: SourceFile | None, path: str, key: str) -> bool:
-        """Whether `path` may define members of a type of `file`: same package, or header and source of one name."""
+        """Whether `path` may define members of a type in `file`: same package, or a header and source with the same
+        name."""
         other = self.read(path)
         if file is None or other is None or family_of(other.language) != family_of(file.language):
             return False
@@ -378,14 +382,14 @@ class NameLookup:
         return other.package_path == file.package_path and file.traits.shares_members_in_package
 
     def package_files(self, package: str) -> list[DefinedSymbol]:
-        """Return the files of a package that is given by its path: a Go folder or a Rust module."""
+        """Return the files of a package, given its path as a Go folder or a Rust module."""
         if not self._file.traits.has_packages_by_path or package.startswith("//"):
             return []
         self.dependencies.add(files_named(package.rpartition(".")[2]))
         return [DefinedSymbol(path, "") for path in self._file.traits.package_files(self._sources, package)]
 
 
-def _split(key: str) -> tuple[str, str]:
+def _split_key(key: str) -> tuple[str, str]:
     """Split a key into the key of its container and its last name."""
     before, _, last = key.rpartition(".")
     return before, last

@@ -1,4 +1,4 @@
-"""Conversion of types and expressions to text that needs no syntax tree: `:pkg.Foo<Bar>`, `this`, `find()`."""
+"""Convert types and expressions to text that can be stored without a syntax tree: `:pkg.Foo<Bar>`, `this`, `find()`."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ _MAX_TYPE_DEPTH = 6
 _MAX_ARGUMENTS = 4
 _MAX_FIELDS = 16
 _SEPARATOR = re.compile(r"::|\\|->")
-_IGNORED_IN_TYPES = frozenset(
+_NODE_TYPES_IGNORED_IN_TYPES = frozenset(
     "lifetime mutable_specifier type_qualifier annotation marker_annotation modifiers type_modifiers "
     "abstract_pointer_declarator abstract_reference_declarator".split()
 )
-_WRAPPERS = frozenset(
+_WRAPPER_NODE_TYPES = frozenset(
     "pointer_type reference_type nullable_type optional_type parenthesized_type type_descriptor annotated_type "
     "dynamic_type abstract_type wildcard type_constraint named_type bounded_type dependent_type type non_nullable_type "
     "ref_type catch_type type_elem".split()
 )
-_LISTS = frozenset("slice_type array_type implicit_length_array_type".split())
-_GENERICS = frozenset("generic_type generic_name template_type user_type generic_type_with_turbofish".split())
-_ARGUMENTS = frozenset("type_arguments type_argument_list template_argument_list".split())
-_SCOPED = frozenset(
+_LIST_NODE_TYPES = frozenset("slice_type array_type implicit_length_array_type".split())
+_GENERIC_NODE_TYPES = frozenset("generic_type generic_name template_type user_type generic_type_with_turbofish".split())
+_ARGUMENT_NODE_TYPES = frozenset("type_arguments type_argument_list template_argument_list".split())
+_SCOPED_NODE_TYPES = frozenset(
     "qualified_type scoped_type_identifier qualified_identifier qualified_name scoped_identifier".split()
 )
-_DECLARING = frozenset("struct_specifier union_specifier enum_specifier class_specifier".split())
-_FUNCTIONS = frozenset("function_type func_type".split())
-_TRANSPARENT = frozenset(
+_DECLARING_NODE_TYPES = frozenset("struct_specifier union_specifier enum_specifier class_specifier".split())
+_FUNCTION_NODE_TYPES = frozenset("function_type func_type".split())
+_TRANSPARENT_NODE_TYPES = frozenset(
     "parenthesized_expression await_expression unary_expression reference_expression expression_list "
     "pointer_expression generic_name template_type literal_element argument slice_expression "
     "non_null_assertion_expression clone_expression prefix_unary_expression cpp_parenthesized_expression".split()
 )
-_SUBSCRIPTS = frozenset(
+_SUBSCRIPT_NODE_TYPES = frozenset(
     "index_expression array_access subscript_expression element_access_expression indexing_expression".split()
 )
-_CASTS = frozenset("cast_expression type_cast_expression type_assertion_expression as_expression".split())
-_CPP_CASTS = frozenset("static_cast dynamic_cast reinterpret_cast const_cast down_cast".split())
-VARIABLES = frozenset(
+_CAST_NODE_TYPES = frozenset("cast_expression type_cast_expression type_assertion_expression as_expression".split())
+_CPP_CAST_NAMES = frozenset("static_cast dynamic_cast reinterpret_cast const_cast down_cast".split())
+VARIABLE_NODE_TYPES = frozenset(
     "variable_name instance_variable field_identifier simple_identifier package_identifier relative_scope self "
     "this super crate this_expression namespace_name".split()
 )
@@ -86,34 +86,34 @@ class NodeText:
         if node is None or depth > _MAX_TYPE_DEPTH:
             return UNKNOWN
         kind = node.type
-        if kind in _WRAPPERS:
-            return self.type_text(_inner(node), depth + 1)
-        if kind in _LISTS:
+        if kind in _WRAPPER_NODE_TYPES:
+            return self.type_text(_inner_type(node), depth + 1)
+        if kind in _LIST_NODE_TYPES:
             inner = node.child_by_field_name("element") or node.child_by_field_name("type") or first_child(node)
             return f"[]<{self.type_text(inner, depth + 1)}>"
-        if kind in _GENERICS:
-            return self._generic(node, depth)
-        if kind in _SCOPED:
-            return self._scoped(node, depth)
-        return self._other_type(node, kind, depth)
+        if kind in _GENERIC_NODE_TYPES:
+            return self._generic_text(node, depth)
+        if kind in _SCOPED_NODE_TYPES:
+            return self._scoped_text(node, depth)
+        return self._other_type_text(node, kind, depth)
 
-    def _other_type(self, node: tree_sitter.Node, kind: str, depth: int) -> str:
-        """Return the text of types that are neither wrappers, lists, generic nor qualified."""
+    def _other_type_text(self, node: tree_sitter.Node, kind: str, depth: int) -> str:
+        """Return the text of a type that is not a wrapper, a list, generic or qualified."""
         if kind == "map_type":
             key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
             return f"{{}}<{self.type_text(key, depth + 1)},{self.type_text(value, depth + 1)}>"
         if kind == "channel_type":
             return f"chan<{self.type_text(node.child_by_field_name('value'), depth + 1)}>"
         if kind == "struct_type":
-            return self._struct(node, depth)
+            return self._struct_text(node, depth)
         if kind == "tuple_type":
-            return self._arguments("()", node.named_children, depth)
+            return self._text_with_arguments("()", node.named_children, depth)
         if kind == "parameter_list":
-            return self._results(node, depth)
-        if kind in _FUNCTIONS:
+            return self._result_types(node, depth)
+        if kind in _FUNCTION_NODE_TYPES:
             result = node.child_by_field_name("result") or node.child_by_field_name("return_type")
             return f"fn<{self.type_text(result, depth + 1)}>"
-        if kind in _DECLARING:
+        if kind in _DECLARING_NODE_TYPES:
             return self.type_text(node.child_by_field_name("name"), depth + 1)
         if kind in ("union_type", "type_list"):
             classes = [child for child in node.named_children if self.text(child).lower() not in SCALARS]
@@ -123,23 +123,27 @@ class NodeText:
         name = self.text(node)
         return self._environment.bound_of(name) or name
 
-    def _generic(self, node: tree_sitter.Node, depth: int) -> str:
+    def _generic_text(self, node: tree_sitter.Node, depth: int) -> str:
         """Return the text of a generic type: `Foo<A,B>`."""
-        arguments = next((child for child in node.named_children if child.type in _ARGUMENTS), None)
-        names = [child for child in node.named_children if child.type not in _ARGUMENTS | _IGNORED_IN_TYPES]
+        arguments = next((child for child in node.named_children if child.type in _ARGUMENT_NODE_TYPES), None)
+        names = [
+            child
+            for child in node.named_children
+            if child.type not in _ARGUMENT_NODE_TYPES | _NODE_TYPES_IGNORED_IN_TYPES
+        ]
         base = ".".join(self.type_text(child, depth + 1) for child in names[:_MAX_ARGUMENTS])
         if arguments is None or "<" in base:
             return base or UNKNOWN
-        return self._arguments(base, arguments.named_children, depth)
+        return self._text_with_arguments(base, arguments.named_children, depth)
 
-    def _arguments(self, base: str, nodes: list[tree_sitter.Node], depth: int) -> str:
+    def _text_with_arguments(self, base: str, nodes: list[tree_sitter.Node], depth: int) -> str:
         """Return a base name with type arguments."""
-        kept = [child for child in nodes if child.type not in _IGNORED_IN_TYPES][:_MAX_ARGUMENTS]
+        kept = [child for child in nodes if child.type not in _NODE_TYPES_IGNORED_IN_TYPES][:_MAX_ARGUMENTS]
         texts = [self.type_text(child, depth + 1) for child in kept]
         return f"{base}<{','.join(texts)}>" if texts else base
 
-    def _struct(self, node: tree_sitter.Node, depth: int) -> str:
-        """Return an anonymous Go struct type: its fields with their types."""
+    def _struct_text(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return the text of an anonymous Go struct type, with its fields and their types."""
         fields = first_child(node)
         fields_with_types: list[str] = []
         for each in fields.named_children if fields is not None else ():
@@ -148,7 +152,7 @@ class NodeText:
             fields_with_types += [f"{self.text(name)}={text}" for name in names if text != UNKNOWN]
         return f"{ANONYMOUS_STRUCT}<{','.join(fields_with_types[:_MAX_FIELDS])}>" if fields_with_types else UNKNOWN
 
-    def _results(self, node: tree_sitter.Node, depth: int) -> str:
+    def _result_types(self, node: tree_sitter.Node, depth: int) -> str:
         """Return the result types of a Go function, one for each result name."""
         texts: list[str] = []
         for child in node.named_children:
@@ -157,23 +161,23 @@ class NodeText:
                 texts += [self.type_text(child.child_by_field_name("type"), depth + 1)] * names
         return texts[0] if len(texts) == 1 else f"()<{','.join(texts[:_MAX_ARGUMENTS])}>"
 
-    def _scoped(self, node: tree_sitter.Node, depth: int) -> str:
-        """Return the text of `a::b::Foo<T>`: the qualifier as it is written, the last part as a type."""
+    def _scoped_text(self, node: tree_sitter.Node, depth: int) -> str:
+        """Return the text of `a::b::Foo<T>`, with the qualifier as written and the last part as a type."""
         last = node.child_by_field_name("name") or (node.named_children[-1] if node.named_child_count else None)
         if last is None:
             return UNKNOWN
         before = self._data[node.start_byte : last.start_byte].decode("utf-8", "replace")
         if "<" in before or len(before) > _MAX_QUALIFICATION_CHARACTERS:
-            before = ""  # `Foo<T>::Bar`: only the last name is kept
+            before = ""  # keep only the last name of `Foo<T>::Bar`
         dotted = ".".join(part for part in _SEPARATOR.sub(".", "".join(before.split())).split(".") if part)
         name = self.type_text(last, depth + 1)
-        root = "." if before.startswith("\\") else ""  # fully qualified PHP name
+        root = "." if before.startswith("\\") else ""  # a fully qualified PHP name
         return f"{root}{dotted}.{name}" if dotted else root + name
 
     # --- expressions
 
     def path(self, node: tree_sitter.Node | None) -> AccessPath:
-        """Return the access path of an expression, starting at a name that no local scope binds; unknown if there is
+        """Return the access path of an expression, starting at a name that no local scope binds, or unknown if there is
         none."""
         steps: list[str] = []
         suffix = ""
@@ -186,49 +190,49 @@ class NodeText:
                 if node is None:
                     return tuple(reversed(steps))
             elif kind in self._traits.creations:
-                return self._from_type(self.callee(node, kind), steps)
+                return self._path_from_type(self.callee(node, kind), steps)
             elif kind in self._traits.calls:
                 made = self._cpp_cast(node) or self._allocated_type(node)
                 if made is not None:
-                    return self._from_type(made, steps)
+                    return self._path_from_type(made, steps)
                 node, suffix = self.callee(node, kind), "()"
-            elif kind in _TRANSPARENT:
+            elif kind in _TRANSPARENT_NODE_TYPES:
                 node = node.child_by_field_name("operand") or first_child(node)
-            elif kind in _SUBSCRIPTS:
+            elif kind in _SUBSCRIPT_NODE_TYPES:
                 steps.append(ELEMENT)
                 node = first_child(node)
             elif kind == "try_expression":
                 steps.append(UNWRAPPED)
                 node = first_child(node)
-            elif kind in _CASTS:
-                return self._from_type(node.child_by_field_name("type") or node.named_children[-1], steps)
+            elif kind in _CAST_NODE_TYPES:
+                return self._path_from_type(node.child_by_field_name("type") or node.named_children[-1], steps)
             elif kind in ("generic_function", "template_function"):
                 node = first_child(node)
             else:
-                return self._start(node, suffix, steps)
+                return self._path_from_name(node, suffix, steps)
         return (UNKNOWN, *reversed(steps))
 
     def _member_steps(
         self, node: tree_sitter.Node, kind: str, suffix: str
     ) -> tuple[list[str], tree_sitter.Node | None]:
-        """Return the steps of a member access, last first, and the node of its receiver."""
+        """Return the steps of a member access in reverse order, and the node of its receiver."""
         if kind == "qualified_identifier":
             first, *parts = self.qualified_parts(node)
             if not parts:
-                return [self._last(first) + suffix], None
-            return [self._last(parts[-1]) + suffix, *map(self._last, reversed(parts[:-1]))], first
+                return [self._last_name(first) + suffix], None
+            return [self._last_name(parts[-1]) + suffix, *map(self._last_name, reversed(parts[:-1]))], first
         receiver, name = self.member_parts(node, kind)
-        last = (self._last(name),)
+        last = (self._last_name(name),)
         is_called = suffix or self._traits.calls.get(kind) in ("name", "method")
         return [*reversed(called(last) if is_called else last)], receiver
 
-    def _from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
+    def _path_from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
         """Return the path that begins with a written type."""
         return (TYPE_SIGN + self.type_text(node), *reversed(steps))
 
-    def _start(self, node: tree_sitter.Node, suffix: str, steps: list[str]) -> AccessPath:
+    def _path_from_name(self, node: tree_sitter.Node, suffix: str, steps: list[str]) -> AccessPath:
         """Return the path that begins with a name; a variable is replaced by the path of its value."""
-        name = self._simple(node)
+        name = self._single_name(node)
         bound = self._environment.value(name)
         parameter = self._environment.bound_of(name) if bound is None and not suffix else None
         if parameter is not None:
@@ -242,12 +246,12 @@ class NodeText:
         return (*bound, *reversed(steps))
 
     def _cpp_cast(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
-        """Return the type node of a C++ cast such as `static_cast<T>(x)`; None for other calls."""
+        """Return the type node of a C++ cast such as `static_cast<T>(x)`, or None for other calls."""
         function = node.child_by_field_name("function")
         if function is None or function.type != "template_function":
             return None
         name, arguments = function.child_by_field_name("name"), function.child_by_field_name("arguments")
-        if name is None or arguments is None or self.text(name) not in _CPP_CASTS:
+        if name is None or arguments is None or self.text(name) not in _CPP_CAST_NAMES:
             return None
         return first_child(arguments)
 
@@ -259,7 +263,7 @@ class NodeText:
         return first_child(arguments) if self.text(function) in self._traits.allocators else None
 
     def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
-        """Return the node that a call calls, or the type node of an object creation."""
+        """Return the node of the function that is called, or the type node of an object creation."""
         if kind in self._traits.creations:
             return node.child_by_field_name("type") or node.child_by_field_name("name") or first_child(node)
         if kind not in self._traits.calls:
@@ -270,16 +274,16 @@ class NodeText:
     def member_parts(
         self, node: tree_sitter.Node, kind: str
     ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
-        """Return the nodes of the object and the name of a member access."""
+        """Return the nodes for the object and the member name in a member access."""
         object_field, name_field = self._traits.members[kind]
         children = node.named_children
         name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
         if object_field:
-            return node.child_by_field_name(object_field) or _keyword(node, self._traits), name
-        return (children[0] if len(children) > 1 else _keyword(node, self._traits)), name
+            return node.child_by_field_name(object_field) or _keyword_node(node, self._traits), name
+        return (children[0] if len(children) > 1 else _keyword_node(node, self._traits)), name
 
     def qualified_parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-        """Return the name nodes of C++'s `a::b::c`; for `::c`, only the last."""
+        """Return the name nodes in C++'s `a::b::c`, or only the last name node for `::c`."""
         parts: list[tree_sitter.Node] = []
         while node.type == "qualified_identifier":
             scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
@@ -289,17 +293,17 @@ class NodeText:
             node = name
         return [*parts, node] if node.type != "qualified_identifier" else parts or [node]
 
-    def _simple(self, node: tree_sitter.Node) -> str:
-        """Return the name of a node that is a single name; unknown for other nodes."""
+    def _single_name(self, node: tree_sitter.Node) -> str:
+        """Return the name of a node that is a single name, or unknown for other nodes."""
         text = self.text(node)
-        if node.type in self._traits.names or text in self._traits.receivers or node.type in VARIABLES:
+        if node.type in self._traits.names or text in self._traits.receivers or node.type in VARIABLE_NODE_TYPES:
             return text
-        if node.type in self._traits.types or node.type in _GENERICS:
-            return self._last(node)
+        if node.type in self._traits.types or node.type in _GENERIC_NODE_TYPES:
+            return self._last_name(node)
         return text if text in ("crate", "super") else UNKNOWN
 
-    def _last(self, node: tree_sitter.Node | None) -> str:
-        """Return the last name of a type or name node: `Foo` of `*pkg.Foo[T]`."""
+    def _last_name(self, node: tree_sitter.Node | None) -> str:
+        """Return the last name in a type or name node: `Foo` in `*pkg.Foo[T]`."""
         while node is not None and node.child_count:
             inner = node.child_by_field_name("name") or node.child_by_field_name("type") or first_child(node)
             if inner is None:
@@ -311,16 +315,16 @@ class NodeText:
 _MAX_QUALIFICATION_CHARACTERS = 200
 
 
-def _inner(node: tree_sitter.Node) -> tree_sitter.Node | None:
+def _inner_type(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the type node inside a wrapper node."""
     found = node.child_by_field_name("type") or node.child_by_field_name("trait")
     if found is not None:
         return found
-    inner = [child for child in node.named_children if child.type not in _IGNORED_IN_TYPES]
+    inner = [child for child in node.named_children if child.type not in _NODE_TYPES_IGNORED_IN_TYPES]
     return inner[0] if inner else None
 
 
-def _keyword(node: tree_sitter.Node, traits: LanguageTraits) -> tree_sitter.Node | None:
-    """Return an object that is a bare keyword, because some grammars have no named node for `this`."""
+def _keyword_node(node: tree_sitter.Node, traits: LanguageTraits) -> tree_sitter.Node | None:
+    """Return the node of a receiver that is only a keyword, because some grammars have no named node for `this`."""
     first = node.children[0] if node.child_count else None
     return first if first is not None and first.type in traits.receivers else None

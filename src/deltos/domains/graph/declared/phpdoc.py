@@ -1,6 +1,6 @@
-"""PHPDoc comments: the types that they declare and the class names that they contain.
+"""Parse PHPDoc comments for the types that they declare and the class names that they contain.
 
-A comment is read in a single pass; only its first `MAX_COMMENT_CHARACTERS` characters are read.
+Only the first `MAX_COMMENT_CHARACTERS` characters of a comment are read, in a single pass.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_COMMENT_CHARACTERS = 20_000
-"""Number of characters of a comment that are read."""
+"""Maximum number of characters that are read from a comment."""
 _MAX_TYPE_CHARACTERS = 400
 _MAX_DEPTH = 10
 _MAX_ARGUMENTS = 4
 _TOKEN = re.compile(r"[A-Za-z_\\\x80-\U0010ffff][\w\\]*(?:-\w+)*|\$\w+|\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"|::|\.\.\.|\S")
 _TAG = re.compile(r"@(?:phpstan-|psalm-|phan-)?([A-Za-z]+(?:-[A-Za-z]+)*)")
-_END = ""
+_END_OF_TEXT = ""
 SCALARS = frozenset(
     "null string int integer float double bool boolean true false void never array callable resource scalar "
     "numeric".split()
 )
-"""Types without members. A union of these and one class counts as that class."""
-_LISTS = frozenset(
+"""Types without members. A union of such types with one class is treated as the class."""
+_LIST_TYPES = frozenset(
     "array list iterable non-empty-array non-empty-list associative-array Traversable Iterator IteratorAggregate "
     "Generator ArrayIterator ArrayObject ArrayAccess SplObjectStorage SplFixedArray".split()
 )
-_CALLABLES = frozenset({"callable", "closure", "pure-callable", "pure-closure"})
-_BUILT_IN = (
+_CALLABLE_TYPES = frozenset({"callable", "closure", "pure-callable", "pure-closure"})
+_BUILT_IN_TYPES = (
     SCALARS
-    | _CALLABLES
+    | _CALLABLE_TYPES
     | frozenset(
         "mixed object iterable list static self parent this class-string interface-string trait-string enum-string "
         "literal-string numeric-string non-empty-string positive-int negative-int array-key key-of value-of int-mask "
@@ -45,14 +45,15 @@ _BUILT_IN = (
     )
 )
 _UNSPECIFIC_TYPES = frozenset({"", UNKNOWN, "array", "iterable", "mixed", "object", "callable"})
-_NAMED = frozenset({"throws", "extends", "implements", "use", "mixin", "uses"})
-_PROPERTIES = frozenset({"property", "property-read", "property-write"})
-_TEMPLATES = frozenset({"template", "template-covariant", "template-contravariant"})
-_ALIASES = frozenset({"type", "import-type"})
+_TAGS_NAMING_TYPES = frozenset({"throws", "extends", "implements", "use", "mixin", "uses"})
+_PROPERTY_TAGS = frozenset({"property", "property-read", "property-write"})
+_TEMPLATE_TAGS = frozenset({"template", "template-covariant", "template-contravariant"})
+_ALIAS_TAGS = frozenset({"type", "import-type"})
 
 
 class PhpDocName(NamedTuple):
-    """A class that a comment names, with its line in the comment; `member` is set if it names a member of the class."""
+    """A class name in a comment, with its line in the comment and the member of the class that follows the name, if
+    any."""
 
     line: int
     name: str
@@ -61,7 +62,7 @@ class PhpDocName(NamedTuple):
 
 @dataclass(slots=True)
 class DocComment:
-    """Contents of one comment. Types are in the form that `NodeText.type_text` returns."""
+    """Contents of one comment. Types have the form that `NodeText.type_text` returns."""
 
     names: list[PhpDocName] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
@@ -77,7 +78,7 @@ NO_COMMENT = DocComment()
 
 
 class Documentation:
-    """The comments of a file while it is read; each documents the node directly below it."""
+    """The comments found so far in a file; each one documents the node directly below it."""
 
     def __init__(self) -> None:
         self._pending = NO_COMMENT
@@ -87,7 +88,7 @@ class Documentation:
         self._templates: dict[str, str] = {}
 
     def read(self, text: str) -> DocComment:
-        """Read a comment; the next call of `attach_to_node` attaches it to a node."""
+        """Read a comment, which the next call of `attach_to_node` attaches to a node."""
         self._pending = read_comment(text, self._templates)
         return self._pending
 
@@ -97,23 +98,23 @@ class Documentation:
             self._attached, self._attached_start, self._pending = self._pending, start, NO_COMMENT
 
     def comment_above(self, start: int) -> DocComment:
-        """Return the comment of the node that starts at this offset."""
+        """Return the comment attached to the node that starts at this offset."""
         return self._attached if start == self._attached_start else NO_COMMENT
 
     def enter_class(self, start: int) -> DocComment:
-        """Return the comment of a class, and make its templates available to its members."""
+        """Return the comment of a class and make its template types available to its members."""
         found = self.comment_above(start)
         self._templates = found.templates
         return found
 
     def enter_function(self, start: int) -> DocComment:
-        """Return the comment of a function, and make its parameter types available to `variable_type`."""
+        """Return the comment of a function and make its parameter types available to `variable_type`."""
         found = self.comment_above(start)
         self._parameters = found.parameters
         return found
 
     def variable_type(self, start: int, name: str, *, is_parameter: bool) -> str:
-        """Return the documented type of a variable, property or parameter; unknown if there is none."""
+        """Return the documented type of a variable, property or parameter, or unknown if there is none."""
         comment = self.comment_above(start)
         found = comment.variables.get(name) or comment.variables.get("", UNKNOWN)
         return self._parameters.get(name, UNKNOWN) if is_parameter and found == UNKNOWN else found
@@ -129,7 +130,7 @@ def more_specific_type(native: str, documented: str) -> str:
 
 
 def read_comment(text: str, templates: Mapping[str, str]) -> DocComment:
-    """Return the contents of a comment `/** … */`; `templates` are the type parameters of the enclosing class."""
+    """Return the contents of a comment `/** … */`; `templates` contains the type parameters of the enclosing class."""
     lines = [_line_text(line) for line in text[3:MAX_COMMENT_CHARACTERS].removesuffix("*/").split("\n")]
     cleaned = "\n".join(lines)
     found = DocComment()
@@ -155,17 +156,17 @@ def _line_text(line: str) -> str:
 
 
 def _read_templates(text: str, tags: list[int], found: DocComment) -> None:
-    """Note the bounds of type parameters, `@template T of Foo`; types behind aliases are unknown."""
+    """Record the bounds of type parameters, `@template T of Foo`; types defined by aliases are unknown."""
     for at in tags:
         tag = _TAG.match(text, at)
         words = text[at : at + _MAX_TYPE_CHARACTERS].partition("\n")[0].split()
-        if tag is not None and len(words) > 1 and tag[1].lower() in _TEMPLATES | _ALIASES:
-            is_bound = tag[1].lower() in _TEMPLATES and len(words) > 3 and words[2] in ("of", "as")
+        if tag is not None and len(words) > 1 and tag[1].lower() in _TEMPLATE_TAGS | _ALIAS_TAGS:
+            is_bound = tag[1].lower() in _TEMPLATE_TAGS and len(words) > 3 and words[2] in ("of", "as")
             found.templates[words[1]] = _dotted(words[3]) if is_bound else UNKNOWN
 
 
-class _Unreadable(Exception):
-    """The text after a tag is not a type."""
+class _NotATypeError(Exception):
+    """Raised if the text after a tag is not a type."""
 
 
 class _TagParser:
@@ -182,7 +183,7 @@ class _TagParser:
         self._starts = starts
 
     def read(self, tag: str) -> None:
-        """Note the type and the name that a tag declares."""
+        """Record the type and the name that a tag declares."""
         read = {
             "param": self._param_tag,
             "var": self._var_tag,
@@ -192,17 +193,17 @@ class _TagParser:
         try:
             if read is not None:
                 read()
-            elif tag in _PROPERTIES:
+            elif tag in _PROPERTY_TAGS:
                 self._property_tag()
-            elif tag in _TEMPLATES:
+            elif tag in _TEMPLATE_TAGS:
                 self._template_tag()
-            elif tag in _ALIASES:
+            elif tag in _ALIAS_TAGS:
                 self._alias_tag()
             elif tag == "see":
                 self._see_tag()
-            elif tag in _NAMED:
+            elif tag in _TAGS_NAMING_TYPES:
                 self._parse_union(0)
-        except _Unreadable:
+        except _NotATypeError:
             return
 
     def _param_tag(self) -> None:
@@ -248,20 +249,20 @@ class _TagParser:
         named = len(self._found.names)
         type_text = self._parse_union(0)
         if self._peek() == "(":
-            del self._found.names[named:]  # the presumed type is the method's name
+            del self._found.names[named:]  # the presumed return type is the method's name
             type_text = UNKNOWN
         else:
             self._found.methods.setdefault(self._take(), type_text)
         self._parameters()
 
     def _is_called(self, length: int) -> bool:
-        """Whether the next word, which has this length, is a method name: a parenthesis follows it."""
+        """Whether the next word, which has `length` characters, is a method name because a parenthesis follows it."""
         self._skip_blanks()
         return self._text.startswith("(", self._at + length)
 
     def _see_tag(self) -> None:
         name = self._peek()
-        if not _is_name(name) or name.lower() in _BUILT_IN:
+        if not _is_name(name) or name.lower() in _BUILT_IN_TYPES:
             return
         self._note_name(name)
         self._take()
@@ -274,9 +275,9 @@ class _TagParser:
     # --- types
 
     def _parse_union(self, depth: int) -> str:
-        """Parse alternatives, `A|B` or `A&B`, and return the single class among them; unknown if there are several."""
+        """Parse alternatives, `A|B` or `A&B`, and return the only class among them, or unknown if there are several."""
         if depth > _MAX_DEPTH:
-            raise _Unreadable
+            raise _NotATypeError
         members = [self._parse_array(depth)]
         is_joined = False
         while self._peek() in ("|", "&") and not self._is_by_reference():
@@ -288,7 +289,7 @@ class _TagParser:
         return known[0] if (len(known) == 1 or is_joined) and len(known[0]) <= _MAX_TYPE_CHARACTERS else UNKNOWN
 
     def _is_by_reference(self) -> bool:
-        """Whether an `&` belongs to the variable after it."""
+        """Whether an `&` belongs to the variable that follows it."""
         return self._text.startswith(("&$", "&..."), self._at)
 
     def _parse_array(self, depth: int) -> str:
@@ -321,8 +322,8 @@ class _TagParser:
                 self._take()
             return "string"  # a literal has no members
         if not _is_name(word):
-            raise _Unreadable
-        if word.lower() not in _BUILT_IN and word not in self._templates:
+            raise _NotATypeError
+        if word.lower() not in _BUILT_IN_TYPES and word not in self._templates:
             self._note_name(word)
         self._take()
         return self._with_arguments(word, depth)
@@ -336,11 +337,11 @@ class _TagParser:
                 self._take()
             return "string"
         if self._follows("<"):
-            return _generic(name, self._list_of("<", ">", depth), self._templates)
+            return _generic_text(name, self._list_of("<", ">", depth), self._templates)
         if self._follows("{"):
             self._array_shape(depth)
             return UNKNOWN
-        if bare.lower() in _CALLABLES and self._follows("("):
+        if bare.lower() in _CALLABLE_TYPES and self._follows("("):
             self._parameters(depth)
             self._skip_blanks()
             return f"fn<{self._parse_union(depth + 1)}>" if self._take_if(":") else UNKNOWN
@@ -358,9 +359,9 @@ class _TagParser:
         return type_text
 
     def _array_shape(self, depth: int) -> None:
-        """Read `array{name: Foo, 1?: Bar}` for the class names in it."""
+        """Read `array{name: Foo, 1?: Bar}` and record the class names in it."""
         self._expect("{")
-        while self._peek() not in ("}", _END):
+        while self._peek() not in ("}", _END_OF_TEXT):
             if self._take_if("..."):
                 continue
             noted = len(self._found.names)
@@ -376,10 +377,10 @@ class _TagParser:
     def _parameters(self, depth: int = 0) -> None:
         """Read a parameter list: `(Foo $a, int ...$b = 1)`."""
         self._expect("(")
-        while self._peek() not in (")", _END):
+        while self._peek() not in (")", _END_OF_TEXT):
             if not self._peek().startswith(("$", "&", "...")):
                 self._parse_union(depth + 1)
-            while self._peek() not in (",", ")", _END):
+            while self._peek() not in (",", ")", _END_OF_TEXT):
                 self._take()
             self._take_if(",")
         self._expect(")")
@@ -387,12 +388,12 @@ class _TagParser:
     # --- tokens
 
     def _note_name(self, name: str) -> None:
-        """Note a class name at the current position."""
+        """Record a class name at the current position."""
         line = bisect_right(self._starts, self._at) - 1
         self._found.names.append(PhpDocName(line, name))
 
     def _variable_name(self) -> str:
-        """Read the name of a variable with its dollar sign; empty if there is none."""
+        """Read the name of a variable with its dollar sign, or return an empty string if there is none."""
         while self._peek() in ("&", "..."):
             self._take()
         return self._take() if self._peek().startswith("$") else ""
@@ -406,15 +407,15 @@ class _TagParser:
     def _has_blank(self) -> bool:
         return self._at < self._end and self._text[self._at].isspace()
 
-    def _follows(self, sign: str) -> bool:
-        """Whether a sign is at the current position, without blanks before it."""
-        return self._at < self._end and self._text.startswith(sign, self._at)
+    def _follows(self, token: str) -> bool:
+        """Whether a token is at the current position, without blanks before it."""
+        return self._at < self._end and self._text.startswith(token, self._at)
 
     def _peek(self) -> str:
         """Return the next token without consuming it."""
         self._skip_blanks()
         token = _TOKEN.match(self._text, self._at, self._end)
-        return token[0] if token is not None else _END
+        return token[0] if token is not None else _END_OF_TEXT
 
     def _take(self) -> str:
         """Consume and return the next token."""
@@ -422,18 +423,18 @@ class _TagParser:
         self._at += len(token)
         return token
 
-    def _take_if(self, sign: str) -> bool:
-        """Consume a sign if it comes next; return whether it did."""
+    def _take_if(self, token: str) -> bool:
+        """Consume the next token if it equals `token`, and return whether it did."""
         self._skip_blanks()
-        if not self._follows(sign):
+        if not self._follows(token):
             return False
-        self._at += len(sign)
+        self._at += len(token)
         return True
 
-    def _expect(self, sign: str) -> None:
-        """Consume a sign; raise `_Unreadable` if it does not come next."""
-        if not self._take_if(sign):
-            raise _Unreadable
+    def _expect(self, token: str) -> None:
+        """Consume the next token, or raise `_NotATypeError` if it does not equal `token`."""
+        if not self._take_if(token):
+            raise _NotATypeError
 
 
 def _is_name(token: str) -> bool:
@@ -445,18 +446,18 @@ def _dotted(name: str) -> str:
     return name.rstrip("\\").replace("\\", ".")  # a fully qualified name starts with a dot
 
 
-def _generic(name: str, arguments: list[str], templates: Mapping[str, str]) -> str:
+def _generic_text(name: str, arguments: list[str], templates: Mapping[str, str]) -> str:
     """Return the text of a generic type; collection types become lists."""
     bare = name.rpartition("\\")[2]
-    if bare in _LISTS:
+    if bare in _LIST_TYPES:
         return f"[]<{arguments[1] if len(arguments) > 1 else arguments[0]}>"
-    if name.lower() in _BUILT_IN:
+    if name.lower() in _BUILT_IN_TYPES:
         return UNKNOWN if name.lower() not in ("static", "self") else name.lower()
     base = templates.get(name) or _dotted(name)
     return f"{base}<{','.join(arguments[:_MAX_ARGUMENTS])}>"
 
 
-def qualified(name: str) -> tuple[tuple[str, ...] | None, str]:
+def split_qualified_name(name: str) -> tuple[tuple[str, ...] | None, str]:
     """Split a PHP name into its qualifier and last part; an empty first step means the global namespace."""
     before, dot, last = _dotted(name).rpartition(".")
     return (tuple(before.split(".")) if dot else None), last

@@ -1,4 +1,4 @@
-"""Resolver by declarations: a name is looked up in imports, packages and enclosing types."""
+"""Resolve names by looking them up in imports, packages and enclosing types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.model import EdgeKind
     from deltos.workspace.indexer import ParsedFile
 
-_ROLES: dict[str, EdgeKind] = {
+_EDGE_KIND_BY_ROLE: dict[str, EdgeKind] = {
     "call": "call",
     "create": "call",
     "construct": "call",
@@ -40,17 +40,17 @@ _ROLES: dict[str, EdgeKind] = {
 }
 
 
-_RUST_TYPE_NAME = re.compile(r"[A-Z]\w+")  # a single capital letter would be a type parameter
+_RUST_TYPE_NAME = re.compile(r"[A-Z]\w+")  # a single capital letter is a type parameter
 _STRUCT_KINDS = frozenset({"class", "enum"})
 _MAX_PREFIXES = 12
 _MAX_EXPANDED_NAMES = 64
-"""Maximum number of names in macro bodies that are looked up for one use."""
+"""Maximum number of names in macro bodies to look up for one use."""
 
 
-def _packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
-    """Return the packages to which an unresolved import may refer: every prefix of its name.
+def _possible_packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
+    """Return the packages to which an unresolved import may refer, which are the prefixes of its name.
 
-    For a Ruby gem it is the first part of its name, for a C header its whole path.
+    For a Ruby gem, this is the first part of its name; for a C header, it is the entire path.
     """
     if clause.form == "file":
         return [traits.external_file_name(clause)]
@@ -70,7 +70,7 @@ class DeclaredTypesResolver:
         return extract(file)
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the given files against the whole project."""
+        """Resolve the given files against the facts of the entire project."""
         sources = SourceFiles(project)
         for path in sorted(paths):
             facts, file = project.facts(path), sources.file(path)
@@ -81,7 +81,7 @@ class DeclaredTypesResolver:
 
 
 class _EdgeTarget(NamedTuple):
-    """An edge without its certainty; its fields are in the sort order of edges."""
+    """An edge without its certainty, with fields in the sort order of edges."""
 
     line: int
     source: str
@@ -90,7 +90,7 @@ class _EdgeTarget(NamedTuple):
     kind: EdgeKind
 
     def edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
-        """Return the edge; its origin says how it was resolved."""
+        """Return the edge, whose origin says how it was resolved."""
         origin = "name" if not is_certain else ALIAS if is_aliased else "scope"
         return Edge(*self, origin, certain=is_certain)
 
@@ -119,9 +119,9 @@ class FileResolver:
     def resolve(self, body: SourceBody) -> Resolution:
         """Return all edges and imports of the file."""
         edges: dict[_EdgeTarget, bool] = {}
-        named: set[_EdgeTarget] = set()  # references that use the target's own name
-        for use in dict.fromkeys(body.uses):  # a line may repeat a use a thousand times
-            kind = _ROLES.get(use.role, "read")
+        named: set[_EdgeTarget] = set()  # references by the target's own name
+        for use in dict.fromkeys(body.uses):  # a line may contain the same use a thousand times
+            kind = _EDGE_KIND_BY_ROLE.get(use.role, "read")
             found = self._members.use_targets(use.source, use.name, use.role, use.receiver)
             if (
                 not (found.targets and found.is_certain)
@@ -138,8 +138,8 @@ class FileResolver:
                 edges[reference] = edges.get(reference, False) or found.is_certain
                 if use.role == "construct" or bare_key(key).rpartition(".")[2] == use.name:
                     named.add(reference)
-            if found.is_certain and use.source not in self._file.macros:  # expand macros where they are used
-                for target, expanded in self._expanded(use.source, found.targets, use.role):
+            if found.is_certain and use.source not in self._file.macros:  # macros are expanded where they are used
+                for target, expanded in self._macro_targets(use.source, found.targets, use.role):
                     edges[_EdgeTarget(use.line, use.source, *target, expanded)] = True
             if not found.targets and use.receiver is None and use.role == UNPARSED_MACRO:
                 edges.setdefault(_EdgeTarget(use.line, use.source, "", use.name, UNPARSED_MACRO), False)
@@ -165,20 +165,20 @@ class FileResolver:
         )
 
     def _may_be_member(self, use: Occurrence) -> bool:
-        """Whether an unresolved use goes through a value of unknown type."""
+        """Whether an unresolved use may be a member of a value of unknown type."""
         if use.receiver is None or not use.receiver[0] or use.role in (DOCUMENTED, CALLABLE):
             return False
-        if self._members.is_of_external_type(use.receiver):
+        if self._members.has_external_type(use.receiver):
             return False
-        return not self._is_external(use.source, use.receiver[0]) and not self._is_of_other_crate(use)
+        return not self._is_external(use.source, use.receiver[0]) and not self._is_in_other_crate(use)
 
-    def _is_of_other_crate(self, use: Occurrence) -> bool:
+    def _is_in_other_crate(self, use: Occurrence) -> bool:
         """Whether a Rust path begins with a crate outside the project."""
         external = self._file.traits.external_packages(self._sources) if use.receiver else ()
         first = use.receiver[0] if use.receiver else ""
         return first in external and self._file.module(use.source, first) is None
 
-    def _expanded(
+    def _macro_targets(
         self, source: str, targets: tuple[DefinedSymbol, ...], role: str
     ) -> tuple[tuple[DefinedSymbol, EdgeKind], ...]:
         """Return the targets of the names in the bodies of used macros, including macros inside macros."""
@@ -186,10 +186,10 @@ class FileResolver:
             return ()
         memo = (source, targets, role)
         if memo not in self._expansions:
-            self._expansions[memo] = tuple(dict.fromkeys(self._expand(source, targets, role)))
+            self._expansions[memo] = tuple(dict.fromkeys(self._follow_macros(source, targets, role)))
         return self._expansions[memo]
 
-    def _expand(
+    def _follow_macros(
         self, source: str, targets: tuple[DefinedSymbol, ...], role: str
     ) -> Iterator[tuple[DefinedSymbol, EdgeKind]]:
         """Yield the targets of the names in the bodies of macros, following macros inside macros."""
@@ -203,7 +203,7 @@ class FileResolver:
                 own_role = role if len(names) == 1 and each.role == "read" else each.role  # `#define a b` renames
                 found = self._members.use_targets(source, each.name, own_role, None)
                 for target in found.targets if found.is_certain else ():
-                    yield target, _ROLES.get(own_role, "read")
+                    yield target, _EDGE_KIND_BY_ROLE.get(own_role, "read")
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
@@ -218,7 +218,7 @@ class FileResolver:
         if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
             return None
         self._names.dependencies.update((all_definitions(owner), all_definitions(use.name)))
-        if self._is_of_other_crate(use):
+        if self._is_in_other_crate(use):
             return []
         visible_definitions = self._names.visible_definitions(self._file, owner, use.source).targets
         kinds = {each.kind for each in self._sources.named(owner)}
@@ -234,7 +234,7 @@ class FileResolver:
         return [DefinedSymbol(each.path, each.key) for each in named if f".{bare_key(each.key)}".endswith(ending)]
 
     def _owners(self, name: str) -> tuple[frozenset[str], bool]:
-        """Return the names of the types with a member of this name, and whether one of them is a trait."""
+        """Return the names of the types that have a member with this name, and whether one of them is a trait."""
         if name not in self._known_owners:
             places = {(each.path, each.key.rpartition(".")[0]) for each in self._sources.named(name)}
             owners = frozenset(key.rpartition(".")[2] for _, key in places if key)
@@ -254,23 +254,24 @@ class FileResolver:
     # --- imports
 
     def _resolve_imports(self, lines: tuple[int, ...]) -> tuple[list[tuple[Import, str]], int, int]:
-        """Return the imports with their target keys, and the numbers of external and unresolved imports."""
+        """Return the imports with their target keys, the number of external imports, and the number of unresolved
+        imports."""
         found: list[tuple[Import, str]] = []
         external = unresolved = 0
         for line, clause in zip(lines, self._file.imports, strict=True):
             targets = list(dict.fromkeys(self._imported(clause)))
-            # A module inside a file may import from the file itself: that is a reference, but not an import of a file.
+            # An import from the file itself by a module inside it is a reference, not a file import.
             others = [target for target in targets if target.key or target.path != self._file.path]
             found.extend((Import(line, path, "runtime"), key) for path, key in others)
             if not targets:
                 is_internal = clause.form == "file" and clause.alias != "system"
                 external += not is_internal
-                self._names.dependencies.update(map(external_package, _packages(clause, self._file.traits)))
+                self._names.dependencies.update(map(external_package, _possible_packages(clause, self._file.traits)))
                 unresolved += is_internal
         return found, external, unresolved
 
     def _imported(self, clause: ImportClause) -> Iterable[DefinedSymbol]:
-        """Return the definitions or files that an import refers to."""
+        """Return the definitions or files to which an import refers."""
         names = self._names
         if clause.form == "file":
             target = names.included_path(self._file, clause.name)

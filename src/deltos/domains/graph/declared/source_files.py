@@ -1,4 +1,4 @@
-"""Source files as the resolver sees them: views of stored interfaces, read on demand."""
+"""Views of stored interfaces for the resolver, read on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_TYPES = ScopeTypes()
 class SourceFile:
     """Interface of one file: its package, top-level definitions, types and imports.
 
-    Imports are grouped by their scope: a module or function of the file, or the empty key for the whole file.
+    Imports are grouped by their scope: a module or function in the file, or the empty key for the entire file.
     """
 
     __slots__ = (
@@ -61,24 +61,24 @@ class SourceFile:
         self.modules: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     def full_name(self, key: str) -> str:
-        """Return the name of a definition with its package."""
+        """Return the package-qualified name of a definition."""
         return (
             f"{self.package_path}.{key}" if self.package_path and not key.startswith(f"{self.package_path}.") else key
         )
 
     def scope(self, key: str) -> ScopeTypes:
-        """Return the types that the declarations inside a definition state; overloads have numbered keys."""
+        """Return the types that are declared inside a definition; overloads have numbered keys."""
         return self.scopes.get(key, NO_TYPES)
 
     def module(self, within: str, alias: str) -> str | None:
-        """Return the package that an alias refers to at a place in the file; None if there is no such import."""
+        """Return the package to which an alias refers in a scope of the file, or None if there is no such import."""
         for scope in enclosing_keys(within):
             if scope in self.modules and alias in self.modules[scope]:
                 return self.modules[scope][alias]
         return None
 
     def module_package(self, within: str) -> str:
-        """Return the package of a place in the file; Rust files may contain modules."""
+        """Return the package of a scope in the file, because Rust files may contain modules."""
         inner = next((scope for scope in enclosing_keys(within) if self.kinds.get(scope) == "module"), "")
         return f"{self.package_path}.{inner}".strip(".") if inner else self.package_path
 
@@ -100,10 +100,10 @@ class SourceFiles:
         self._named_cache: dict[str, list[NamedSymbol]] = {}
         self._by_file_name: dict[str, list[str]] | None = None
         self._by_folder: dict[str, list[str]] | None = None
-        self.memo: dict[tuple[str, str], object] = {}  # of the hooks of languages
+        self.memo: dict[tuple[str, str], object] = {}  # values cached by language hooks
 
     def file(self, path: str) -> SourceFile | None:
-        """Return the interface of a file; None if it is missing or in another language."""
+        """Return the interface of a file, or None if it is missing or in another language."""
         if path not in self._units:
             language = self.project.language(path)
             interface = self.project.interface(path) if language in TRAITS else None
@@ -114,13 +114,13 @@ class SourceFiles:
         return self._units[path]
 
     def named(self, name: str) -> list[NamedSymbol]:
-        """Return all symbols with a name, of any language."""
+        """Return all symbols with this name, in any language."""
         if name not in self._named_cache:
             self._named_cache[name] = list(self.project.named(name))
         return self._named_cache[name]
 
     def by_file_name(self, name: str) -> list[str]:
-        """Return the paths of all files with a file name."""
+        """Return the paths of all files with this file name."""
         if self._by_file_name is None:
             self._by_file_name = defaultdict(list)
             for path in sorted(self.paths):
@@ -136,7 +136,7 @@ class SourceFiles:
         return self._by_folder.get(folder, [])
 
     def _sort_imports(self, file: SourceFile) -> None:
-        """Group the imports of a file: single names, wildcards, and packages under a name."""
+        """Group the imports of a file into single names, wildcards, and named packages."""
         traits = file.traits
         for clause in (*file.imports, *traits.global_imports(self, file.path)):
             full = self.absolute_name(file, clause.name, clause.within)

@@ -1,4 +1,4 @@
-"""Parsing of written types, and the content types of external lists, maps, pointers and results."""
+"""Parse written types, and derive the content types of external lists, maps, pointers and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNWRAPPING_METHODS = frozenset(
     "unwrap expect unwrap_or unwrap_or_else unwrap_or_default ok_or ok_or_else as_ref clone".split()
 )
 """Methods that return the receiver itself if its wrapper was already removed."""
-_KEYED = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
+_MAP_TYPE_NAMES = ("Map", "map", "{}", "Dictionary", "Entry", "Pair")
 
 
 class WrittenType(NamedTuple):
@@ -34,7 +34,7 @@ class WrittenType(NamedTuple):
 
 
 class ResolvedType(NamedTuple):
-    """Type of an expression or declaration: a definition of the project, or the name and arguments of an external type.
+    """Type of an expression or declaration: a definition in the project, or an external type's name and arguments.
 
     The arguments are resolved in `file`, inside the definition `within`.
     """
@@ -71,12 +71,12 @@ def parse_type(text: str) -> WrittenType:
 
 
 def is_pointer(name: str) -> bool:
-    """Whether an external type behaves like the type that it points to."""
+    """Whether an external type behaves like the type to which it points."""
     return name.rpartition(".")[2] in _POINTERS
 
 
 def external_step_type(found: ResolvedType, step: str) -> str:
-    """Return the written type of a step from an external type; unknown if it cannot be derived."""
+    """Return the written type after a step from an external type, or unknown if it cannot be derived."""
     arguments, name = found.arguments, found.name
     if not arguments:
         return UNKNOWN
@@ -102,9 +102,9 @@ def external_step_type(found: ResolvedType, step: str) -> str:
 
 
 def _content_type(name: str, arguments: tuple[str, ...]) -> str:
-    """Return the element type of a collection; of a map, the type of its values."""
+    """Return the element type of a collection, or the value type of a map."""
     return arguments[-1] if _is_keyed(name) else arguments[0]
 
 
 def _is_keyed(name: str) -> bool:
-    return name.endswith(_KEYED)
+    return name.endswith(_MAP_TYPE_NAMES)

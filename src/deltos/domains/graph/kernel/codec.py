@@ -1,4 +1,5 @@
-"""Encoding of a resolver's facts as bytes. Each resolver chooses its codec; other code treats the bytes as opaque."""
+"""Codecs that store a resolver's facts as bytes. Each resolver chooses its codec; other code treats the bytes as
+opaque."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Codec(Protocol):
     """Encoder and decoder of interfaces, parts of interfaces and bodies."""
 
     def encode(self, value: object) -> bytes:
-        """Return the stored form of an interface, a part of one, or a body; equal interfaces give equal bytes."""
+        """Encode an interface, a part of an interface, or a body; equal interfaces have equal encodings."""
 
     def interface(self, data: bytes) -> object:
         """Decode an interface."""
@@ -28,7 +29,7 @@ class Codec(Protocol):
 
 
 class StructCodec(Generic[Interface, Body]):
-    """Codec for facts that are `msgspec.Struct`s: one type for all interfaces of a resolver, another for all bodies."""
+    """Codec for facts that are `msgspec.Struct` instances: one type for interfaces, another for bodies."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class StructCodec(Generic[Interface, Body]):
         self._make_body_decoder = body
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Created on first use: building a decoder for many node types takes tens of milliseconds; indexing only encodes.
+    # Created on first use, because building a decoder takes tens of milliseconds and indexing only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface]:
@@ -50,7 +51,7 @@ class StructCodec(Generic[Interface, Body]):
         return self._make_body_decoder()
 
     def encode(self, value: object) -> bytes:
-        """Return the value as MessagePack."""
+        """Encode a value as MessagePack."""
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> Interface:

@@ -1,11 +1,11 @@
-"""Memoization of type inference. Each answer is stored with its dependencies, and none depends on the order of
+"""Memoization for type inference. Each answer is stored with its dependencies and does not depend on the order of
 questions.
 
 There are two engines because the resolvers bound recursion in two ways, and each gives different answers for recursive
 questions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is cached for
 exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are often
-recursive: an answer that depends on an unfinished one is tentative (`FixpointMemo`). One engine for both would change
-edges.
+recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`). Using one engine for both would
+change edges.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 FUEL = 12
-"""Maximum depth of nested inference steps behind one answer."""
+"""Maximum depth of nested inference steps for one answer."""
 
 _INCOMPLETE = 1 << 20
 
@@ -30,7 +30,7 @@ Key = tuple[object, ...]
 class DepthMemo:
     """Cached answers by key, each with the depth it needed.
 
-    `dependencies` are the dependencies of the running computation, as a bit set.
+    `dependencies` contains the dependencies of the running computation as a bit set.
     """
 
     def __init__(self) -> None:
@@ -42,8 +42,8 @@ class DepthMemo:
         self._incomplete: dict[tuple[Key, int], tuple[object, int]] = {}
 
     def recall(self, key: Key, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
-        """Return the cached answer or compute it; return an empty tuple, regardless of the answer's type, if the fuel
-        is spent."""
+        """Return the cached answer or compute it; if no fuel is left, return an empty tuple regardless of the answer's
+        type."""
         known = self._complete.get(key)
         if known is not None:
             answer, needed, dependencies = known
@@ -70,7 +70,7 @@ class DepthMemo:
         answer = compute(*arguments)
         self._fuel += 1
         needed = self._needed + 1
-        # Many answers have the same dependencies: share one bit set, because each has as many bits as there are files.
+        # Answers with the same dependencies share one bit set, because a set has as many bits as there are files.
         dependencies = self._shared_sets.setdefault(self.dependencies, self.dependencies)
         if needed < _INCOMPLETE:
             self._complete[key] = (answer, needed, dependencies)
@@ -104,9 +104,9 @@ class FixpointMemo:
         self._answers: dict[Hashable, tuple[object, set[str]]] = {}
         self._open: dict[Hashable, _RunningQuestion] = {}
         self._tentative: list[Hashable] = []
-        self._lowest_depth = _NO_DEPTH  # depth of the outermost open question that the current one depends on
+        self._lowest_depth = _NO_DEPTH  # depth of the outermost open question on which the current one depends
         self.dependencies: set[str] = set()
-        self.is_exhausted = False  # the computation ran out of steps: its answers are not cached
+        self.is_exhausted = False  # true if the computation ran out of steps, so that answers are not cached
 
     @property
     def is_busy(self) -> bool:
@@ -122,8 +122,8 @@ class FixpointMemo:
         self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Return the answer to a question, computing it at most a few times; None for a recursive question without an
-        answer yet."""
+        """Return the answer to a question, computing it at most a few times, or None for a recursive question without
+        an answer yet."""
         known = self._answers.get(question)
         if known is not None:
             self.dependencies |= known[1]
@@ -139,7 +139,8 @@ class FixpointMemo:
         return self._answer(question, compute)
 
     def _answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Compute an answer, repeatedly for a recursive question until it no longer changes, and cache it."""
+        """Compute and cache an answer, repeating the computation of a recursive question until the answer no longer
+        changes."""
         state = _RunningQuestion(len(self._open))
         self._open[question] = state
         outer_dependencies, outer_lowest = self.dependencies, self._lowest_depth
@@ -167,7 +168,7 @@ class FixpointMemo:
         del self._tentative[first:]
 
     def _store_answer(self, question: Hashable, answer: object, state: _RunningQuestion, first: int) -> None:
-        """Cache an answer: permanently, or until the outer question that it depends on changes its own answer."""
+        """Cache an answer permanently, or until the answer to the outer question on which it depends changes."""
         if self.is_exhausted:
             return
         self._answers[question] = (answer, state.dependencies)

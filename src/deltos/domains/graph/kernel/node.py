@@ -1,4 +1,4 @@
-"""Base class of the records that facts consist of, for all languages."""
+"""Base class for the records that make up facts, in all languages."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """Facts that are extracted from one file alone.
+    """Facts extracted from a single file.
 
     `interface` holds everything that the resolution of other files may depend on (exports, signatures, types, bases,
-    but no line numbers); `body` holds the rest. The resolver defines both, in a form that its codec can encode. `parts`
-    are the parts of the interface by name, for resolvers that track dependencies by name: a change that only adds names
-    affects only the files that looked these names up.
+    but no line numbers); `body` holds the rest. The resolver defines the format of both, which its codec must be able
+    to encode. `parts` are the parts of the interface by name, for resolvers that track dependencies by name: a change
+    that only adds names affects only the files that looked up these names.
     """
 
     symbols: tuple[Symbol, ...]
@@ -32,9 +32,9 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Result of resolving one file: its edges and imports, and the files that it depends on, present or missing.
+    """Result of resolving one file: its edges and imports, and the present or missing files on which it depends.
 
-    A dependency that is not a path comes from `kernel.dependencies`.
+    Functions in `kernel.dependencies` create the dependencies that are not paths.
     """
 
     path: str
@@ -61,13 +61,14 @@ class ProjectFacts(Protocol):
         """Return the paths of all indexed files, of any language, relative to the project root."""
 
     def facts(self, path: str) -> FileFacts | None:
-        """Return the facts of a file; None if the file is missing or its resolver extracts none."""
+        """Return the facts of a file, or None if the file is missing or its resolver extracts none."""
 
     def interface(self, path: str) -> object:
-        """Return the interface of a file, which is cheaper than all its facts; None if it has none."""
+        """Return the interface of a file, which is cheaper to read than all its facts, or None if it has no
+        interface."""
 
     def language(self, path: str) -> str:
-        """Return the language of a file; empty if the file is missing."""
+        """Return the language of a file, or an empty string if the file is missing."""
 
     def named(self, name: str) -> Collection[NamedSymbol]:
         """Return every symbol with this name. The caller then depends on `all_definitions(name)`."""
@@ -80,10 +81,10 @@ class Resolver(Protocol):
 
     @property
     def codec(self) -> Codec:
-        """Codec of its facts."""
+        """Codec for the resolver's facts."""
 
     def extract(self, file: ParsedFile) -> FileFacts:
         """Return the facts of one file, independent of all other files."""
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the given files against the whole project."""
+        """Resolve the given files against the facts of the entire project."""

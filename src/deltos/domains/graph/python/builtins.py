@@ -1,4 +1,4 @@
-"""Types of builtin and standard-library containers, and of functions that carry types through."""
+"""Types of builtin and standard-library containers, and of functions that pass types through."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ONE_ARGUMENT = {
 
 
 def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
-    """Return an object of a standard generic class with type arguments; None if the class is not modelled."""
+    """Return an object of a standard generic class with type arguments, or None if the class is not modelled."""
     module, _, short = name.rpartition(".")
     if module.partition(".")[0] not in _TYPING_MODULES:
         return None
@@ -92,11 +92,11 @@ def _class_of(value: Value) -> Types:
 
 
 def element_of(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
-    """Return the type of the elements of an iterable; with `returned`, the return value of a generator."""
+    """Return the type of an iterable's elements or, if `returned` is true, of a generator's return value."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject:
-            results.append(_element_of_known(value, returned=returned))
+            results.append(_element_of_builtin(value, returned=returned))
         elif type(value) in (Instance, SelfType):
             results.append(_element_of_object(value, inference, is_async=is_async))
         elif type(value) is ClassInfo:
@@ -104,7 +104,7 @@ def element_of(types: Types, inference: Inference, *, is_async: bool = False, re
     return union(results)
 
 
-def _element_of_known(value: BuiltinObject, *, returned: bool) -> Types:
+def _element_of_builtin(value: BuiltinObject, *, returned: bool) -> Types:
     if value.name == "tuple":
         return union(value.arguments)
     if value.name == "generator" and returned:
@@ -119,7 +119,7 @@ def _element_of_object(value: Value, inference: Inference, *, is_async: bool) ->
     results: list[Types] = []
     for part in iterator:
         if type(part) is BuiltinObject:
-            results.append(_element_of_known(part, returned=False))
+            results.append(_element_of_builtin(part, returned=False))
         elif type(part) in (Instance, SelfType):
             item = inference.call_method(part, "__anext__" if is_async else "__next__")
             results.append(item)
@@ -129,7 +129,7 @@ def _element_of_object(value: Value, inference: Inference, *, is_async: bool) ->
 
 
 def item_at(value: BuiltinObject, index: Expression) -> Types:
-    """Return the type of a subscript of a builtin container."""
+    """Return the type of an item of a builtin container."""
     match value.name:
         case "dict":
             return value.arguments[1]
@@ -142,7 +142,7 @@ def item_at(value: BuiltinObject, index: Expression) -> Types:
 
 
 def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Types:
-    """Return the type of a call of a builtin container's method."""
+    """Return the result type of calling a builtin container's method."""
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
         case "dict", "get" | "pop" | "setdefault":
@@ -169,11 +169,11 @@ def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Type
             return UNKNOWN
 
 
-_SAME = frozenset({
+_RETURNS_FIRST_ARGUMENT = frozenset({
     "copy.copy", "copy.deepcopy", "weakref.proxy", "asyncio.shield", "asyncio.wait_for", "asyncio.ensure_future",
     "asyncio.create_task", "contextlib.closing",
 })  # fmt: skip
-_LISTED = {
+_CONTAINERS_OF_FIRST_ARGUMENT = {
     "builtins.list": "list",
     "builtins.sorted": "list",
     "builtins.set": "set",
@@ -189,28 +189,30 @@ _LISTED = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the type of a call of an external function or class that carries project types through."""
-    if name in _LISTED:
+    """Return the result type of calling an external function or class that passes project types through."""
+    if name in _CONTAINERS_OF_FIRST_ARGUMENT:
         which = 1 if name == "builtins.filter" else 0
-        return (BuiltinObject(_LISTED[name], (element_of(arguments.positional(which), inference),)),)
-    if name in _SAME:
+        return (
+            BuiltinObject(_CONTAINERS_OF_FIRST_ARGUMENT[name], (element_of(arguments.positional(which), inference),)),
+        )
+    if name in _RETURNS_FIRST_ARGUMENT:
         return arguments.positional(0)
-    special = _SPECIAL.get(name)
+    special = _CALL_HANDLERS.get(name)
     return UNKNOWN if special is None else special(arguments, inference)
 
 
-def _mapping(arguments: CallArguments, _inference: Inference) -> Types:
+def _call_mapping(arguments: CallArguments, _inference: Inference) -> Types:
     given = tuple([value for value in arguments.positional(0) if type(value) is BuiltinObject and value.name == "dict"])
     return given or (
         BuiltinObject("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),
     )
 
 
-def _mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
+def _call_mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
     return (BuiltinObject("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
 
 
-def _enumerated(arguments: CallArguments, inference: Inference) -> Types:
+def _call_enumerate(arguments: CallArguments, inference: Inference) -> Types:
     return (
         BuiltinObject(
             "iterator", ((BuiltinObject("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)
@@ -218,54 +220,54 @@ def _enumerated(arguments: CallArguments, inference: Inference) -> Types:
     )
 
 
-def _zipped(arguments: CallArguments, inference: Inference) -> Types:
+def _call_zip(arguments: CallArguments, inference: Inference) -> Types:
     items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
     return (BuiltinObject("iterator", ((BuiltinObject("tuple", items),),)),)
 
 
-def _mapped(arguments: CallArguments, inference: Inference) -> Types:
+def _call_map(arguments: CallArguments, inference: Inference) -> Types:
     return (BuiltinObject("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
 
 
-def _type(arguments: CallArguments, _inference: Inference) -> Types:
+def _call_type(arguments: CallArguments, _inference: Inference) -> Types:
     if len(arguments.nodes) != 1:
         return UNKNOWN
     return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
 
 
-def _cast(arguments: CallArguments, _inference: Inference) -> Types:
+def _call_cast(arguments: CallArguments, _inference: Inference) -> Types:
     return arguments.annotation(0)
 
 
-def _partial(arguments: CallArguments, inference: Inference) -> Types:
+def _call_partial(arguments: CallArguments, inference: Inference) -> Types:
     return (CallableReturning(inference.call_all(arguments.positional(0), arguments)),)
 
 
-def _reference(arguments: CallArguments, _inference: Inference) -> Types:
+def _call_reference(arguments: CallArguments, _inference: Inference) -> Types:
     return (CallableReturning(arguments.positional(0)),)
 
 
-def _first_or_element(arguments: CallArguments, inference: Inference) -> Types:
-    """Return an element of the first argument, or the default of `next(iterator, default)`."""
+def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Types:
+    """Return the type of the first argument's elements, including the default of `next(iterator, default)`."""
     if len(arguments.nodes) > 1 and not arguments.keywords:
         return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
     return element_of(arguments.positional(0), inference)
 
 
-_SPECIAL: dict[str, Callable[[CallArguments, Inference], Types]] = {
-    "builtins.dict": _mapping,
-    "collections.OrderedDict": _mapping,
-    "collections.defaultdict": _mapping_with_default,
-    "builtins.next": _first_or_element,
-    "builtins.min": _first_or_element,
-    "builtins.max": _first_or_element,
-    "random.choice": _first_or_element,
-    "builtins.enumerate": _enumerated,
-    "builtins.zip": _zipped,
-    "builtins.map": _mapped,
-    "builtins.type": _type,
-    "typing.cast": _cast,
-    "typing_extensions.cast": _cast,
-    "functools.partial": _partial,
-    "weakref.ref": _reference,
+_CALL_HANDLERS: dict[str, Callable[[CallArguments, Inference], Types]] = {
+    "builtins.dict": _call_mapping,
+    "collections.OrderedDict": _call_mapping,
+    "collections.defaultdict": _call_mapping_with_default,
+    "builtins.next": _call_first_or_element,
+    "builtins.min": _call_first_or_element,
+    "builtins.max": _call_first_or_element,
+    "random.choice": _call_first_or_element,
+    "builtins.enumerate": _call_enumerate,
+    "builtins.zip": _call_zip,
+    "builtins.map": _call_map,
+    "builtins.type": _call_type,
+    "typing.cast": _call_cast,
+    "typing_extensions.cast": _call_cast,
+    "functools.partial": _call_partial,
+    "weakref.ref": _call_reference,
 }

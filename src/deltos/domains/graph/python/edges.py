@@ -1,4 +1,4 @@
-"""Collects the references found while a body is interpreted, as edges."""
+"""Collect the references found while interpreting a body, as edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FoundEdges:
-    """Edges of one module; `source` is the key of the definition that is interpreted, `quiet` suspends recording."""
+    """Edges of one module; `source` is the key of the definition being interpreted, and `quiet` suspends recording."""
 
     def __init__(self, inference: Inference) -> None:
         self.source = ""
@@ -31,37 +31,37 @@ class FoundEdges:
         if self.quiet:
             return
         if kind == "import":
-            entities = first_of_each(entities)
+            entities = without_overloads(entities)
         if len(entities) > MAX_TARGETS:
             self.note_unknown(line, name, kind)
             return
         for entity in entities:
             if isinstance(entity, DEFINED):
-                origin = "name" if type(entity) is ModuleInfo or _own_name(entity.key) == name else ALIAS
+                origin = "name" if type(entity) is ModuleInfo or _last_name_part(entity.key) == name else ALIAS
                 self._edges[(line, self.source, entity.path, entity.key, kind)] = origin
             elif type(entity) is External and entity.is_missing:
                 self.note_missing(line, entity.name.rpartition(".")[2], kind)
 
     def note_missing(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add possible edges by the name that a missing module should define: a use, and an import."""
+        """Add possible edges for the use and the import of a name that a missing module should define."""
         self.note_unknown(line, name, kind)
         self.note_unknown(line, name, "import")
 
     def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add a possible edge to any symbol with the name."""
+        """Add a possible edge that may refer to any symbol with the name."""
         if not self.quiet and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 
     def note_unparsed(self, names: Sequence[UnparsedName]) -> None:
-        """Add a possible edge for each unparsed name that no other edge of its line explains."""
-        known = {(line, _own_name(key)) for line, _, _, key, _ in self._edges} if names else set()
+        """Add a possible edge for each unparsed name on a line without another edge for that name."""
+        known = {(line, _last_name_part(key)) for line, _, _, key, _ in self._edges} if names else set()
         for each in names:
             if (each.line, each.name) not in known:
                 self.source = each.source
                 self.note_unknown(each.line, each.name, UNPARSED)
 
     def note_construction(self, info: ClassInfo, function: Expression) -> None:
-        """Add calls of `__init__` and `__new__` for a call of their class; overloaded constructors are left out as
+        """Add calls of `__init__` and `__new__` for a call of their class, except overloaded constructors, which are
         ambiguous."""
         if type(function) is not Name or function.name != info.name:
             return
@@ -78,8 +78,8 @@ class FoundEdges:
         )
 
 
-def first_of_each(entities: Sequence[Entity]) -> Sequence[Entity]:
-    """Keep the first of several functions with the same name and place (overloads, setters)."""
+def without_overloads(entities: Sequence[Entity]) -> Sequence[Entity]:
+    """Keep only the first of several functions with the same name and location (overloads, setters)."""
     if len(entities) < 2:
         return entities
     kept: dict[tuple[str, str], Entity] = {}
@@ -89,5 +89,5 @@ def first_of_each(entities: Sequence[Entity]) -> Sequence[Entity]:
     return tuple(kept.values())
 
 
-def _own_name(key: str) -> str:
+def _last_name_part(key: str) -> str:
     return key.rpartition(".")[2].partition("#")[0]

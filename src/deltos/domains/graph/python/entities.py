@@ -1,4 +1,4 @@
-"""Modules, classes, functions and variables of the project as inference uses them: thin views of stored interfaces."""
+"""Modules, classes, functions and variables used by inference: thin views of stored interfaces."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ class ModuleInfo:
         return self.path.endswith(("__init__.py", "__init__.pyi"))
 
     def is_below(self, folder: str) -> bool:
-        """Whether the file is in a folder or below it; an empty path is the whole project."""
+        """Whether the file is directly or indirectly in a folder; an empty path means the project root."""
         return not folder or self.path.startswith(f"{folder}/")
 
     def class_of(self, key: str) -> ClassInfo | None:
-        """Return the class with a key, or None."""
+        """Return the class with this key, or None if there is none."""
         found = self.classes.get(key)
         if found is None and key in self._interface.classes:
             found = self.classes[key] = ClassInfo(self, key, self._interface.classes[key])
         return found
 
     def function_of(self, key: str) -> FunctionInfo | None:
-        """Return the function with a key, or None."""
+        """Return the function with this key, or None if there is none."""
         found = self.functions.get(key)
         if found is None and key in self._interface.functions:
             found = self.functions[key] = FunctionInfo(self, key, self._interface.functions[key])
         return found
 
     def variable(self, name: str, bindings: tuple[Assignment, ...]) -> VariableInfo:
-        """Return the module-level variable with a name."""
+        """Return the module-level variable with this name."""
         found = self.variables.get(name)
         if found is None:
             found = self.variables[name] = VariableInfo(self, name, InterfaceScope(self), bindings)
@@ -66,7 +66,7 @@ class ModuleInfo:
 
 
 class ClassInfo:
-    """A class of the project; as a value it is the class object."""
+    """A class of the project; as a value, it represents the class object."""
 
     __slots__ = (
         "attributes", "bases", "bindings", "instance", "key", "keywords", "module", "name", "variables",
@@ -97,11 +97,11 @@ class ClassInfo:
         return InterfaceScope(self.module, function=self.module.function_of(parent))
 
     def variable(self, name: str) -> VariableInfo:
-        """Return the variable with a name that the class body or a method sets."""
+        """Return the variable with this name that the class body or a method sets."""
         found = self.variables.get(name)
         if found is None:
             key = f"{self.key}.{name}"
-            bindings = assignments(self.bindings.get(name, ()))
+            bindings = assignment_bindings(self.bindings.get(name, ()))
             found = self.variables[name] = VariableInfo(
                 self.module, key, InterfaceScope(self.module, owner=self), bindings
             )
@@ -111,9 +111,10 @@ class ClassInfo:
 
 
 class FunctionInfo:
-    """A function or method of the project; as a value it is the unbound function.
+    """A function or method of the project; as a value, it represents the unbound function.
 
-    `owner` is the class that contains it, `enclosing` the function around it, whose names are visible.
+    `owner` is the class that contains it; `enclosing` is the function that contains it and whose names are visible in
+    it.
     """
 
     __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
@@ -140,11 +141,11 @@ class FunctionInfo:
         return self.module.path
 
     def outer_scope(self) -> InterfaceScope:
-        """Return the scope in which its decorators, annotations and defaults are evaluated."""
+        """Return the scope in which the function's decorators, annotations and defaults are evaluated."""
         return InterfaceScope(self.module, owner=self.owner, function=self.enclosing)
 
     def scope(self) -> InterfaceScope:
-        """Return the scope of its body."""
+        """Return the scope of the function's body."""
         return InterfaceScope(self.module, function=self)
 
 
@@ -183,7 +184,7 @@ class InterfaceScope:
 class External:
     """A name that the project does not define: from the standard library, a dependency, or builtins.
 
-    With `is_missing` the project should define it: its module does not exist, or lacks the name.
+    `is_missing` means that the project should define the name, but its module does not exist or lacks the name.
     """
 
     __slots__ = ("is_missing", "name")
@@ -196,7 +197,7 @@ class External:
         return type(other) is External and other.name == self.name and other.is_missing == self.is_missing
 
     def member(self, name: str) -> External:
-        """Return a name inside this one."""
+        """Return a member of this external name."""
         return External(f"{self.name}.{name}", is_missing=self.is_missing)
 
     def __hash__(self) -> int:
@@ -226,7 +227,7 @@ class Instance:
         return hash((id(self.info), self.arguments))
 
 
-def assignments(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
+def assignment_bindings(bindings: tuple[Binding, ...]) -> tuple[Assignment, ...]:
     """Return the bindings that assign a value."""
     return tuple([binding for binding in bindings if type(binding) is Assigned or type(binding) is DeclaredName])
 

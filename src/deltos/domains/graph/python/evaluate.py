@@ -1,4 +1,4 @@
-"""Infer the types of an expression, in an interface or at one point of an interpreted body."""
+"""Infer the types of an expression in an interface or at a point of an interpreted body."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from deltos.domains.graph.python.types import (
     SelfType,
     SuperOf,
     Types,
-    either,
     union,
+    union_of_two,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ class CallArguments:
         return UNKNOWN
 
     def annotation(self, index: int) -> Types:
-        """Return the argument at a position read as an annotation, as in `cast(type, value)`."""
+        """Return the types declared by the argument at a position when read as an annotation, as in `cast(type,
+        value)`."""
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
@@ -70,10 +71,11 @@ _SELF = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
-    """The place of an expression, which gives names their meaning."""
+    """The context of an expression, which determines the meaning of names."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Return the definitions of a name and its types; None if the types are those of the definitions."""
+        """Return the definitions of a name and its types; the types are None if they are the types of the
+        definitions."""
 
     def super_of(self) -> Types:
         """Return the type of `super()`."""
@@ -81,12 +83,12 @@ class Position(Protocol):
     def self_type(self) -> Types:
         """Return the type of `Self`."""
 
-    def sent(self) -> Types:
+    def sent_types(self) -> Types:
         """Return the type of a `yield` expression."""
 
 
 class InterfacePosition:
-    """A scope of an interface, in which each name has the union of all types bound to it."""
+    """An interface scope, in which each name has the union of all types bound to it."""
 
     __slots__ = ("_inference", "_scope")
 
@@ -95,8 +97,7 @@ class InterfacePosition:
         self._scope = scope
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Look in the function's locals, in those of the functions around it, in the class body, the module, and
-        builtins."""
+        """Look up a name in the function, its enclosing functions, the class body, the module, and builtins."""
         function = self._scope.function
         while function is not None:
             local = self._inference.local(function, name)
@@ -117,19 +118,19 @@ class InterfacePosition:
         return tuple([SuperOf(owner, value) for value in self._inference.receiver(function)])
 
     def self_type(self) -> Types:
-        """Return the class around the annotation, or the subclass through which it is used."""
+        """Return the class that contains the annotation, or the subclass through which it is used."""
         owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
 
-    def sent(self) -> Types:
-        """Return unknown: interfaces have no running generators."""
+    def sent_types(self) -> Types:
+        """Return unknown, because interfaces have no running generators."""
         return UNKNOWN
 
 
 class Evaluator:
     """Evaluates the expressions at a position.
 
-    In an interpreted body it also records references, narrows types by tests, and assigns the names of walrus
+    In an interpreted body, it also records references, narrows types by tests, and binds the names of walrus
     expressions.
     """
 
@@ -145,7 +146,7 @@ class Evaluator:
         self.inner: dict[str, Types] = {}
 
     def quietly(self, node: Expression) -> Types:
-        """Evaluate without recording references, because the same expression is also evaluated for its references."""
+        """Evaluate an expression without recording references, because another evaluation of it records them."""
         if self.edges is None:
             return self.evaluate(node)
         self.edges.quiet += 1
@@ -170,7 +171,8 @@ class Evaluator:
         return self.inference.types_of(entities) if types is None else types
 
     def attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
-        """Return the types of an attribute: narrowed by an earlier assignment or test, or those of the member."""
+        """Return the types of an attribute as narrowed by an earlier assignment or test, or else the types of the
+        member."""
         found: list[Types] = []
         seen = False
         for value in self.evaluate(node.value):
@@ -179,7 +181,7 @@ class Evaluator:
                 seen = True
                 self._note(node, entities, kind)
             found.append(types)
-        # `value` is None for a literal, which has no attributes defined in the project.
+        # `value` is None for a literal, whose attributes are not defined in the project.
         if self.edges is not None and node.value is not None and not (seen or any(found)):
             self.edges.note_unknown(node.line, node.name, kind)
         narrowed = None if self.narrowing is None else self.narrowing.of(node)
@@ -187,12 +189,12 @@ class Evaluator:
             return narrowed
         return found[0] if len(found) == 1 else union(found)
 
-    def _fixture(self, node: nodes.FixtureName) -> Types:
+    def _evaluate_fixture(self, node: nodes.FixtureName) -> Types:
         if self.edges is not None and self.fixtures is not None:
             self.edges.note(node.line, node.name, self.fixtures(node.name), "call")
         return UNKNOWN
 
-    def _call(self, node: CallExpression) -> Types:
+    def _evaluate_call(self, node: CallExpression) -> Types:
         function = node.function
         if type(function) is Name:
             callee = self.name(function, "call")
@@ -202,9 +204,9 @@ class Evaluator:
             callee = self.evaluate(function)
         if self.edges is not None:
             self.visit_arguments(node)
-        return self._called(callee, CallArguments(self, node.arguments, node.keywords), function)
+        return self._call_value(callee, CallArguments(self, node.arguments, node.keywords), function)
 
-    def _called(self, callee: Types, arguments: CallArguments, function: Expression) -> Types:
+    def _call_value(self, callee: Types, arguments: CallArguments, function: Expression) -> Types:
         results: list[Types] = []
         for value in callee:
             if type(value) is External:
@@ -228,15 +230,15 @@ class Evaluator:
             [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
         )
 
-    def _index(self, node: Subscript) -> Types:
+    def _evaluate_index(self, node: Subscript) -> Types:
         value = self.evaluate(node.value)
         if any(type(part) in (External, ClassInfo) for part in value):
             self.annotate(node.index)
         else:
             self.evaluate(node.index)
-        return union([self._item_of(part, node.index) for part in value])
+        return union([self._item_types(part, node.index) for part in value])
 
-    def _item_of(self, value: Value, index: Expression) -> Types:
+    def _item_types(self, value: Value, index: Expression) -> Types:
         match value:
             case ClassInfo():
                 return (value,)
@@ -253,24 +255,24 @@ class Evaluator:
             for node in nodes
         ]
 
-    def _tuple(self, node: TupleDisplay) -> Types:
+    def _evaluate_tuple(self, node: TupleDisplay) -> Types:
         items = self._items(node.items)
         if any(type(part) is Starred for part in node.items):
             return (BuiltinObject("sequence", (union(items),)),)
         return (BuiltinObject("tuple", tuple(items)),)
 
-    def _list(self, node: ListDisplay) -> Types:
+    def _evaluate_list(self, node: ListDisplay) -> Types:
         return (BuiltinObject("list", (union(self._items(node.items)),)),)
 
-    def _set(self, node: nodes.SetDisplay) -> Types:
+    def _evaluate_set(self, node: nodes.SetDisplay) -> Types:
         return (BuiltinObject("set", (union(self._items(node.items)),)),)
 
-    def _dict(self, node: nodes.DictDisplay) -> Types:
+    def _evaluate_dict(self, node: nodes.DictDisplay) -> Types:
         keys = union([self.evaluate(key) for key in node.keys])
         values = union([self.evaluate(value) for value in node.values])
         return (BuiltinObject("dict", (keys, values)),)
 
-    def _comprehension(self, node: nodes.Comprehension) -> Types:
+    def _evaluate_comprehension(self, node: nodes.Comprehension) -> Types:
         outer = self.inner
         self.inner = dict(outer)
         for clause in node.clauses:
@@ -293,20 +295,21 @@ class Evaluator:
             self.inner[target.name] = types
         elif type(target) is TupleDisplay or type(target) is ListDisplay:
             for index, part in enumerate(target.items):
-                self._assign_inner(part, unpacked(types, index, self.inference))
+                self._assign_inner(part, unpacked_types(types, index, self.inference))
         elif type(target) is Starred:
             self._assign_inner(target.value, UNKNOWN)
         else:
             self.evaluate(target)
 
-    def _or(self, node: nodes.Or) -> Types:
-        return self._in_turn(node.operands, holds=False)
+    def _evaluate_or(self, node: nodes.Or) -> Types:
+        return self._evaluate_operands(node.operands, holds=False)
 
-    def _and(self, node: nodes.And) -> Types:
-        return self._in_turn(node.operands, holds=True)
+    def _evaluate_and(self, node: nodes.And) -> Types:
+        return self._evaluate_operands(node.operands, holds=True)
 
-    def _in_turn(self, operands: Expressions, *, holds: bool) -> Types:
-        """Evaluate operands of `and` or `or`; each narrows types by the results of the ones before it."""
+    def _evaluate_operands(self, operands: Expressions, *, holds: bool) -> Types:
+        """Evaluate the operands of `and` or `or`, narrowing types for each operand by the results of the previous
+        operands."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in operands])
@@ -318,11 +321,11 @@ class Evaluator:
         narrowing.restore(before)
         return union(results)
 
-    def _conditional(self, node: nodes.Conditional) -> Types:
+    def _evaluate_conditional(self, node: nodes.Conditional) -> Types:
         narrowing = self.narrowing
         if narrowing is None:
             self.evaluate(node.test)
-            return either(self.evaluate(node.then), self.evaluate(node.otherwise))
+            return union_of_two(self.evaluate(node.then), self.evaluate(node.otherwise))
         self.visit(node.test)
         results: list[Types] = []
         for branch, holds in ((node.then, True), (node.otherwise, False)):
@@ -330,13 +333,13 @@ class Evaluator:
             narrowing.narrow(node.test, holds=holds, before=before)
             results.append(self.evaluate(branch))
             narrowing.restore(before)
-        return either(*results)
+        return union_of_two(*results)
 
-    def _not(self, node: nodes.Not) -> Types:
+    def _evaluate_not(self, node: nodes.Not) -> Types:
         self.evaluate(node.operand)
         return UNKNOWN
 
-    def _operation(self, node: nodes.OperatorExpression) -> Types:
+    def _evaluate_operation(self, node: nodes.OperatorExpression) -> Types:
         types = self.evaluate(node.first)
         for operand in node.operands:
             right = self.evaluate(operand)
@@ -358,18 +361,18 @@ class Evaluator:
             ]
         return union(results)
 
-    def _await(self, node: nodes.Await) -> Types:
-        return union([_awaited(value, self.inference) for value in self.evaluate(node.value)])
+    def _evaluate_await(self, node: nodes.Await) -> Types:
+        return union([_awaited_types(value, self.inference) for value in self.evaluate(node.value)])
 
-    def _yield(self, node: nodes.Yield) -> Types:
+    def _evaluate_yield(self, node: nodes.Yield) -> Types:
         self.evaluate(node.value)
-        return self.position.sent()
+        return self.position.sent_types()
 
-    def _yield_from(self, node: nodes.YieldFrom) -> Types:
+    def _evaluate_yield_from(self, node: nodes.YieldFrom) -> Types:
         values = self.evaluate(node.value)
         return union([v.arguments[2] for v in values if type(v) is BuiltinObject and v.name == "generator"])
 
-    def _lambda(self, node: nodes.Lambda) -> Types:
+    def _evaluate_lambda(self, node: nodes.Lambda) -> Types:
         outer = self.inner
         for parameter in node.parameters:
             self.evaluate(parameter.default)
@@ -378,22 +381,22 @@ class Evaluator:
         self.inner = outer
         return (CallableReturning(result),)
 
-    def _walrus(self, node: nodes.Walrus) -> Types:
+    def _evaluate_walrus(self, node: nodes.Walrus) -> Types:
         types = self.evaluate(node.value)
         if self.assign is not None:
             self.assign(Name(node.line, node.name), types)
         return types
 
-    def _starred(self, node: Starred) -> Types:
+    def _evaluate_starred(self, node: Starred) -> Types:
         self.evaluate(node.value)
         return UNKNOWN
 
-    def _several(self, node: nodes.NamesOnly | nodes.Slice) -> Types:
+    def _evaluate_names_only(self, node: nodes.NamesOnly | nodes.Slice) -> Types:
         for operand in node.operands:
             self.evaluate(operand)
         return UNKNOWN
 
-    def _quoted_type(self, _node: nodes.QuotedType) -> Types:
+    def _evaluate_quoted_type(self, _node: nodes.QuotedType) -> Types:
         return UNKNOWN
 
     # --- references only
@@ -464,19 +467,19 @@ class Evaluator:
 
     # --- sources of bound names
 
-    def _element(self, node: nodes.Element) -> Types:
+    def _evaluate_element(self, node: nodes.Element) -> Types:
         return element_of(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
 
-    def _unpacked(self, node: nodes.Unpacked) -> Types:
-        return unpacked(self.evaluate(node.value), node.index, self.inference)
+    def _evaluate_unpacked(self, node: nodes.Unpacked) -> Types:
+        return unpacked_types(self.evaluate(node.value), node.index, self.inference)
 
-    def _rest(self, node: nodes.Rest) -> Types:
+    def _evaluate_rest(self, node: nodes.Rest) -> Types:
         return (BuiltinObject("list", (element_of(self.evaluate(node.value), self.inference),)),)
 
-    def _entered(self, node: nodes.Entered) -> Types:
-        return entered(self.evaluate(node.value), self.inference, is_async=node.is_async)
+    def _evaluate_entered(self, node: nodes.Entered) -> Types:
+        return entered_types(self.evaluate(node.value), self.inference, is_async=node.is_async)
 
-    def _caught(self, node: nodes.Caught) -> Types:
+    def _evaluate_caught(self, node: nodes.Caught) -> Types:
         return instances_of(self.evaluate(node.classes))
 
     # --- annotations
@@ -501,7 +504,7 @@ class Evaluator:
         return UNKNOWN
 
     def _named(self, node: Expression) -> tuple[Sequence[Entity], Types]:
-        """Return the definitions that a (dotted) name in an annotation refers to, and their types."""
+        """Return the definitions that a name or dotted name in an annotation refers to, and their types."""
         if type(node) is Name:
             entities, known = self.position.lookup(node.name)
             types = self.inference.types_of(entities) if known is None else known
@@ -520,25 +523,46 @@ class Evaluator:
             return UNKNOWN
         return self.inference.parameterised(entities, [self.annotate(part) for part in index_parts(node.index)])
 
-    # Each handler is called only with nodes of the class that is its key.
+    # Handlers by node class; each is called only with nodes of its class.
     _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
-        Name: name, Attribute: attribute, CallExpression: _call, Subscript: _index, TupleDisplay: _tuple,
-        ListDisplay: _list, nodes.SetDisplay: _set, nodes.DictDisplay: _dict,
-        nodes.Comprehension: _comprehension, nodes.Or: _or, nodes.And: _and, nodes.Conditional: _conditional,
-        nodes.Not: _not, nodes.OperatorExpression: _operation,
-        nodes.Await: _await, nodes.Yield: _yield, nodes.YieldFrom: _yield_from, nodes.Lambda: _lambda,
-        nodes.Walrus: _walrus, Starred: _starred, nodes.NamesOnly: _several, nodes.QuotedType: _quoted_type,
-        nodes.Slice: _several, nodes.Element: _element, nodes.Unpacked: _unpacked, nodes.Rest: _rest,
-        nodes.Entered: _entered, nodes.Caught: _caught, nodes.FixtureName: _fixture,
-    }  # fmt: skip
+        Name: name,
+        Attribute: attribute,
+        CallExpression: _evaluate_call,
+        Subscript: _evaluate_index,
+        TupleDisplay: _evaluate_tuple,
+        ListDisplay: _evaluate_list,
+        nodes.SetDisplay: _evaluate_set,
+        nodes.DictDisplay: _evaluate_dict,
+        nodes.Comprehension: _evaluate_comprehension,
+        nodes.Or: _evaluate_or,
+        nodes.And: _evaluate_and,
+        nodes.Conditional: _evaluate_conditional,
+        nodes.Not: _evaluate_not,
+        nodes.OperatorExpression: _evaluate_operation,
+        nodes.Await: _evaluate_await,
+        nodes.Yield: _evaluate_yield,
+        nodes.YieldFrom: _evaluate_yield_from,
+        nodes.Lambda: _evaluate_lambda,
+        nodes.Walrus: _evaluate_walrus,
+        Starred: _evaluate_starred,
+        nodes.NamesOnly: _evaluate_names_only,
+        nodes.QuotedType: _evaluate_quoted_type,
+        nodes.Slice: _evaluate_names_only,
+        nodes.Element: _evaluate_element,
+        nodes.Unpacked: _evaluate_unpacked,
+        nodes.Rest: _evaluate_rest,
+        nodes.Entered: _evaluate_entered,
+        nodes.Caught: _evaluate_caught,
+        nodes.FixtureName: _evaluate_fixture,
+    }
 
 
 def index_parts(index: Expression) -> Expressions:
-    """Return the arguments of a generic between its brackets."""
+    """Return the arguments between the brackets of a generic type."""
     return index.items if type(index) is TupleDisplay else (index,)
 
 
-def unpacked(types: Types, index: int, inference: Inference) -> Types:
+def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
     """Return the type of the element at an index of an unpacked value."""
     results: list[Types] = []
     for value in types:
@@ -549,7 +573,7 @@ def unpacked(types: Types, index: int, inference: Inference) -> Types:
     return union(results)
 
 
-def entered(types: Types, inference: Inference, *, is_async: bool) -> Types:
+def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Types:
     """Return the type that `with … as` binds."""
     results: list[Types] = []
     for value in types:
@@ -557,12 +581,12 @@ def entered(types: Types, inference: Inference, *, is_async: bool) -> Types:
             results.append(value.arguments[0])
         elif type(value) in (Instance, SelfType):
             result = inference.call_method(value, "__aenter__" if is_async else "__enter__")
-            results.append(union([_awaited(part, inference) for part in result]) if is_async else result)
+            results.append(union([_awaited_types(part, inference) for part in result]) if is_async else result)
     return union(results)
 
 
 def instances_of(types: Types) -> Types:
-    """Return objects of the given classes, or of the classes in a given tuple."""
+    """Return instances of the given classes or of the classes in given tuples."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -575,7 +599,7 @@ def instances_of(types: Types) -> Types:
     return union(results)
 
 
-def _awaited(value: Value, inference: Inference) -> Types:
+def _awaited_types(value: Value, inference: Inference) -> Types:
     if type(value) is BuiltinObject:
         return value.arguments[0] if value.name == "coroutine" else UNKNOWN
     if type(value) in (Instance, SelfType):
@@ -591,12 +615,12 @@ class Narrowing:
         self._frames = frames
 
     def of(self, node: Attribute) -> Types | None:
-        """Return the narrowed types of an attribute, or None."""
+        """Return the narrowed types of an attribute, or None if it is not narrowed."""
         frame = self._frames.frame
         return frame.environment.get(dotted(node)) if node.name in frame.narrowed else None
 
     def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
-        """Narrow names by a test from here on; their earlier types are added to `before`."""
+        """Narrow the types of names by a test, saving their previous types in `before`."""
         for path, types in self.narrowings(test, holds=holds):
             if before is not None:
                 before.setdefault(path, self._frames.frame.environment.get(path))
@@ -612,14 +636,14 @@ class Narrowing:
                 environment[path] = types
 
     def set(self, path: str, types: Types) -> None:
-        """Set the types of a name or dotted attribute from here on."""
+        """Set the types of a name or dotted attribute for the following code."""
         self._frames.frame.environment[path] = types
         attribute = path.rpartition(".")[2]
         if attribute != path:
             self._frames.frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types of names implied by a test that holds, or that does not hold."""
+        """Return the types of names that are implied by the result of a test."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
         if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):
@@ -636,7 +660,7 @@ class Narrowing:
         path = dotted(value) if function == "issubclass" and holds else ""
         if not path:
             return []
-        found = tuple([info for info in _flat(self._evaluator.quietly(classes)) if type(info) is ClassInfo])
+        found = tuple([info for info in _flatten_tuples(self._evaluator.quietly(classes)) if type(info) is ClassInfo])
         return [(path, found)] if found else []
 
     def _instance_test(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
@@ -660,6 +684,6 @@ class Narrowing:
         )
 
 
-def _flat(types: Types) -> Types:
-    parts = [_flat(part) for value in types if type(value) is BuiltinObject for part in value.arguments]
+def _flatten_tuples(types: Types) -> Types:
+    parts = [_flatten_tuples(part) for value in types if type(value) is BuiltinObject for part in value.arguments]
     return union([tuple([value for value in types if type(value) is not BuiltinObject]), *parts])

@@ -1,4 +1,4 @@
-"""Pytest fixtures: a parameter of a test or fixture refers to the fixture with its name."""
+"""Resolve pytest fixtures: a parameter of a test or fixture refers to the fixture of the same name."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
 
 
 def takes_fixtures(name: str, decorators: Expressions) -> bool:
-    """Whether pytest passes fixtures to a function by parameter name: it is a test or a fixture."""
+    """Whether a function is a test or a fixture, to which pytest passes fixtures by parameter name."""
     return name.startswith("test") or is_fixture(decorators)
 
 
 def is_fixture(decorators: Expressions) -> bool:
-    """Whether decorators make a function a fixture: `@pytest.fixture`, `@fixture(scope="module")`."""
+    """Whether a function's decorators make it a fixture: `@pytest.fixture`, `@fixture(scope="module")`."""
     called = [each.function if type(each) is CallExpression else each for each in decorators]
     return any(last_name(each) in _FIXTURE_DECORATORS for each in called)
 
@@ -33,11 +33,12 @@ def is_fixture(decorators: Expressions) -> bool:
 def visible_fixtures(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, asking: str, name: str
 ) -> tuple[FunctionInfo, ...]:
-    """Return the fixture that a name refers to: of the class, of the file, or of the nearest conftest.py above.
+    """Return the fixture that a name refers to, from the class, the file, or the nearest conftest.py in a parent
+    folder.
 
-    A fixture that requests its own name (`asking`) gets the next one.
+    A fixture (`asking`) that requests its own name refers to the next fixture with that name.
     """
-    for entities in _scopes(inference, module, owner, name):
+    for entities in _fixture_scopes(inference, module, owner, name):
         found = [each for each in entities if type(each) is FunctionInfo and is_fixture(each.decorators)]
         kept = tuple([each for each in found if each.key != asking or each.module is not module])
         if kept:
@@ -45,7 +46,9 @@ def visible_fixtures(
     return ()
 
 
-def _scopes(inference: Inference, module: ModuleInfo, owner: ClassInfo | None, name: str) -> Iterator[Sequence[Entity]]:
+def _fixture_scopes(
+    inference: Inference, module: ModuleInfo, owner: ClassInfo | None, name: str
+) -> Iterator[Sequence[Entity]]:
     names = inference.names
     if owner is not None:
         yield inference.member(owner, name)

@@ -1,4 +1,4 @@
-"""Find the references of bodies: interpret statements in order and track the types of every name."""
+"""Find references by interpreting statements in order and tracking the types of each name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Never
 from deltos.domains.graph.model import Import
 from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.builtins import element_of
-from deltos.domains.graph.python.edges import FoundEdges, first_of_each
+from deltos.domains.graph.python.edges import FoundEdges, without_overloads
 from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, NamespaceFolder, VariableInfo
-from deltos.domains.graph.python.evaluate import Evaluator, Narrowing, entered, instances_of, unpacked
+from deltos.domains.graph.python.evaluate import Evaluator, Narrowing, entered_types, instances_of, unpacked_types
 from deltos.domains.graph.python.fixtures import visible_fixtures
-from deltos.domains.graph.python.frames import Frame, Frames, merged
+from deltos.domains.graph.python.frames import Frame, Frames, merge_environments
 from deltos.domains.graph.python.nodes import (
     Attribute,
     CallExpression,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Block, Expression, Expressions
 
-MAX_LOOP_REPEATS = 2
-"""Loops nested deeper than this are interpreted once, because each level would double the work."""
+MAX_REPEATED_LOOP_DEPTH = 2
+"""Maximum nesting of loops whose bodies are interpreted twice; each level doubles the work."""
 
 
 class Flow:
@@ -60,14 +60,14 @@ class Flow:
         self._breaks: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Interpret the module's own statements, then every function, outer ones first."""
+        """Interpret the module's own statements, then all functions, outer functions first."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: Block) -> bool:
-        """Interpret statements; return whether control reaches the end."""
+        """Interpret statements and return whether control reaches the end."""
         return all(self._statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
 
     def _visible_fixtures(self, name: str) -> tuple[FunctionInfo, ...]:
@@ -87,7 +87,7 @@ class Flow:
             frame.bind(name, self._inference.parameter(function, frame.parameters[name]))
         self.run(node.body)
 
-    def _define(self, node: nodes.Define) -> None:
+    def _run_define(self, node: nodes.Define) -> None:
         function = self._module.function_of(node.key)
         if function is None:
             return
@@ -121,7 +121,7 @@ class Flow:
             else:
                 self._evaluator.evaluate(decorator)
 
-    def _class(self, node: nodes.DefineClass) -> None:
+    def _run_class(self, node: nodes.DefineClass) -> None:
         info = self._module.class_of(node.key)
         if info is None:
             return
@@ -151,7 +151,7 @@ class Flow:
 
     # --- imports
 
-    def _import(self, node: nodes.ImportModule) -> None:
+    def _run_import(self, node: nodes.ImportModule) -> None:
         modules = self._inference.names.imported(node.module, 0, self._module)
         self._import_modules(node, modules, modules)
         top = node.alias or node.module.partition(".")[0]
@@ -159,7 +159,7 @@ class Flow:
             bound = self._inference.names.imported(node.module if node.alias else top, 0, self._module)
             self._frames.frame.bind(top, self._inference.types_of(bound))
 
-    def _from_import(self, node: nodes.FromImport) -> None:
+    def _run_from_import(self, node: nodes.FromImport) -> None:
         names = self._inference.names
         modules = names.imported(node.module, node.level, self._module)
         found = {
@@ -180,7 +180,7 @@ class Flow:
     ) -> bool:
         """Whether a module imports only sibling modules from its own package.
 
-        `from . import sub` needs `sub`, but not the rest of the package, so it does not add to an import cycle.
+        `from . import sub` needs `sub` but not the package itself, so it does not contribute to an import cycle.
         """
         if type(package) is not ModuleInfo or not package.is_package or not self._module.is_below(package.package):
             return False
@@ -205,7 +205,7 @@ class Flow:
     def _import_modules(
         self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...], needed: Collection[Entity]
     ) -> None:
-        """Record the modules that a statement names; the `needed` ones must run before it."""
+        """Record the modules that a statement imports; the modules in `needed` must run before it."""
         for entity in modules:
             if type(entity) is External:
                 self.unresolved_imports += entity.is_missing
@@ -222,22 +222,22 @@ class Flow:
 
     # --- assignments
 
-    def _evaluate(self, node: nodes.Evaluate) -> None:
+    def _run_expression_statement(self, node: nodes.Evaluate) -> None:
         self._evaluator.visit(node.value)
 
-    def _assign(self, node: nodes.Assign) -> None:
+    def _run_assign(self, node: nodes.Assign) -> None:
         types = self._evaluator.evaluate(node.value)
         for target in node.targets:
             self._store(target, types)
 
-    def _declare(self, node: nodes.Declare) -> None:
+    def _run_declare(self, node: nodes.Declare) -> None:
         declared = self._evaluator.annotate(node.annotation)
         types = self._evaluator.evaluate(node.value)
         if type(node.target) is Name:
             self._frames.frame.declared[node.target.name] = declared
         self._store(node.target, types or declared)
 
-    def _augment(self, node: nodes.Augment) -> None:
+    def _run_augment(self, node: nodes.Augment) -> None:
         right = self._evaluator.evaluate(node.value)
         left = self._evaluator.quietly(node.target)
         in_place = f"__i{node.method.removeprefix('__')}"
@@ -245,7 +245,7 @@ class Flow:
         self._store(node.target, types or left)
 
     def _store(self, target: Expression, types: Types) -> None:
-        """Assign to a name, an attribute, an item, or each part of a tuple."""
+        """Assign types to a name, an attribute, an item, or each part of a tuple."""
         if type(target) is Name:
             self._store_name(target, types)
         elif type(target) is Attribute:
@@ -255,7 +255,7 @@ class Flow:
                 if type(part) is Starred:
                     self._store(part.value, (BuiltinObject("list", (element_of(types, self._inference),)),))
                 else:
-                    self._store(part, unpacked(types, index, self._inference))
+                    self._store(part, unpacked_types(types, index, self._inference))
         else:
             self._evaluator.evaluate(target)
 
@@ -265,7 +265,7 @@ class Flow:
             self._evaluator.inner[name] = types
             return
         if name not in frame.local:
-            # The name may also refer to an import, which is not the thing that is assigned.
+            # The name may also refer to an import, which is not the target of the assignment.
             written = [entity for entity in self._frames.lookup(name)[0] if isinstance(entity, VariableInfo)]
             self.edges.note(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
@@ -279,7 +279,7 @@ class Flow:
         values = self._evaluator.evaluate(target.value)
         for value in values:
             # A property is represented by its getter; the setter is not a separate target.
-            self.edges.note(line, name, first_of_each(self._inference.attribute(value, name)[0]), "write")
+            self.edges.note(line, name, without_overloads(self._inference.attribute(value, name)[0]), "write")
         if not values:
             self.edges.note_unknown(line, name, "write")
         path = dotted(target)
@@ -293,26 +293,26 @@ class Flow:
 
     # --- control flow
 
-    def _return(self, node: nodes.Return) -> bool:
+    def _run_return(self, node: nodes.Return) -> bool:
         self._evaluator.visit(node.value)
         return False
 
-    def _raise(self, node: nodes.Raise) -> bool:
+    def _run_raise(self, node: nodes.Raise) -> bool:
         for value in node.values:
             self._evaluator.visit(value)
         return False
 
-    def _stop(self, _node: nodes.LoopJump) -> bool:
+    def _run_stop(self, _node: nodes.LoopJump) -> bool:
         if self._breaks:
             self._breaks[-1].append(self._frames.frame.environment)
         return False
 
-    def _assert(self, node: nodes.Assert) -> None:
+    def _run_assert(self, node: nodes.Assert) -> None:
         self._evaluator.visit(node.test)
         self._narrowing.narrow(node.test, holds=True)
         self._evaluator.visit(node.message)
 
-    def _if(self, node: nodes.If) -> bool:
+    def _run_if(self, node: nodes.If) -> bool:
         frame = self._frames.frame
         ends: list[Environment] = []
         for branch in node.branches:
@@ -329,10 +329,10 @@ class Flow:
             ends.append(frame.environment)
         if not ends:
             return False
-        frame.environment = merged(ends, frame.assigned)
+        frame.environment = merge_environments(ends, frame.assigned)
         return True
 
-    def _for(self, node: nodes.For) -> None:
+    def _run_for(self, node: nodes.For) -> None:
         item = element_of(self._evaluator.evaluate(node.iterable), self._inference, is_async=node.is_async)
 
         def once() -> bool:
@@ -342,7 +342,7 @@ class Flow:
         self._loop(once)
         self.run(node.otherwise)
 
-    def _while(self, node: nodes.While) -> None:
+    def _run_while(self, node: nodes.While) -> None:
         def once() -> bool:
             self._evaluator.visit(node.test)
             self._narrowing.narrow(node.test, holds=True)
@@ -356,26 +356,26 @@ class Flow:
         """Interpret a loop's body, and once more if the types at its start changed."""
         frame = self._frames.frame
         self._loops += 1
-        for _ in range(2 if self._loops <= MAX_LOOP_REPEATS else 1):
+        for _ in range(2 if self._loops <= MAX_REPEATED_LOOP_DEPTH else 1):
             before = dict(frame.environment)
             self._breaks.append([])
             completed = once()
             ends = [before, *self._breaks.pop()]
             if completed:
                 ends.append(frame.environment)
-            frame.environment = merged(ends, frame.assigned)
+            frame.environment = merge_environments(ends, frame.assigned)
             if all(frame.environment.get(name) == types for name, types in before.items()):
                 break
         self._loops -= 1
 
-    def _with(self, node: nodes.With) -> None:
+    def _run_with(self, node: nodes.With) -> None:
         for value, target in node.items:
             types = self._evaluator.evaluate(value)
             if target is not None:
-                self._store(target, entered(types, self._inference, is_async=node.is_async))
-        self.run(node.body)  # the result is ignored, because the context manager may suppress an exception
+                self._store(target, entered_types(types, self._inference, is_async=node.is_async))
+        self.run(node.body)  # ignore the result, because the context manager may suppress exceptions
 
-    def _try(self, node: nodes.Try) -> bool:
+    def _run_try(self, node: nodes.Try) -> bool:
         frame = self._frames.frame
         before = dict(frame.environment)
         ends: list[Environment] = []
@@ -384,16 +384,16 @@ class Flow:
         if completed and self.run(node.otherwise):
             ends.append(frame.environment)
         for handler in node.handlers:
-            frame.environment = merged([before, after], frame.assigned)
+            frame.environment = merge_environments([before, after], frame.assigned)
             caught = instances_of(self._evaluator.evaluate(handler.classes))
             if handler.name:
                 self._store(Name(0, handler.name), caught)
             if self.run(handler.body):
                 ends.append(frame.environment)
-        frame.environment = merged(ends or [before, after], frame.assigned)
+        frame.environment = merge_environments(ends or [before, after], frame.assigned)
         return self.run(node.final) and bool(ends)
 
-    def _match(self, node: nodes.Match) -> None:
+    def _run_match(self, node: nodes.Match) -> None:
         self._evaluator.evaluate(node.subject)
         path = dotted(node.subject)
         frame = self._frames.frame
@@ -411,19 +411,32 @@ class Flow:
             self._evaluator.evaluate(case.guard)
             if self.run(case.body):
                 ends.append(frame.environment)
-        frame.environment = merged(ends, frame.assigned)
+        frame.environment = merge_environments(ends, frame.assigned)
 
     _statements: ClassVar[dict[type, Callable[[Flow, Never], bool | None]]] = {
-        nodes.Evaluate: _evaluate, nodes.Assign: _assign, nodes.Declare: _declare, nodes.Augment: _augment,
-        nodes.Return: _return, nodes.If: _if, nodes.For: _for, nodes.While: _while, nodes.With: _with,
-        nodes.Try: _try, nodes.Define: _define, nodes.DefineClass: _class, nodes.ImportModule: _import,
-        nodes.FromImport: _from_import, nodes.LoopJump: _stop, nodes.Raise: _raise, nodes.Assert: _assert,
-        nodes.Match: _match,
-    }  # fmt: skip
+        nodes.Evaluate: _run_expression_statement,
+        nodes.Assign: _run_assign,
+        nodes.Declare: _run_declare,
+        nodes.Augment: _run_augment,
+        nodes.Return: _run_return,
+        nodes.If: _run_if,
+        nodes.For: _run_for,
+        nodes.While: _run_while,
+        nodes.With: _run_with,
+        nodes.Try: _run_try,
+        nodes.Define: _run_define,
+        nodes.DefineClass: _run_class,
+        nodes.ImportModule: _run_import,
+        nodes.FromImport: _run_from_import,
+        nodes.LoopJump: _run_stop,
+        nodes.Raise: _run_raise,
+        nodes.Assert: _run_assert,
+        nodes.Match: _run_match,
+    }
 
 
 def _is_submodule(entity: Entity, package: ModuleInfo, name: str) -> bool:
-    """Whether an entity is the module or folder that a package has under a name."""
+    """Whether an entity is the submodule or subfolder of a package with this name."""
     stem = f"{package.package}/{name}" if package.package else name
     if type(entity) is NamespaceFolder:
         return entity.folder == stem

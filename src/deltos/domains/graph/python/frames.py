@@ -1,10 +1,10 @@
-"""State of an interpreted body at the current point: names, narrowed attributes, and enclosing scopes."""
+"""State at the current point of an interpreted body: names, narrowed attributes, and enclosing scopes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, SuperOf, Types, either, union
+from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, SuperOf, Types, union, union_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +45,9 @@ class Frame:
         self.assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
-        """Set the types of a name from here on; nested functions see the union of all types it had."""
+        """Set the types of a name for the following code; nested functions see the union of all its types."""
         self.environment[name] = types
-        self.everything[name] = either(self.everything.get(name, ()), types)
+        self.everything[name] = union_of_two(self.everything.get(name, ()), types)
 
     def definition(self, name: str) -> tuple[Entity, ...]:
         """Return the definition or import that a name is bound to in this frame."""
@@ -55,7 +55,7 @@ class Frame:
         return () if entity is None else (entity,)
 
     def in_function(self) -> bool:
-        """Whether this code runs only when a function is called."""
+        """Whether the frame's code runs only when a function is called."""
         frame: Frame | None = self
         while frame is not None:
             if frame.function is not None:
@@ -64,11 +64,11 @@ class Frame:
         return False
 
 
-def merged(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
+def merge_environments(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
     """Return the types of names where several control paths meet.
 
-    A name that the function assigns may be unbound on a path. For any other name, a path without an entry lacks a
-    narrowing, and a narrowing that not every path has is dropped.
+    A name that the function assigns may be unbound on a path. For other names, a missing entry means that the path does
+    not narrow the name, and only narrowings that exist on all paths are kept.
     """
     first, *rest = environments
     if not rest:
@@ -84,7 +84,7 @@ def merged(environments: Sequence[Environment], assigned: AbstractSet[str]) -> E
                 if name in assigned:
                     result[name] = types
             elif known is not types:
-                result[name] = either(known, types)
+                result[name] = union_of_two(known, types)
     return result
 
 
@@ -97,7 +97,7 @@ class Frames:
         self._module = module
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Look in this frame, in the functions around it, in the module, and in builtins."""
+        """Look up a name in the current frame, its enclosing functions, the module, and builtins."""
         frame = self.frame
         types = frame.environment.get(name)
         if name in frame.local:
@@ -112,21 +112,21 @@ class Frames:
         return self._inference.names.name_in(self._module, name), types
 
     def _local_types(self, frame: Frame, name: str) -> Types:
-        """Return the types of a local name that is not assigned before this point: those of a parameter, or unknown."""
+        """Return the types of a local name that has not been assigned: the types of a parameter, or unknown."""
         index = frame.parameters.get(name)
         if index is None or frame.function is None:
             return UNKNOWN
         return self._inference.parameter(frame.function, index)
 
     def _outer_types(self, frame: Frame, name: str) -> Types:
-        return either(self._local_types(frame, name), frame.everything.get(name, UNKNOWN))
+        return union_of_two(self._local_types(frame, name), frame.everything.get(name, UNKNOWN))
 
     def self_type(self) -> Types:
-        """Return unknown: `Self` is only resolved in interfaces."""
+        """Return unknown, because `Self` is only resolved in interfaces."""
         return UNKNOWN
 
     def super_of(self) -> Types:
-        """Return the type of `super()` in the nearest method around this point."""
+        """Return the type of `super()` in the innermost enclosing method."""
         frame: Frame | None = self.frame
         while frame is not None and (frame.function is None or frame.function.owner is None):
             frame = frame.outer
@@ -135,12 +135,12 @@ class Frames:
         owner = frame.function.owner
         return tuple([SuperOf(owner, value) for value in self._inference.receiver(frame.function)])
 
-    def sent(self) -> Types:
-        """Return the send type of the declared generator type."""
+    def sent_types(self) -> Types:
+        """Return the send type from the generator type that the function declares."""
         function = self.frame.function
         if function is None or function.returns is None:
             return UNKNOWN
-        declared = self._inference.returned(function)
+        declared = self._inference.returned_types(function)
         return union(
             [value.arguments[1] for value in declared if type(value) is BuiltinObject and value.name == "generator"]
         )

@@ -1,6 +1,6 @@
-"""Lazy type inference over all interfaces: names, members, annotations and calls.
+"""Infer types lazily over all interfaces: names, members, annotations and calls.
 
-Every result depends only on facts; `memo` caches it with the facts that it depends on.
+Every result depends only on facts; `memo` caches it together with these facts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from deltos.domains.graph.python.names import Names
 from deltos.domains.graph.python.nodes import Assigned, DeclaredName, Subscript, last_name
 from deltos.domains.graph.python.types import (
     UNKNOWN,
-    Bound,
+    BoundMethod,
     BuiltinMethod,
     BuiltinObject,
     CallableReturning,
@@ -36,10 +36,10 @@ from deltos.domains.graph.python.types import (
     Types,
     TypeVariable,
     contains_variable,
-    either,
     solve,
     substitute,
     union,
+    union_of_two,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 Meanings = tuple[tuple["Entity", ...], "Types"]
 _NO_SCOPE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
-_ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
-_ALIASES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.OperatorExpression})
+_ENUM_BASES = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
+_ALIAS_NODE_TYPES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.OperatorExpression})
 _TYPE_VARIABLES = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 
 
@@ -81,18 +81,18 @@ class Inference:
             return self.function_value(entity)
         return (entity,)
 
-    def evaluated(self, scope: InterfaceScope, node: Expression) -> Types:
-        """Return the types of an expression of an interface."""
+    def evaluate_in_scope(self, scope: InterfaceScope, node: Expression) -> Types:
+        """Return the types of an expression in an interface."""
         return self._evaluator(scope).evaluate(node)
 
-    def annotated(self, scope: InterfaceScope, node: Expression) -> Types:
-        """Return the types that an annotation of an interface declares."""
+    def annotated_types(self, scope: InterfaceScope, node: Expression) -> Types:
+        """Return the types that an annotation in an interface declares."""
         return self._evaluator(scope).annotate(node)
 
     # --- variables, parameters and functions
 
     def variable(self, variable: VariableInfo) -> Types:
-        """Return the types of a variable: as declared, or else the union of all assignments."""
+        """Return the declared types of a variable, or else the union of all assigned types."""
         return self.memo.recall(("variable", variable), self._variable, variable)
 
     def _variable(self, variable: VariableInfo) -> Types:
@@ -103,16 +103,16 @@ class Inference:
             sources.append((function.scope() if function is not None else variable.scope, attribute.binding))
         declared = [(scope, binding.annotation) for scope, binding in sources if type(binding) is DeclaredName]
         if declared:
-            types = union([self.annotated(scope, annotation) for scope, annotation in declared])
+            types = union([self.annotated_types(scope, annotation) for scope, annotation in declared])
             if types or last_name(declared[0][1]) not in ("Final", "ClassVar"):
                 return types
-        return union([self.evaluated(scope, binding.value) for scope, binding in sources])
+        return union([self.evaluate_in_scope(scope, binding.value) for scope, binding in sources])
 
     def local(self, function: FunctionInfo, name: str) -> Meanings | None:
-        """Return the meaning of a parameter or local name of a function; None if it has no such name."""
+        """Return the meaning of a parameter or local name of a function, or None if it has no such name."""
         for index, parameter in enumerate(function.parameters):
             if parameter.name == name:
-                return (), either(self.parameter(function, index), self._locals(function, name))
+                return (), union_of_two(self.parameter(function, index), self._locals(function, name))
         if name not in function.locals:
             return None
         return (), self._locals(function, name)
@@ -128,9 +128,9 @@ class Inference:
         found: list[Types] = []
         for binding in function.locals[name]:
             if type(binding) is Assigned:
-                found.append(self.evaluated(scope, binding.value))
+                found.append(self.evaluate_in_scope(scope, binding.value))
             elif type(binding) is DeclaredName:
-                found.append(self.annotated(scope, binding.annotation))
+                found.append(self.annotated_types(scope, binding.annotation))
             else:
                 found.append(self.types_of(self.names.bound(function.module, binding)))
         return union(found)
@@ -155,12 +155,12 @@ class Inference:
         return (BuiltinObject("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
 
     def _fixture_value(self, function: FunctionInfo, formal: nodes.ParameterNode) -> Types:
-        """Return the types of the fixture that a parameter of a test or fixture is named like."""
+        """Return the types of the fixture that has the same name as a parameter of a test or fixture."""
         if formal.default is not None or not takes_fixtures(function.name, function.decorators):
             return UNKNOWN
         found: list[Types] = []
         for fixture in visible_fixtures(self, function.module, function.owner, function.key, formal.name):
-            given = self.returned(fixture)
+            given = self.returned_types(fixture)
             if fixture.is_generator:
                 given = element_of(given, self, is_async=fixture.is_async)
             elif fixture.is_async:
@@ -171,7 +171,9 @@ class Inference:
         return union(found)
 
     def _has_receiver(self, function: FunctionInfo) -> bool:
-        return function.owner is not None and (self.shape(function).kind != "static" or function.name == "__new__")
+        return function.owner is not None and (
+            self.function_shape(function).kind != "static" or function.name == "__new__"
+        )
 
     def _inherited_parameter(self, function: FunctionInfo, name: str) -> Types:
         """Return the annotation of the overridden method for a parameter without an annotation."""
@@ -182,7 +184,7 @@ class Inference:
                 continue
             for parameter in entity.parameters:
                 if parameter.name == name and parameter.annotation is not None:
-                    return self.annotated(entity.outer_scope(), parameter.annotation)
+                    return self.annotated_types(entity.outer_scope(), parameter.annotation)
         return UNKNOWN
 
     def receiver(self, function: FunctionInfo) -> Types:
@@ -190,14 +192,14 @@ class Inference:
         owner = function.owner
         if owner is None:
             return UNKNOWN
-        is_class = self.shape(function).kind == "class" or function.name == "__new__"
+        is_class = self.function_shape(function).kind == "class" or function.name == "__new__"
         return self.memo.recall(("self", owner, is_class), self._receiver, owner, is_class)
 
     def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
 
-    def shape(self, function: FunctionInfo) -> FunctionShape:
-        """Return how decorators change a function."""
+    def function_shape(self, function: FunctionInfo) -> FunctionShape:
+        """Return the shape of a function after its decorators are applied."""
         if not function.decorators:
             return undecorated(function)
         return self.memo.recall(("shape", function), self._shape, function) or undecorated(function)
@@ -210,25 +212,25 @@ class Inference:
         """Return the types of a decorated function as a value."""
         if not function.decorators:
             return (function,)
-        replaced = self.shape(function).replaced
+        replaced = self.function_shape(function).replaced
         return (function,) if replaced is None else replaced
 
-    def returned(self, function: FunctionInfo) -> Types:
-        """Return the types of a call result, before type variables and `Self` are replaced."""
+    def returned_types(self, function: FunctionInfo) -> Types:
+        """Return the types that a function returns, before type variables and `Self` are replaced."""
         return self.memo.recall(("returned", function), self._returned, function)
 
     def _returned(self, function: FunctionInfo) -> Types:
         self.memo.dependencies |= function.module.bit
         if function.returns is not None:
-            types = self.annotated(function.outer_scope(), function.returns)
+            types = self.annotated_types(function.outer_scope(), function.returns)
             types = self._self_annotated(function, types)
             if function.is_async and not function.is_generator and not _is_iterator(types):
                 types = (BuiltinObject("coroutine", (types,)),)
         else:
             types = self._inferred_return(function)
-        wraps = self.shape(function).wraps
+        wraps = self.function_shape(function).wraps
         if wraps:
-            return (BuiltinObject("context", (_yielded(types),)),)
+            return (BuiltinObject("context", (_yielded_types(types),)),)
         return types
 
     def _inferred_return(self, function: FunctionInfo) -> Types:
@@ -240,10 +242,10 @@ class Inference:
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
     def _self_annotated(self, function: FunctionInfo, types: Types) -> Types:
-        """Treat `def m(self: T) -> T` like a return type of `Self`."""
+        """Replace the type variable in `def m(self: T) -> T` by `Self`."""
         if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
-        own = self.annotated(function.outer_scope(), function.parameters[0].annotation)
+        own = self.annotated_types(function.outer_scope(), function.parameters[0].annotation)
         if len(own) != 1:
             return types
         if type(own[0]) is BuiltinObject and own[0].name == "class":
@@ -268,9 +270,9 @@ class Inference:
         if type(value) is Instance:
             return self.member(value.info, name)
         if type(value) is SelfType:
-            return (self.of_class if value.is_class else self.member)(value.info, name)
+            return (self.class_object_member if value.is_class else self.member)(value.info, name)
         if type(value) is ClassInfo:
-            return self.of_class(value, name)
+            return self.class_object_member(value, name)
         if type(value) is ModuleInfo:
             return self.names.name_in(value, name, imported=True) or (External(name, is_missing=True),)
         if type(value) is SuperOf:
@@ -287,15 +289,15 @@ class Inference:
             return self.types_of(entities)
         if type(value) is SuperOf:
             value = value.receiver
-        of_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
-        shown = _preferred(entities)
+        is_on_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
+        shown = _first_overloads(entities)
         if len(shown) == 1:
-            types = self._bound(shown[0], value, of_class=of_class)
+            types = self._bound(shown[0], value, is_on_class=is_on_class)
         else:
-            types = union([self._bound(entity, value, of_class=of_class) for entity in shown])
-        return self._specialised(value, types)
+            types = union([self._bound(entity, value, is_on_class=is_on_class) for entity in shown])
+        return self._substitute_type_arguments(value, types)
 
-    def _specialised(self, value: Value, types: Types) -> Types:
+    def _substitute_type_arguments(self, value: Value, types: Types) -> Types:
         """Replace the type parameters of a generic class by the type arguments of a value."""
         info = (
             value.info if isinstance(value, (Instance, SelfType)) else value if isinstance(value, ClassInfo) else None
@@ -308,41 +310,41 @@ class Inference:
         found = [self.attribute(value, name) for value in types]
         return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
 
-    def of_class(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return a member of a class object: its own, a base's, or its metaclass's."""
+    def class_object_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """Return a member of a class object from the class itself, its bases or its metaclass."""
         entities = self.member(info, name)
         for meta in () if entities else self.metaclasses(info):
             entities = entities or self.member(meta, name)
         return entities
 
-    def _bound(self, entity: Entity, receiver: Value, *, of_class: bool = False) -> Types:
+    def _bound(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
         """Return the types of a member read from an object or a class."""
         if type(entity) is FunctionInfo:
-            return self._bound_function(entity, receiver, of_class=of_class)
+            return self._bound_function(entity, receiver, is_on_class=is_on_class)
         types = self.type_of(entity)
         if type(entity) is VariableInfo:
-            types = self._described(entity, types, of_class=of_class)
+            types = self._apply_descriptors(entity, types, is_on_class=is_on_class)
         return self.for_receiver(types, receiver)
 
-    def _bound_function(self, function: FunctionInfo, receiver: Value, *, of_class: bool) -> Types:
-        shape = self.shape(function)
+    def _bound_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
+        shape = self.function_shape(function)
         if shape.replaced is not None:
             return self.for_receiver(union([self._descriptor_value(value) for value in shape.replaced]), receiver)
         match shape.kind:
             case "property":
-                return UNKNOWN if of_class else self.for_receiver(self.returned(function), receiver)
+                return UNKNOWN if is_on_class else self.for_receiver(self.returned_types(function), receiver)
             case "static":
                 return (function,)
             case "class":
-                return (Bound(function, _class_side(receiver)),)
+                return (BoundMethod(function, _class_receiver(receiver)),)
             case _:
-                return (function,) if of_class else (Bound(function, receiver),)
+                return (function,) if is_on_class else (BoundMethod(function, receiver),)
 
-    def _described(self, variable: VariableInfo, types: Types, *, of_class: bool) -> Types:
+    def _apply_descriptors(self, variable: VariableInfo, types: Types, *, is_on_class: bool) -> Types:
         """Apply the descriptor protocol to a class variable."""
         if not variable.bindings or variable.owner is None:
             return types
-        return union([self._descriptor_value(value) for value in types]) if not of_class else types
+        return union([self._descriptor_value(value) for value in types]) if not is_on_class else types
 
     def _descriptor_value(self, value: Value) -> Types:
         """Return the result of `__get__` if the value is a descriptor, or else the value."""
@@ -357,8 +359,8 @@ class Inference:
     # --- calls
 
     def call(self, value: Value, arguments: CallArguments) -> Types:
-        """Return the types of a call of a value."""
-        if type(value) is Bound:
+        """Return the result types of calling a value."""
+        if type(value) is BoundMethod:
             return self._call_function(value.function, value.receiver, arguments)
         if type(value) is ClassInfo:
             return (value.instance,)
@@ -382,32 +384,32 @@ class Inference:
                 return UNKNOWN
 
     def call_all(self, types: Types, arguments: CallArguments) -> Types:
-        """Return the types of a call of any of the values."""
+        """Return the result types of calling any of the values."""
         return union([self.call(value, arguments) for value in types])
 
     def call_method(self, value: Value, name: str, arguments: CallArguments | None = None) -> Types:
-        """Return the types of a call of a value's method."""
+        """Return the result types of calling a value's method."""
         _, types = self.attribute(value, name)
         given = arguments or CallArguments(self._evaluator(_NO_SCOPE), (), ())
         return self.call_all(types, given)
 
     def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
-        types = self.returned(function)
+        types = self.returned_types(function)
         if contains_variable(types):
             solved = solve(function, receiver, arguments, self.parameter)
             types = substitute(types, solved)
             if receiver is not None:
-                types = self._specialised(receiver, types)
+                types = self._substitute_type_arguments(receiver, types)
         return types if receiver is None else self.for_receiver(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
-        """Return the element types of a class that is an enumeration."""
+        """Return the types of the members if a class is an enumeration."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
     # --- classes
 
     def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return what a name in a class body, or an attribute set on its objects, refers to, without bases."""
+        """Return the definitions of a member in a class body or on its instances, ignoring base classes."""
         self.memo.dependencies |= info.module.bit
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
@@ -419,11 +421,11 @@ class Inference:
         return tuple(found)
 
     def member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return a member of a class or of the first base that has it."""
+        """Return a member of a class, or of the first base class that has it."""
         return self.memo.recall(("member", info, name), self._first_member, info, name, 0)
 
     def member_after(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return a member as `super()` in a method of the class finds it."""
+        """Return the member that `super()` finds in a method of the class."""
         return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
@@ -431,7 +433,7 @@ class Inference:
         for base in self.mro(info)[start:]:
             self.memo.dependencies |= base.module.bit
             if name in base.bindings:
-                # Assigning to an attribute that a base defines as a property does not define a new attribute.
+                # An assignment to a property that a base class defines does not define a new attribute.
                 if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
                     break
                 return self.own_member(base, name)
@@ -440,14 +442,17 @@ class Inference:
         return () if assigned is None else self.own_member(assigned, name)
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """Return a class and its project bases in lookup order; cyclic bases are cut."""
+        """Return a class and its project bases in method resolution order, ignoring cyclic bases."""
         found = self.memo.recall(("mro", info), self._mro, info)
         return found or (info,)
 
     def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         self.memo.dependencies |= info.module.bit
         bases = [base for base in self.bases(info) if base is not info]
-        return (info, *_merged([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]))
+        return (
+            info,
+            *_linearise([[other for other in self.mro(base) if other is not info] for base in bases] + [bases]),
+        )
 
     def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """Return the project classes that a class names as its bases."""
@@ -458,11 +463,11 @@ class Inference:
         scope = info.outer_scope()
         found: list[ClassInfo] = []
         for base in info.bases:
-            found.extend(value for value in self.evaluated(scope, base) if type(value) is ClassInfo)
+            found.extend(value for value in self.evaluate_in_scope(scope, base) if type(value) is ClassInfo)
         return tuple(dict.fromkeys(found))
 
     def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """Return the metaclass of a class or of the first base that names one."""
+        """Return the metaclass of a class, or of the first base class that names one."""
         return self.memo.recall(("metaclass", info), self._metaclasses, info)
 
     def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
@@ -470,13 +475,13 @@ class Inference:
             self.memo.dependencies |= base.module.bit
             for name, value in base.keywords:
                 if name == "metaclass":
-                    found = self.evaluated(base.outer_scope(), value)
+                    found = self.evaluate_in_scope(base.outer_scope(), value)
                     return tuple([meta for meta in found if type(meta) is ClassInfo])
         return ()
 
     def is_enum(self, info: ClassInfo) -> bool:
-        """Whether a class is an enumeration, judged by the names of its external bases."""
-        return any(last_name(node) in _ENUMS for base in self.mro(info) for node in base.bases)
+        """Whether a class is an enumeration, based on the names of its external bases."""
+        return any(last_name(node) in _ENUM_BASES for base in self.mro(info) for node in base.bases)
 
     # --- annotations
 
@@ -503,8 +508,8 @@ class Inference:
         for binding in variable.bindings:
             if _type_variable(binding.value) is not None:
                 return (TypeVariable(variable.path, variable.key),)
-            if type(binding.value) in _ALIASES:
-                found.append(self.annotated(variable.scope, binding.value))
+            if type(binding.value) in _ALIAS_NODE_TYPES:
+                found.append(self.annotated_types(variable.scope, binding.value))
         return union(found)
 
     def bound_of(self, variable: TypeVariable) -> Types:
@@ -517,9 +522,11 @@ class Inference:
             call = _type_variable(binding.value) if type(binding) is Assigned else None
             if call is not None:
                 found.extend(
-                    self.annotated(InterfaceScope(module), value) for name, value in call.keywords if name == "bound"
+                    self.annotated_types(InterfaceScope(module), value)
+                    for name, value in call.keywords
+                    if name == "bound"
                 )
-                found.extend(self.annotated(InterfaceScope(module), value) for value in call.arguments[1:])
+                found.extend(self.annotated_types(InterfaceScope(module), value) for value in call.arguments[1:])
         return union(found)
 
     def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
@@ -543,30 +550,30 @@ class Inference:
         return {**solution, **given}
 
     def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
-        """Return the type parameters of a class in order, and those of its bases expressed by them."""
+        """Return the ordered type parameters of a class, and the type arguments of its bases expressed by them."""
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
         inherited: dict[TypeVariable, Types] = {}
         for base in info.bases:
             parts = index_parts(base.index) if type(base) is Subscript else ()
-            arguments = tuple([self.annotated(scope, part) for part in parts])
+            arguments = tuple([self.annotated_types(scope, part) for part in parts])
             for types in arguments:
                 own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
-            for parent in self.evaluated(scope, base):
+            for parent in self.evaluate_in_scope(scope, base):
                 if isinstance(parent, ClassInfo) and parent is not info:
                     inherited.update(self.solution_of(parent, arguments))
         return tuple(own), inherited
 
 
-def _preferred(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Of several functions with one name, keep the first: the getter of a property, or the first overload."""
+def _first_overloads(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    """Keep only the first of several functions with the same name: a property's getter, or the first overload."""
     if len(entities) > 1 and all(type(entity) is FunctionInfo for entity in entities):
         return entities[:1]
     return entities
 
 
-def _class_side(receiver: Value) -> Value:
+def _class_receiver(receiver: Value) -> Value:
     match receiver:
         case Instance():
             return receiver.info
@@ -580,7 +587,7 @@ def _is_iterator(types: Types) -> bool:
     return any(type(value) is BuiltinObject and value.name in ("iterator", "generator") for value in types)
 
 
-def _yielded(types: Types) -> Types:
+def _yielded_types(types: Types) -> Types:
     return union(
         [
             value.arguments[0]
@@ -591,12 +598,12 @@ def _yielded(types: Types) -> Types:
 
 
 def _type_variable(value: Expression) -> nodes.CallExpression | None:
-    """Return the call that creates a type variable; None for anything else."""
+    """Return the call that creates a type variable, or None for anything else."""
     return value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLES else None
 
 
-def _merged(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
-    """Return the C3 linearisation; if the bases contradict each other, use the order in which they are met."""
+def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
+    """Return the C3 linearisation, or the order in which bases are found if they contradict each other."""
     merged: list[ClassInfo] = []
     pending = [list(sequence) for sequence in sequences if sequence]
     while pending:
@@ -616,7 +623,7 @@ def _next_head(pending: Sequence[list[ClassInfo]]) -> ClassInfo:
 
 # --- effects of decorators
 
-_DECORATED_KINDS = {
+_KIND_BY_DECORATOR = {
     **dict.fromkeys(("builtins.property", "functools.cached_property", "abc.abstractproperty"), "property"),
     **dict.fromkeys(("builtins.staticmethod", "abc.abstractstaticmethod"), "static"),
     **dict.fromkeys(("builtins.classmethod", "abc.abstractclassmethod"), "class"),
@@ -628,8 +635,8 @@ _CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccon
 class FunctionShape:
     """How decorators change a function.
 
-    `kind` is plain, static, class or property; `wraps` marks a context manager; `replaced` are the types of the object
-    that replaces the function.
+    `kind` is plain, static, class or property; `wraps` marks a context manager; `replaced` contains the types of the
+    object that replaces the function.
     """
 
     kind: str = "plain"
@@ -638,7 +645,7 @@ class FunctionShape:
 
 
 PLAIN = FunctionShape()
-_IMPLICIT = {
+_IMPLICIT_SHAPES = {
     "__init_subclass__": FunctionShape("class"),
     "__class_getitem__": FunctionShape("class"),
     "__new__": FunctionShape("static"),
@@ -646,19 +653,20 @@ _IMPLICIT = {
 
 
 def undecorated(function: FunctionInfo) -> FunctionShape:
-    """Return the shape of a function without decorators; some special methods are implicitly static or of the class."""
-    return PLAIN if function.owner is None else _IMPLICIT.get(function.name, PLAIN)
+    """Return the shape of a function without decorators; some special methods are implicitly static or class
+    methods."""
+    return PLAIN if function.owner is None else _IMPLICIT_SHAPES.get(function.name, PLAIN)
 
 
 def shape_of(function: FunctionInfo, evaluator: Evaluator) -> FunctionShape:
-    """Apply decorators from the inside out."""
+    """Return the shape of a function after applying its decorators from the innermost to the outermost."""
     shape = undecorated(function)
     for decorator in reversed(function.decorators):
-        shape = _decorated(shape, decorator, evaluator)
+        shape = _apply_decorator(shape, decorator, evaluator)
     return shape
 
 
-def _decorated(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:
+def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Evaluator) -> FunctionShape:
     if type(decorator) is nodes.Attribute and decorator.name in ("setter", "getter", "deleter"):
         return FunctionShape("property")
     callee = decorator.function if type(decorator) is nodes.CallExpression else decorator
@@ -674,4 +682,4 @@ def _external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
     """Apply a decorator from outside the project."""
     if name in _CONTEXT_MANAGERS:
         return FunctionShape(shape.kind, wraps=True)
-    return FunctionShape(_DECORATED_KINDS[name], shape.wraps) if name in _DECORATED_KINDS else shape
+    return FunctionShape(_KIND_BY_DECORATOR[name], shape.wraps) if name in _KIND_BY_DECORATOR else shape

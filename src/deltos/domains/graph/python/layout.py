@@ -22,7 +22,7 @@ class Layout:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """Folders with a Python file somewhere below."""
+        """Folders that directly or indirectly contain a Python file."""
         found: set[str] = set()
         for path in self._paths:
             if path.endswith(SUFFIXES):
@@ -34,10 +34,12 @@ class Layout:
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """Folders whose packages are imported by their own name, the project root first."""
+        """Folders whose packages are imported by their own names, starting with the project root."""
         found = {"src"} & self.folders
         for path in self._paths:
-            if path.endswith("/pyproject.toml"):  # a separate package, whose __init__.py may be empty and not indexed
+            if path.endswith(
+                "/pyproject.toml"
+            ):  # a separate package; its __init__.py may be empty and thus not indexed
                 folder = path.rpartition("/")[0]
                 found |= {folder, f"{folder}/src"} & self.folders
         for folder in self.folders:
@@ -52,7 +54,7 @@ class Layout:
         return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
 
     def absolute(self, module: str, importer: str) -> str | None:
-        """Return the file or folder that an absolute import refers to; None if it is external."""
+        """Return the file or folder that an absolute import refers to, or None if it is external."""
         folder = importer.rpartition("/")[0]
         key = (folder, module)
         if key not in self._found:
@@ -76,7 +78,7 @@ class Layout:
         return self.module_of(prefix + module.replace(".", "/"))
 
     def module_of(self, stem: str) -> str | None:
-        """Return the file of a module path without suffix; a folder without `__init__` is returned itself."""
+        """Return the file for a module path without suffix, or the folder itself if it has no `__init__` file."""
         for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
             if candidate in self._paths:
                 return candidate.removeprefix("/")
@@ -93,7 +95,7 @@ class Layout:
             if start.endswith(SUFFIXES):
                 return found
             as_namespace = as_namespace or found
-        # A plain folder does not shadow a standard module of the same name.
+        # A folder without `__init__` does not shadow a standard module of the same name.
         return as_namespace if top not in sys.stdlib_module_names else None
 
     def _search_path(self, folder: str) -> tuple[str, ...]:
@@ -103,7 +105,7 @@ class Layout:
         return known
 
     def _own_roots(self, folder: str) -> Iterator[str]:
-        """Yield the importer's own root and the folders above it that are no packages, nearest first."""
+        """Yield the importer's own root and its parent folders that are not packages, nearest first."""
         while True:
             if not self.is_package(folder):
                 yield folder

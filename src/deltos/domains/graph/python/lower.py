@@ -12,7 +12,7 @@ from deltos.domains.graph.python import nodes
 from deltos.domains.graph.python.fixtures import NAMING_FIXTURES, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
-from deltos.domains.graph.python.source import SourceText, doc_of, kinds_of, signature_of
+from deltos.domains.graph.python.source import SourceText, first_docstring_paragraph, kinds_of, signature_of
 from deltos.domains.graph.python.unparsed import unparsed_names
 from deltos.store.symbols import Symbol
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     LowerStatement = Callable[["Lowering", tree_sitter.Node, list[Statement]], None]
 
 MAX_EXPRESSION_DEPTH = 60
-"""Deeper expressions are generated code; their names are read, but not their structure."""
+"""Maximum nesting of expressions; deeper expressions are generated code, from which only names are read."""
 MAX_BLOCK_DEPTH = 60
-"""Blocks nested deeper than this are generated code and are skipped."""
+"""Maximum nesting of blocks; deeper blocks are generated code and are skipped."""
 
 _OPERATOR_METHODS = {
     "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
     "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
     ">>": "__rshift__",
 }  # fmt: skip
-_TAKE_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
-_LOOKS_LIKE_TYPE = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
+_FUNCTIONS_TAKING_QUOTED_TYPES = frozenset({"TypeVar", "cast", "NewType"})
+_match_quoted_type = re.compile(r"[A-Za-z_][\w.]*(\[[\w.,\[\]| ]*\])?$").match
 _ANNOTATION_CONTAINERS = frozenset({"subscript", "binary_operator", "list", "tuple", "parenthesized_expression"})
 _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Return symbols, interface and body of a file; after a syntax error, as much as can be parsed."""
+    """Return the symbols, interface and body of a file, including all code that can be parsed despite syntax errors."""
     lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
@@ -55,21 +55,21 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
     )
     unparsed = unparsed_names(tree.root_node, lowering.source, lowering.kinds, lowering.symbols)
     whole = nodes.ModuleBody(body, unparsed)
-    return FileFacts(tuple(lowering.symbols), interface, whole, tuple(_parts(lowering, interface)))
+    return FileFacts(tuple(lowering.symbols), interface, whole, tuple(_interface_parts(lowering, interface)))
 
 
-def _parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """Yield the interface by top-level name; the part `*` concerns all names."""
+def _interface_parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
+    """Yield the parts of an interface by top-level name; the part `*` contains what affects all names."""
     pieces: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
     for key, piece in (*interface.classes.items(), *interface.functions.items()):
         pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
     yield from pieces.items()
-    # A new name that shadows a builtin affects files that use the builtin and never looked for the name here.
+    # A new name that shadows a builtin affects files that use the builtin and never looked up the name here.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
 class Lowering:
-    """Lowers one file; afterwards it holds the symbols and the interfaces of classes and functions."""
+    """Lowers one file and collects its symbols and the interfaces of its classes and functions."""
 
     def __init__(self, source: SourceText, language: tree_sitter.Language) -> None:
         self.source = source
@@ -90,24 +90,24 @@ class Lowering:
         self._quoting = False
 
     def lower_module(self, root: tree_sitter.Node) -> Block:
-        """Return the body of the whole file."""
+        """Return the lowered body of the entire file."""
         body = self._block(root)
         self._variable_symbols(self.module, self.module.bindings, self.module.lines)
         return body
 
     def expression(self, node: tree_sitter.Node) -> Expression:
-        """Return one expression; None if nothing in it can refer to a definition."""
+        """Return a lowered expression, or None if it cannot refer to a definition."""
         if self._depth >= MAX_EXPRESSION_DEPTH:
-            return self._flattened(node)
+            return self._lower_names_only(node)
         self._depth += 1
         lowered = self._expressions.get(node.kind_id, Lowering._many)(self, node)
         self._depth -= 1
         return lowered
 
     def annotation(self, node: tree_sitter.Node) -> Expression:
-        """Return a type annotation: like an expression, but strings in it are code."""
+        """Return a lowered type annotation, in which strings are parsed as code."""
         if self._depth >= MAX_EXPRESSION_DEPTH:
-            return self._flattened(node)
+            return self._lower_names_only(node)
         self._depth += 1
         lowered = self._annotation(node)
         self._depth -= 1
@@ -170,18 +170,18 @@ class Lowering:
 
     # --- one method per kind of expression
 
-    def _name(self, node: tree_sitter.Node) -> Name:
+    def _lower_name(self, node: tree_sitter.Node) -> Name:
         return nodes.Name(self.source.line(node), self.source.name(node))
 
-    def _attribute(self, node: tree_sitter.Node) -> Expression:
+    def _lower_attribute(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         last = children[-1]
         return nodes.Attribute(self.source.line(last), self.expression(children[0]), self.source.name(last))
 
-    def _call(self, node: tree_sitter.Node) -> Expression:
+    def _lower_call(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         function = self.expression(children[0])
-        quoting, self._quoting = self._quoting, last_name(function) in _TAKE_QUOTED_TYPES
+        quoting, self._quoting = self._quoting, last_name(function) in _FUNCTIONS_TAKING_QUOTED_TYPES
         arguments, keywords = self.arguments(children[-1])
         self._quoting = quoting
         if last_name(function) in NAMING_FIXTURES and children[-1].kind_id == self.kinds.argument_list:
@@ -216,7 +216,7 @@ class Lowering:
                 positional.append(self.expression(child))
         return tuple(positional), tuple(keywords)
 
-    def _subscript(self, node: tree_sitter.Node) -> Expression:
+    def _lower_subscript(self, node: tree_sitter.Node) -> Expression:
         value, *indices = self.parts(node)
         base = self.expression(value)
         quoting, self._quoting = self._quoting, True
@@ -227,16 +227,16 @@ class Lowering:
     def _items(self, node: tree_sitter.Node) -> Expressions:
         return tuple([self.expression(child) for child in self.parts(node)])
 
-    def _tuple(self, node: tree_sitter.Node) -> Expression:
+    def _lower_tuple(self, node: tree_sitter.Node) -> Expression:
         return nodes.TupleDisplay(self._items(node))
 
-    def _list(self, node: tree_sitter.Node) -> Expression:
+    def _lower_list(self, node: tree_sitter.Node) -> Expression:
         return nodes.ListDisplay(self._items(node))
 
-    def _set(self, node: tree_sitter.Node) -> Expression:
+    def _lower_set(self, node: tree_sitter.Node) -> Expression:
         return nodes.SetDisplay(self._items(node))
 
-    def _dictionary(self, node: tree_sitter.Node) -> Expression:
+    def _lower_dictionary(self, node: tree_sitter.Node) -> Expression:
         keys: list[Expression] = []
         values: list[Expression] = []
         for child in node.named_children:
@@ -249,7 +249,7 @@ class Lowering:
                 values.append(nodes.Starred(self.expression(child.children[-1])))
         return nodes.DictDisplay(tuple(keys), tuple(values))
 
-    def _comprehension(self, node: tree_sitter.Node) -> Expression:
+    def _lower_comprehension(self, node: tree_sitter.Node) -> Expression:
         shape = node.type.partition("_")[0]
         element = value = None
         clauses: list[nodes.Clause] = []
@@ -271,20 +271,20 @@ class Lowering:
         is_async = node.children[0].type == "async"
         return nodes.Clause(self.expression(parts[0]), self.expression(parts[-1]), (), is_async)
 
-    def _boolean(self, node: tree_sitter.Node) -> Expression:
+    def _lower_boolean(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
-        operands = tuple([self.expression(operand) for operand in self._spine(node, operator)])
+        operands = tuple([self.expression(operand) for operand in self._chain_operands(node, operator)])
         return nodes.Or(operands) if operator == "or" else nodes.And(operands)
 
-    def _binary(self, node: tree_sitter.Node) -> Expression:
+    def _lower_binary(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
-        first, *rest = [self.expression(operand) for operand in self._spine(node, operator)]
+        first, *rest = [self.expression(operand) for operand in self._chain_operands(node, operator)]
         if first is None and not any(rest):
             return None
         return nodes.OperatorExpression(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
 
-    def _spine(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
-        """Return the operands of `a + b + c` without recursing into the left-leaning tree of a long chain."""
+    def _chain_operands(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
+        """Return the operands of `a + b + c` without recursion, because long chains are deep trees."""
         kind = node.kind_id
         operands: list[tree_sitter.Node] = []
         while node.kind_id == kind and _operator(node) == operator:
@@ -292,70 +292,70 @@ class Lowering:
             node = node.children[0]
         return [node, *reversed(operands)]
 
-    def _choice(self, node: tree_sitter.Node) -> Expression:
+    def _lower_choice(self, node: tree_sitter.Node) -> Expression:
         parts = self.parts(node)
         if len(parts) != 3:
             return self._many(node)
         then, test, otherwise = parts
         return nodes.Conditional(self.expression(test), self.expression(then), self.expression(otherwise))
 
-    def _not(self, node: tree_sitter.Node) -> Expression:
+    def _lower_not(self, node: tree_sitter.Node) -> Expression:
         return nodes.Not(self.expression(node.children[-1]))
 
-    def _await(self, node: tree_sitter.Node) -> Expression:
+    def _lower_await(self, node: tree_sitter.Node) -> Expression:
         return nodes.Await(self.expression(node.children[-1]))
 
-    def _yield(self, node: tree_sitter.Node) -> Expression:
+    def _lower_yield(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         value = self.expression(children[-1]) if len(children) > 1 else None
         lowered = (nodes.YieldFrom if any(child.type == "from" for child in children) else nodes.Yield)(value)
         self._scope.yields.append(lowered)
         return lowered
 
-    def _lambda(self, node: tree_sitter.Node) -> Expression:
+    def _lower_lambda(self, node: tree_sitter.Node) -> Expression:
         parameters: Parameters = ()
         for child in node.named_children:
             if child.type == "lambda_parameters":
                 parameters = self.parameters(child)
         return nodes.Lambda(parameters, self.expression(node.children[-1]))
 
-    def _walrus(self, node: tree_sitter.Node) -> Expression:
+    def _lower_walrus(self, node: tree_sitter.Node) -> Expression:
         target, value = node.children[0], self.expression(node.children[-1])
-        name = self._name(target)
-        self._scope.assign(name, value)  # by definition, a walrus in a comprehension binds in the outer scope
+        name = self._lower_name(target)
+        self._scope.assign(name, value)  # a walrus in a comprehension binds its name in the outer scope
         return nodes.Walrus(name.line, name.name, value)
 
-    def _star(self, node: tree_sitter.Node) -> Expression:
+    def _lower_star(self, node: tree_sitter.Node) -> Expression:
         return nodes.Starred(self.expression(node.children[-1]))
 
-    def _inner(self, node: tree_sitter.Node) -> Expression:
+    def _lower_single_child(self, node: tree_sitter.Node) -> Expression:
         parts = self.parts(node)
         return self.expression(parts[0]) if parts else None
 
-    def _string(self, node: tree_sitter.Node) -> Expression:
+    def _lower_string(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         if len(children) <= 3 and (len(children) < 2 or children[1].kind_id != self.kinds.interpolation):
-            return self._quoted(node) if self._quoting else None
+            return self._quoted_type(node) if self._quoting else None
         interpolation = self.kinds.interpolation
         return self.many([self._many(child) for child in children if child.kind_id == interpolation])
 
-    def _slice(self, node: tree_sitter.Node) -> Expression:
+    def _lower_slice(self, node: tree_sitter.Node) -> Expression:
         return nodes.Slice(self._items(node))
 
-    def _nothing(self, _node: tree_sitter.Node) -> Expression:
+    def _lower_no_names(self, _node: tree_sitter.Node) -> Expression:
         return None
 
     def _many(self, node: tree_sitter.Node) -> Expression:
         return self.many([self.expression(child) for child in node.named_children])
 
-    def _flattened(self, node: tree_sitter.Node) -> Expression:
+    def _lower_names_only(self, node: tree_sitter.Node) -> Expression:
         """Return all plain names under a node without recursion; attributes of unknown values are dropped."""
         found: list[Expression] = []
         pending = [node]
         while pending:
             current = pending.pop()
             if current.kind_id == self.kinds.identifier:
-                found.append(self._name(current))
+                found.append(self._lower_name(current))
             elif current.type == "attribute":
                 pending.append(current.children[0])
             elif current.kind_id == self.kinds.keyword_argument:
@@ -372,7 +372,7 @@ class Lowering:
         return nodes.Subscript(self.expression(base), _one_or_tuple(items))
 
     def _annotation_container(self, node: tree_sitter.Node) -> Expression:
-        """Return a subscript, list or union written as an expression, whose parts are annotations."""
+        """Return a subscript, list or union whose parts are lowered as annotations."""
         parts = [self.annotation(child) for child in self.parts(node)]
         if not parts:
             return None
@@ -389,7 +389,7 @@ class Lowering:
                 return nodes.TupleDisplay(tuple(parts))
 
     def _string_text(self, node: tree_sitter.Node) -> str | None:
-        """Return the content of a plain string literal; None for anything else."""
+        """Return the content of a plain string literal, or None for anything else."""
         if node.kind_id != self.kinds.string:
             return None
         children = node.children
@@ -397,11 +397,11 @@ class Lowering:
             return None
         return self.source.string(children[1])
 
-    def _quoted(self, node: tree_sitter.Node) -> Expression:
-        """Return a string as a type in places where types may be quoted: `Union["Node", "Leaf"]`, `cast("Node",
+    def _quoted_type(self, node: tree_sitter.Node) -> Expression:
+        """Return a string as a type where types may be quoted: `Union["Node", "Leaf"]`, `cast("Node",
         value)`."""
         text = self._string_text(node)
-        if text is None or not _LOOKS_LIKE_TYPE(text):
+        if text is None or not _match_quoted_type(text):
             return None
         line = self.source.line(node)
         parsed = nodes.Name(line, text) if text.isidentifier() else self._parsed_annotation(text, line)
@@ -418,12 +418,12 @@ class Lowering:
         nested = Lowering(SourceText(data), self._language)
         return nodes.on_line(nested.annotation(statement[0].children[0]), line)
 
-    # --- patterns of match
+    # --- match patterns
 
     def pattern(
         self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Name]
     ) -> None:
-        """Sort the names of a case pattern into classes of the subject, other uses, and captures."""
+        """Sort the names in a case pattern into classes of the subject, other uses, and captures."""
         pending = [(node, True)]
         while pending:
             current, outer = pending.pop()
@@ -435,7 +435,7 @@ class Lowering:
             elif kind == self.kinds.dotted_name and len(parts) > 1:
                 uses.append(self._dotted_expression(current))
             elif kind in (self.kinds.dotted_name, self.kinds.identifier):
-                captures.append(self._name(current))
+                captures.append(self._lower_name(current))
             elif kind == self.kinds.keyword_pattern:
                 pending.extend((part, False) for part in parts[1:])
             else:
@@ -449,7 +449,7 @@ class Lowering:
 
     def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
         first, *rest = self.parts(node) or [node]
-        value: Expression = self._name(first)
+        value: Expression = self._lower_name(first)
         for part in rest:
             value = nodes.Attribute(self.source.line(part), value, self.source.name(part))
         return value
@@ -472,7 +472,7 @@ class Lowering:
         return tuple(lowered)
 
     def _body_of(self, node: tree_sitter.Node) -> Block:
-        """Return the statements of a clause's block; empty if it has none."""
+        """Return the statements in a clause's block, or an empty tuple if it has no block."""
         for child in reversed(node.children):
             if child.kind_id == self.kinds.block:
                 return self._block(child)
@@ -480,7 +480,7 @@ class Lowering:
 
     # --- simple statements
 
-    def _expression_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_expression_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         if not parts:
             return
@@ -545,29 +545,29 @@ class Lowering:
         else:
             self.exported.extend(strings)
 
-    def _return(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_return(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         value = self.expression(parts[0]) if parts else None
         self._scope.returns.append(value)
         out.append(nodes.Return(value))
 
-    def _stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
         out.append(nodes.LoopJump())
 
-    def _raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         out.append(nodes.Raise(tuple([self.expression(part) for part in self.parts(node)])))
 
-    def _assert(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_assert(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         test, *message = [self.expression(part) for part in self.parts(node)] or [None]
         out.append(nodes.Assert(test, message[0] if message else None))
 
-    def _names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
+    def _lower_names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
         self._scope.global_names.update(self.source.name(child) for child in self.parts(node))
 
-    def _other(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_unknown_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         self._evaluate([self.expression(part) for part in self.parts(node)], out)
 
-    def _type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = self.parts(node)
         target, source = self.expression(parts[0]), self.annotation(parts[-1])
         if type(target) is nodes.Subscript:
@@ -577,7 +577,7 @@ class Lowering:
 
     # --- imports
 
-    def _import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         for child in node.named_children:
             if child.kind_id == self.kinds.aliased_import:
                 module, alias = self._dotted(child.children[0]), self.source.name(child.children[-1])
@@ -590,7 +590,7 @@ class Lowering:
                 continue
             out.append(nodes.ImportModule(self.source.line(child), module, alias))
 
-    def _from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         origin, *children = self.parts(node)
         module, level = self._origin(origin)
         names: list[nodes.FromImportName] = []
@@ -609,7 +609,7 @@ class Lowering:
         out.append(nodes.FromImport(self.source.line(node), module, level, tuple(names)))
 
     def _origin(self, node: tree_sitter.Node) -> tuple[str, int]:
-        """Return the module of a from-import and the number of dots before it."""
+        """Return the module name in a from-import and the number of dots before the name."""
         text = self.source.string(node)
         module = text.lstrip(". ")
         return module.replace(" ", ""), text[: len(text) - len(module)].count(".")
@@ -619,7 +619,7 @@ class Lowering:
 
     # --- compound statements
 
-    def _if(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_if(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         branches = [nodes.Branch(self._condition(node), self._body_of_field(node, "consequence"))]
         otherwise: Block = ()
         for child in node.named_children:
@@ -643,7 +643,7 @@ class Lowering:
                 return self._body_of(child)
         return ()
 
-    def _for(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_for(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         target = self.expression(left) if left is not None else None
@@ -652,12 +652,12 @@ class Lowering:
         body = self._body_of_field(node, "body")
         out.append(nodes.For(target, iterable, is_async, body, self._else_of(node)))
 
-    def _while(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_while(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         test = self._condition(node)
         body = self._body_of_field(node, "body")
         out.append(nodes.While(test, body, self._else_of(node)))
 
-    def _with(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_with(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
         items: list[tuple[Expression, Expression]] = []
         for clause in node.named_children:
@@ -674,7 +674,7 @@ class Lowering:
         self._scope.assign(target, nodes.Entered(context, is_async))
         return (context, target)
 
-    def _try(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_try(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         body = self._body_of_field(node, "body")
         handlers: list[nodes.Handler] = []
         otherwise: Block = ()
@@ -700,7 +700,7 @@ class Lowering:
                 classes = self.expression(child)
         return nodes.Handler(classes, name, self._body_of(node))
 
-    def _match(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_match(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         subject = node.child_by_field_name("subject")
         value = self.expression(subject) if subject is not None else None
         body = node.child_by_field_name("body")
@@ -724,18 +724,18 @@ class Lowering:
 
     # --- definitions
 
-    def _decorated(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_decorated(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         decorators: list[Expression] = []
         for child in node.named_children:
             if child.kind_id == self.kinds.decorator:
                 parts = self.parts(child)
                 decorators.append(self.expression(parts[0]) if parts else None)
             elif child.kind_id == self.kinds.function_definition:
-                self._define(child, out, tuple(decorators))
+                self._lower_define(child, out, tuple(decorators))
             elif child.kind_id == self.kinds.class_definition:
-                self._class(child, out, tuple(decorators))
+                self._lower_class(child, out, tuple(decorators))
 
-    def _define(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
+    def _lower_define(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
         name_node = node.child_by_field_name("name")
         parameter_node = node.child_by_field_name("parameters")
         return_node = node.child_by_field_name("return_type")
@@ -748,7 +748,7 @@ class Lowering:
         returns = self.annotation(return_node) if return_node is not None else None
         self._symbol(node, key, name, "method" if outer.kind == "class" else "function")
         outer.bind(name, nodes.BoundFunction(key), line)
-        scope = self._scope = OpenScope("function", key, outer, _receiver(outer, decorators, parameters))
+        scope = self._scope = OpenScope("function", key, outer, _receiver_name(outer, decorators, parameters))
         body = self._body_of(node)
         self._scope = outer
         is_async = node.children[0].type == "async"
@@ -757,7 +757,7 @@ class Lowering:
         fixtures = self.fixtures(parameter_node) if takes_fixtures(name, decorators) else ()
         out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body, fixtures))
 
-    def _class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
+    def _lower_class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
         name_node = node.child_by_field_name("name")
         if name_node is None:
             return
@@ -793,7 +793,7 @@ class Lowering:
                 self.source.line(node),
                 self.source.end_line(node),
                 signature_of(self.source, node, body),
-                doc_of(self.source, self.kinds, body),
+                first_docstring_paragraph(self.source, self.kinds, body),
             )
         )
 
@@ -806,30 +806,73 @@ class Lowering:
             self._keys[key] = 1
             self.symbols.append(Symbol(key, name, "variable", lines[name], lines[name]))
 
-    # --- methods by kind of syntax node
+    # --- handlers by kind of syntax node
 
     EXPRESSIONS: ClassVar[Mapping[str, LowerExpression]] = {
-        "identifier": _name, "attribute": _attribute, "call": _call, "subscript": _subscript, "tuple": _tuple,
-        "expression_list": _tuple, "pattern_list": _tuple, "tuple_pattern": _tuple, "list_pattern": _tuple,
-        "list": _list, "set": _set, "dictionary": _dictionary, "list_comprehension": _comprehension,
-        "set_comprehension": _comprehension, "dictionary_comprehension": _comprehension,
-        "generator_expression": _comprehension, "boolean_operator": _boolean, "binary_operator": _binary,
-        "conditional_expression": _choice, "not_operator": _not, "await": _await, "yield": _yield, "lambda": _lambda,
-        "named_expression": _walrus, "list_splat": _star, "list_splat_pattern": _star,
-        "parenthesized_expression": _inner, "as_pattern_target": _inner, "string": _string, "slice": _slice,
-        "integer": _nothing, "float": _nothing, "none": _nothing, "true": _nothing, "false": _nothing,
-        "ellipsis": _nothing, "comment": _nothing, "type": annotation,
-    }  # fmt: skip
+        "identifier": _lower_name,
+        "attribute": _lower_attribute,
+        "call": _lower_call,
+        "subscript": _lower_subscript,
+        "tuple": _lower_tuple,
+        "expression_list": _lower_tuple,
+        "pattern_list": _lower_tuple,
+        "tuple_pattern": _lower_tuple,
+        "list_pattern": _lower_tuple,
+        "list": _lower_list,
+        "set": _lower_set,
+        "dictionary": _lower_dictionary,
+        "list_comprehension": _lower_comprehension,
+        "set_comprehension": _lower_comprehension,
+        "dictionary_comprehension": _lower_comprehension,
+        "generator_expression": _lower_comprehension,
+        "boolean_operator": _lower_boolean,
+        "binary_operator": _lower_binary,
+        "conditional_expression": _lower_choice,
+        "not_operator": _lower_not,
+        "await": _lower_await,
+        "yield": _lower_yield,
+        "lambda": _lower_lambda,
+        "named_expression": _lower_walrus,
+        "list_splat": _lower_star,
+        "list_splat_pattern": _lower_star,
+        "parenthesized_expression": _lower_single_child,
+        "as_pattern_target": _lower_single_child,
+        "string": _lower_string,
+        "slice": _lower_slice,
+        "integer": _lower_no_names,
+        "float": _lower_no_names,
+        "none": _lower_no_names,
+        "true": _lower_no_names,
+        "false": _lower_no_names,
+        "ellipsis": _lower_no_names,
+        "comment": _lower_no_names,
+        "type": annotation,
+    }
     STATEMENTS: ClassVar[Mapping[str, LowerStatement]] = {
-        "expression_statement": _expression_statement, "return_statement": _return, "break_statement": _stop,
-        "continue_statement": _stop, "raise_statement": _raise, "assert_statement": _assert,
-        "delete_statement": _other, "print_statement": _other, "exec_statement": _other,
-        "global_statement": _names_of_other_scope, "nonlocal_statement": _names_of_other_scope,
-        "import_statement": _import, "import_from_statement": _from_import, "type_alias_statement": _type_alias,
-        "if_statement": _if, "for_statement": _for, "while_statement": _while, "with_statement": _with,
-        "try_statement": _try, "match_statement": _match, "decorated_definition": _decorated,
-        "function_definition": _define, "class_definition": _class,
-    }  # fmt: skip
+        "expression_statement": _lower_expression_statement,
+        "return_statement": _lower_return,
+        "break_statement": _lower_stop,
+        "continue_statement": _lower_stop,
+        "raise_statement": _lower_raise,
+        "assert_statement": _lower_assert,
+        "delete_statement": _lower_unknown_statement,
+        "print_statement": _lower_unknown_statement,
+        "exec_statement": _lower_unknown_statement,
+        "global_statement": _lower_names_of_other_scope,
+        "nonlocal_statement": _lower_names_of_other_scope,
+        "import_statement": _lower_import,
+        "import_from_statement": _lower_from_import,
+        "type_alias_statement": _lower_type_alias,
+        "if_statement": _lower_if,
+        "for_statement": _lower_for,
+        "while_statement": _lower_while,
+        "with_statement": _lower_with,
+        "try_statement": _lower_try,
+        "match_statement": _lower_match,
+        "decorated_definition": _lower_decorated,
+        "function_definition": _lower_define,
+        "class_definition": _lower_class,
+    }
 
 
 Handler = TypeVar("Handler")
@@ -846,7 +889,7 @@ def _statements(language: tree_sitter.Language) -> Mapping[int, LowerStatement]:
 
 
 def _by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Return handlers by the grammar's numbers of their node kinds."""
+    """Return handlers keyed by the grammar's numbers for their node kinds."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
@@ -864,7 +907,7 @@ def _operator(node: tree_sitter.Node) -> str:
 
 
 def _splat_kind(node: tree_sitter.Node, kind: int) -> int:
-    """Return a parameter's kind, judged by the stars before it."""
+    """Return a parameter's kind, based on the stars before its name."""
     first = node.named_children[0].type if node.type == "typed_parameter" else node.type
     if first == "list_splat_pattern":
         return nodes.VARIADIC
@@ -876,8 +919,8 @@ def _is_variable(scope: OpenScope, name: str) -> bool:
     return all(type(binding) in nodes.ASSIGNMENTS for binding in found)
 
 
-def _receiver(outer: OpenScope, decorators: Expressions, parameters: Parameters) -> str:
-    """Return the name of a method's first parameter; empty if it has none to set attributes on."""
+def _receiver_name(outer: OpenScope, decorators: Expressions, parameters: Parameters) -> str:
+    """Return the name of a method's receiver parameter, or an empty string if attributes cannot be set on it."""
     if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
         return ""
     is_static = any(type(decorator) is nodes.Name and decorator.name == "staticmethod" for decorator in decorators)

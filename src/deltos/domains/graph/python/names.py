@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.dependencies import all_names, external_package, files_named, missing_name
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignments
+from deltos.domains.graph.python.entities import External, ModuleInfo, NamespaceFolder, assignment_bindings
 from deltos.domains.graph.python.layout import SUFFIXES, Layout
 from deltos.domains.graph.python.nodes import BoundClass, BoundFunction, BoundImport, BoundModule
 
@@ -51,7 +51,7 @@ class Names:
     # --- modules
 
     def module(self, path: str) -> ModuleInfo | None:
-        """Return the module in a file; None if the file does not exist or has no facts."""
+        """Return the module that a file contains, or None if the file does not exist or has no facts."""
         self.memo.dependencies |= self.bit(path)
         if path not in self._modules:
             interface = self._project.interface(path)
@@ -75,11 +75,12 @@ class Names:
         return () if module is None else (module,)
 
     def _depend_on_name(self, name: str) -> None:
-        """Depend on the existence of any file or folder with a name: a new one may change what an import refers to."""
+        """Depend on the existence of files and folders with a name, because a new one may change the target of an
+        import."""
         self.memo.dependencies |= self.bit(files_named(name))
 
     def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
-        """Return the module that an import statement names."""
+        """Return the module that an import statement refers to."""
         top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
         self._depend_on_name(last)
         if level:
@@ -109,7 +110,7 @@ class Names:
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def certainly_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or namespace folder has neither the name nor a submodule of it, and cannot get it at run
+        """Whether a package or namespace folder has neither a name nor a submodule with it, and cannot add it at run
         time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
@@ -138,7 +139,8 @@ class Names:
         return tuple(dict.fromkeys(names))
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
-        """Return what a module-level name refers to; builtins come last, and not at all if the name is `imported`."""
+        """Return what a module-level name refers to; builtins are considered last and only if the name is not
+        `imported`."""
         found = self.memo.recall(("name", module, name), self._name_in, module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
@@ -165,7 +167,7 @@ class Names:
         found: dict[Entity, None] = {}
         for binding in bindings:
             if type(binding) in nodes.ASSIGNMENTS:
-                found[module.variable(name, assignments(bindings))] = None
+                found[module.variable(name, assignment_bindings(bindings))] = None
             else:
                 found.update(dict.fromkeys(self.bound(module, binding)))
         return tuple(found)

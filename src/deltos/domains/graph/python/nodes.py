@@ -1,7 +1,7 @@
-"""Intermediate form of Python source: lowering writes it, inference and flow read it, MessagePack stores it.
+"""Intermediate form of Python source, which lowering creates, inference and flow read, and MessagePack stores.
 
 An expression without names (a number, a plain string) is None. The tag of a node is its number in the stored form and
-must be unique. A node with a line has it as its first field, on which `without_lines` relies.
+must be unique. The line of a node, if any, is its first field, on which `without_lines` relies.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class NamesOnly(Node, frozen=True, tag=20):
 
 
 class QuotedType(Node, frozen=True, tag=21):
-    """A type in a string."""
+    """A type annotation written as a string."""
 
     annotation: Expression
 
@@ -197,7 +197,7 @@ class Unpacked(Node, frozen=True, tag=24):
 
 
 class Rest(Node, frozen=True, tag=25):
-    """The elements that a starred target takes of an unpacked value."""
+    """The elements of an unpacked value that a starred target receives."""
 
     value: Expression
 
@@ -234,7 +234,7 @@ POSITIONAL, VARIADIC, KEYWORD_ONLY, KEYWORDS = range(4)
 
 
 class ParameterNode(Node, frozen=True):
-    """A parameter of a function or lambda; the kind is one of the four constants above."""
+    """A parameter of a function or lambda; `kind` is one of the four parameter kinds above."""
 
     name: str
     kind: int
@@ -341,7 +341,8 @@ class Try(Node, frozen=True, tag=49):
 
 
 class Define(Node, frozen=True, tag=50):
-    """A function; `local` are the names that its body assigns, `fixtures` the parameters that name fixtures."""
+    """A function definition; `local` contains the names that its body assigns, `fixtures` the parameters that name
+    fixtures."""
 
     line: int
     name: str
@@ -355,7 +356,7 @@ class Define(Node, frozen=True, tag=50):
 
 
 class DefineClass(Node, frozen=True, tag=51):
-    """A class."""
+    """A class definition."""
 
     line: int
     name: str
@@ -375,7 +376,7 @@ class ImportModule(Node, frozen=True, tag=52):
 
 
 class FromImportName(Node, frozen=True):
-    """One name of a from-import; `*` for all."""
+    """One name in a from-import; `*` means all names."""
 
     line: int
     name: str
@@ -409,7 +410,7 @@ class Assert(Node, frozen=True, tag=56):
 
 
 class Case(Node, frozen=True):
-    """One case of a `match`: classes of the subject, other names that are used, names that are bound."""
+    """One case of a `match`, with the classes of the subject, other used names, and bound names."""
 
     classes: Expressions
     uses: Expressions
@@ -436,13 +437,13 @@ Block = tuple[Statement, ...]
 
 
 class BoundClass(Node, frozen=True, tag=70):
-    """A name bound to the class with a key."""
+    """A name bound to a class, which is identified by its key."""
 
     key: str
 
 
 class BoundFunction(Node, frozen=True, tag=71):
-    """A name bound to the function with a key."""
+    """A name bound to a function, which is identified by its key."""
 
     key: str
 
@@ -481,14 +482,14 @@ ASSIGNMENTS = frozenset({Assigned, DeclaredName})
 
 
 class AttributeBinding(Node, frozen=True):
-    """An assignment to an attribute of the receiver, in the method with a key."""
+    """An assignment to an attribute of the receiver; `method` is the key of the assigning method."""
 
     method: str
     binding: Assignment
 
 
 class ClassInterface(Node, frozen=True):
-    """The part of a class that other files may depend on."""
+    """The interface of a class, on which other files may depend."""
 
     name: str
     decorators: Expressions
@@ -499,10 +500,10 @@ class ClassInterface(Node, frozen=True):
 
 
 class FunctionInterface(Node, frozen=True):
-    """The part of a function that other files may depend on: its signature and the expressions of an inferred return
-    type.
+    """The interface of a function, on which other files may depend: its signature and the expressions of an inferred
+    return type.
 
-    `owner` is the key of the class that contains it, `enclosing` that of the function around it.
+    `owner` is the key of the class that contains it, and `enclosing` is the key of the function that contains it.
     """
 
     name: str
@@ -519,7 +520,8 @@ class FunctionInterface(Node, frozen=True):
 
 
 class ModuleInterface(Node, frozen=True):
-    """The part of a file that other files may depend on; `stars` are the modules, with levels, of its `import *`."""
+    """The interface of a file, on which other files may depend; `stars` contains module and level of each `import
+    *`."""
 
     bindings: Bindings
     classes: dict[str, ClassInterface]
@@ -529,7 +531,7 @@ class ModuleInterface(Node, frozen=True):
 
 
 class UnparsedName(Node, frozen=True):
-    """A name in code that cannot be parsed; `source` is the key of the definition around it."""
+    """A name in code that cannot be parsed; `source` is the key of the definition that contains it."""
 
     line: int
     source: str
@@ -537,7 +539,7 @@ class UnparsedName(Node, frozen=True):
 
 
 class ModuleBody(Node, frozen=True):
-    """The part of a file that only its own resolution needs."""
+    """The body of a file, which only its own resolution needs."""
 
     statements: Block
     unparsed: tuple[UnparsedName, ...] = ()
@@ -547,34 +549,35 @@ EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 
 # --- walks over any node
 
-# Nodes are distinguished by `type(node) is Name`: isinstance calls the metaclass of Struct, which takes eight times as
+# Nodes are compared with `type(node) is Name`, because isinstance calls Struct's metaclass, which takes eight times as
 # long.
 
-_LINED = frozenset({Name, Attribute, Walrus, FixtureName})
-_LEAVES = frozenset({str, int, bool, type(None)})
+_NODE_TYPES_WITH_LINES = frozenset({Name, Attribute, Walrus, FixtureName})
+_LEAF_TYPES = frozenset({str, int, bool, type(None)})
 Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """Return a node with all lines set to 0 and without `NamesOnly`; it stays equal when code above it moves."""
+    """Return a node with all lines set to 0 and without `NamesOnly`; the result does not change if the code is moved to
+    other lines."""
     return cast("Part", _on_line(node, 0, keep_several=False))
 
 
 def on_line(node: Expression, line: int) -> Expression:
-    """Return an expression with all lines set to that of the string in which it was written."""
+    """Return an expression with all lines set to the line of the string that contains it."""
     return cast("Expression", _on_line(node, line, keep_several=True))
 
 
 def _on_line(node: object, line: int, *, keep_several: bool) -> object:
     kind = type(node)
-    if kind in _LEAVES:
+    if kind in _LEAF_TYPES:
         return node
     if kind is tuple:
         return tuple([_on_line(part, line, keep_several=keep_several) for part in cast("tuple[object, ...]", node)])
     if kind is NamesOnly and not keep_several:
         return None
     parts = [_on_line(part, line, keep_several=keep_several) for part in astuple(cast("Node", node))]
-    if kind in _LINED:
+    if kind in _NODE_TYPES_WITH_LINES:
         parts[0] = line
     return kind(*parts)
 
@@ -583,18 +586,19 @@ def names_in(node: object, found: set[str]) -> None:
     """Add every plain name that an expression reads to `found`."""
     if type(node) is Name:
         found.add(node.name)
-    elif type(node) not in _LEAVES:
+    elif type(node) not in _LEAF_TYPES:
         for part in node if type(node) is tuple else astuple(cast("Node", node)):
             names_in(part, found)
 
 
 def last_name(node: Expression) -> str:
-    """Return the name, or the last part of the dotted name, that an expression is; empty for anything else."""
+    """Return the last part of an expression that is a name or dotted name, or an empty string for other expressions."""
     return node.name if type(node) is Name or type(node) is Attribute else ""
 
 
 def dotted(node: Expression) -> str:
-    """Return `self.field` for an expression that is a name with attributes; empty for anything else."""
+    """Return the dotted name (`self.field`) of an expression that is a name with attributes, or else an empty
+    string."""
     if type(node) is Name:
         return node.name
     if type(node) is not Attribute:

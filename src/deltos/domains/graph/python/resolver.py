@@ -1,4 +1,4 @@
-"""The Python resolver: implements the resolver protocol by extraction, inference and flow."""
+"""The Python resolver, which combines extraction, inference and flow analysis."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# Files resolved with one inference cache; the cost of a cached result grows with their number.
-FILES_AT_ONCE = 1000
+# Number of files resolved with one inference cache; the cost of a cached result grows with it.
+MAX_FILES_PER_CACHE = 1000
 
-EMPTY = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
+EMPTY_FACTS = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
 
 
 class PythonResolver:
@@ -34,24 +34,24 @@ class PythonResolver:
     codec = StructCodec(lambda: Decoder(ModuleInterface), lambda: Decoder(ModuleBody))
 
     def extract(self, file: ParsedFile) -> FileFacts:
-        """Return the facts of one file, independent of all others."""
-        return extract(file.data, file.tree) if file.tree is not None else EMPTY
+        """Return the facts of one file, independent of all other files."""
+        return extract(file.data, file.tree) if file.tree is not None else EMPTY_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
         """Resolve files against the whole project."""
         order = sorted(paths)
-        for start in range(0, len(order), FILES_AT_ONCE):
+        for start in range(0, len(order), MAX_FILES_PER_CACHE):
             inference = Inference(project)
-            for path in order[start : start + FILES_AT_ONCE]:
+            for path in order[start : start + MAX_FILES_PER_CACHE]:
                 facts = project.facts(path)
                 if facts is not None and isinstance(facts.body, ModuleBody):
-                    yield _resolved(inference, path, facts.body)
+                    yield _resolve_file(inference, path, facts.body)
             del inference
-            if start + FILES_AT_ONCE < len(order):
+            if start + MAX_FILES_PER_CACHE < len(order):
                 gc.collect()  # modules, classes and functions reference each other
 
 
-def _resolved(inference: Inference, path: str, body: ModuleBody) -> Resolution:
+def _resolve_file(inference: Inference, path: str, body: ModuleBody) -> Resolution:
     names, memo = inference.names, inference.memo
     memo.dependencies = names.bit(files_named("__init__")) | names.bit(files_named("pyproject"))
     module = names.module(path)

@@ -51,7 +51,7 @@ class OpenScope:
                 self._set_attribute(target.name, binding, target.line)
             case TupleDisplay() | nodes.ListDisplay():
                 for index, part in enumerate(target.items):
-                    self.assign(part, _part_of(source, index, part))
+                    self.assign(part, _source_of_part(source, index, part))
             case Starred():
                 self.assign(target.value, source)
 
@@ -65,8 +65,8 @@ class OpenScope:
         self.parent.attribute_lines.setdefault(name, line)
 
 
-def _part_of(source: Expression, index: int, part: Expression) -> Expression:
-    """Return the source of one part of a tuple target."""
+def _source_of_part(source: Expression, index: int, part: Expression) -> Expression:
+    """Return the expression assigned to one part of a tuple target."""
     if type(part) is Starred:
         return nodes.Rest(source)
     items = source.items if type(source) is TupleDisplay else ()
@@ -75,14 +75,14 @@ def _part_of(source: Expression, index: int, part: Expression) -> Expression:
 
 
 def frozen_bindings(bindings: dict[str, list[Binding]]) -> Bindings:
-    """Return bindings in the form of an interface: without lines and repetitions."""
+    """Return bindings as stored in an interface, without lines and duplicates."""
     return {name: tuple(dict.fromkeys(map(without_lines, found))) for name, found in bindings.items()}
 
 
 def class_interface(
     scope: OpenScope, name: str, decorators: Expressions, bases: Expressions, keywords: nodes.Keywords
 ) -> nodes.ClassInterface:
-    """Return the part of a class that other files may depend on."""
+    """Return the interface of a class, on which other files may depend."""
     attributes = {
         attribute: tuple(dict.fromkeys(map(without_lines, found))) for attribute, found in scope.attributes.items()
     }
@@ -99,7 +99,7 @@ def function_interface(
     *,
     is_async: bool,
 ) -> nodes.FunctionInterface:
-    """Return the part of a function that other files may depend on: signature and inferred return type."""
+    """Return the interface of a function, on which other files may depend: its signature and inferred return type."""
     owner = scope.parent.key if scope.parent is not None and scope.parent.kind == "class" else ""
     enclosing = _enclosing_function(scope)
     returned = tuple(dict.fromkeys(map(without_lines, scope.returns))) if returns is None else ()
@@ -135,6 +135,6 @@ def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -
         names_in(local[name], further)
         pending.extend(sorted(further))
     if scope.parent is not None and scope.parent.kind == "function":
-        # Names that a nested function uses from the enclosing function belong to the interface of the latter.
+        # Names that a nested function uses from its enclosing function belong to the enclosing function's interface.
         scope.parent.used_inside |= needed - local.keys()
     return dict(sorted(local.items()))

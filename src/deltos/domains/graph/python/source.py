@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import tree_sitter
 
-SIGNATURE_CHARACTERS = 300
-DOC_CHARACTERS = 300
+MAX_SIGNATURE_CHARACTERS = 300
+MAX_DOC_CHARACTERS = 300
 
 
 class Kinds:
-    """Numbers of the grammar's node kinds; comparing numbers is several times faster than comparing names."""
+    """Numbers of the grammar's node kinds, because comparing numbers is several times faster than comparing names."""
 
     aliased_import: int
     argument_list: int
@@ -59,18 +59,18 @@ class Kinds:
         self._language = language
         for kind in Kinds.__annotations__:
             setattr(self, kind, self.number(kind))
-        # Nodes that the grammar allows between any two children.
+        # Node kinds that the grammar allows between any two children.
         self.extras = frozenset((self.comment, self.line_continuation))
 
     def number(self, kind: str) -> int:
-        """Return the number of a named node kind; -1, which no node has, if the grammar does not have the kind."""
+        """Return the number of a named node kind, or -1 if the grammar does not have the kind."""
         found = self._language.id_for_node_kind(kind, True)
         return -1 if found is None else found
 
 
 @cache
 def kinds_of(language: tree_sitter.Language) -> Kinds:
-    """Return the kinds of a grammar, looked up once."""
+    """Return the cached node kinds of a grammar."""
     return Kinds(language)
 
 
@@ -80,29 +80,29 @@ class SourceText:
     __slots__ = ("_names", "_starts", "text")
 
     def __init__(self, data: bytes) -> None:
-        # One character per byte, so that offsets of the tree are offsets of the text without decoding each name.
+        # One character per byte, so that tree offsets are also text offsets and names need not be decode_utf8.
         self.text = data.decode("latin-1")
         self._names: dict[str, str] = {}
         self._starts = line_starts(self.text)
 
     def name(self, node: tree_sitter.Node) -> str:
-        """Return the text of a short node, with one string object per name."""
+        """Return the text of a short node, sharing one string object for equal texts."""
         raw = self.text[node.start_byte : node.end_byte]
         known = self._names.get(raw)
         if known is None:
-            known = self._names[raw] = raw if raw.isascii() else decoded(raw)
+            known = self._names[raw] = raw if raw.isascii() else decode_utf8(raw)
         return known
 
     def string(self, node: tree_sitter.Node) -> str:
         """Return the text of a node as written."""
-        return decoded(self.text[node.start_byte : node.end_byte])
+        return decode_utf8(self.text[node.start_byte : node.end_byte])
 
     def line(self, node: tree_sitter.Node) -> int:
-        """Return the line, from 1, on which a node starts."""
+        """Return the one-based line on which a node starts."""
         return bisect_right(self._starts, node.start_byte)
 
     def end_line(self, node: tree_sitter.Node) -> int:
-        """Return the line, from 1, of a node's last character."""
+        """Return the one-based line of a node's last character."""
         return bisect_right(self._starts, max(node.start_byte, node.end_byte - 1))
 
 
@@ -116,21 +116,21 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
-def decoded(raw: str) -> str:
-    """Decode bytes that were read as latin-1 as UTF-8."""
+def decode_utf8(raw: str) -> str:
+    """Decode text as UTF-8 that was read as Latin-1."""
     return raw.encode("latin-1").decode("utf-8", errors="replace")
 
 
 def signature_of(source: SourceText, node: tree_sitter.Node, body: tree_sitter.Node | None) -> str:
-    """Return the head of a function or class on one line."""
+    """Return the header of a function or class on one line."""
     end = body.start_byte if body is not None else node.end_byte
-    head = decoded(source.text[node.start_byte : min(end, node.start_byte + 4 * SIGNATURE_CHARACTERS)])
+    head = decode_utf8(source.text[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE_CHARACTERS)])
     text = " ".join(head.partition("#")[0].split()).rstrip(": ")
-    return text if len(text) <= SIGNATURE_CHARACTERS else text[: SIGNATURE_CHARACTERS - 1] + "…"
+    return text if len(text) <= MAX_SIGNATURE_CHARACTERS else text[: MAX_SIGNATURE_CHARACTERS - 1] + "…"
 
 
-def doc_of(source: SourceText, kinds: Kinds, body: tree_sitter.Node | None) -> str:
-    """Return the first paragraph of the docstring; empty if there is none."""
+def first_docstring_paragraph(source: SourceText, kinds: Kinds, body: tree_sitter.Node | None) -> str:
+    """Return the first paragraph of the docstring, or an empty string if there is none."""
     first = body.named_children[0] if body is not None and body.named_child_count else None
     if first is None or first.kind_id != kinds.expression_statement or not first.named_child_count:
         return ""
@@ -138,4 +138,4 @@ def doc_of(source: SourceText, kinds: Kinds, body: tree_sitter.Node | None) -> s
     if string.kind_id != kinds.string:
         return ""
     content = [source.string(child) for child in string.named_children if child.kind_id == kinds.string_content]
-    return " ".join("".join(content).strip().partition("\n\n")[0].split())[:DOC_CHARACTERS]
+    return " ".join("".join(content).strip().partition("\n\n")[0].split())[:MAX_DOC_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Values that an expression may evaluate to. A type is a tuple of alternative values; an empty tuple is unknown.
+"""Values that an expression may evaluate to. A type is a tuple of alternative values; an empty tuple means unknown.
 
 Type variables in types are solved from the arguments of a call and replaced.
 """
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.evaluate import CallArguments
 
 MAX_UNION_SIZE = 24
-"""A union of more alternatives than this is unknown."""
+"""Maximum number of alternatives in a union; a larger union is unknown."""
 
 MAX_CONTAINER_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SelfType:
-    """The receiver of a method, whose class may be a subclass of `info`; the class itself (`cls`) if `is_class`."""
+    """The receiver of a method, whose class is `info` or a subclass; the class itself (`cls`) if `is_class` is true."""
 
     info: ClassInfo
     is_class: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """A method with the object or class that it was looked up on."""
+class BoundMethod:
+    """A method with the object or class on which it was looked up."""
 
     function: FunctionInfo
     receiver: Value
@@ -56,14 +56,14 @@ class SuperOf:
 class BuiltinObject:
     """An object of a builtin or standard class that carries types: `list`, `dict`, `tuple`, `coroutine` …
 
-    The nesting of containers is limited, because recursive functions would nest them without end.
+    The nesting of containers is limited, because recursive functions could nest them indefinitely.
     """
 
     __slots__ = ("_hash", "arguments", "depth", "is_generic", "name")
 
     def __init__(self, name: str, arguments: tuple[Types, ...]) -> None:
         self.name = name
-        self.arguments = tuple([_shallow(part) for part in arguments])
+        self.arguments = tuple([_limit_depth(part) for part in arguments])
         parts = [value for part in self.arguments for value in part]
         self.depth: int = 1 + max([value.depth for value in parts if type(value) is BuiltinObject], default=0)
         self.is_generic = any(map(is_generic, parts))
@@ -81,7 +81,7 @@ class BuiltinObject:
         return self._hash
 
 
-def _shallow(types: Types) -> Types:
+def _limit_depth(types: Types) -> Types:
     for value in types:
         if type(value) is BuiltinObject and value.depth >= MAX_CONTAINER_DEPTH:
             return tuple(
@@ -114,7 +114,7 @@ class CallableReturning:
 
 
 Value = (
-    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | Bound | SuperOf
+    ModuleInfo | ClassInfo | FunctionInfo | External | Instance | NamespaceFolder | SelfType | BoundMethod | SuperOf
     | BuiltinObject | BuiltinMethod | TypeVariable | CallableReturning
 )  # fmt: skip
 Types = tuple[Value, ...]
@@ -132,11 +132,11 @@ def is_generic(value: Value) -> bool:
         return any(is_generic(part) for types in value.arguments for part in types)
     if type(value) is CallableReturning:
         return any(map(is_generic, value.result))
-    return type(value) is Bound and is_generic(value.receiver)
+    return type(value) is BoundMethod and is_generic(value.receiver)
 
 
 def union(parts: Iterable[Types]) -> Types:
-    """Return the union of types; unknown if it has too many alternatives."""
+    """Return the union of types, or unknown if it has too many alternatives."""
     merged: dict[Value, None] = {}
     for part in parts:
         for value in part:
@@ -144,7 +144,7 @@ def union(parts: Iterable[Types]) -> Types:
     return tuple(merged) if len(merged) <= MAX_UNION_SIZE else UNKNOWN
 
 
-def either(first: Types, second: Types) -> Types:
+def union_of_two(first: Types, second: Types) -> Types:
     """Return the union of two types."""
     if not second or first == second:
         return first
@@ -165,10 +165,10 @@ def contains_variable(types: Types) -> bool:
 
 def substitute(types: Types, solution: Mapping[TypeVariable, Types], receiver: Value | None = None) -> Types:
     """Replace type variables by their solution and `Self` by the receiver."""
-    return union([_replaced(value, solution, receiver) for value in types])
+    return union([_substitute_in_value(value, solution, receiver) for value in types])
 
 
-def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Value | None) -> Types:
+def _substitute_in_value(value: Value, solution: Mapping[TypeVariable, Types], receiver: Value | None) -> Types:
     match value:
         case TypeVariable():
             return solution.get(value, (value,))
@@ -184,8 +184,8 @@ def _replaced(value: Value, solution: Mapping[TypeVariable, Types], receiver: Va
             return (Instance(value.info, tuple([substitute(part, solution, receiver) for part in arguments])),)
         case CallableReturning():
             return (CallableReturning(substitute(value.result, solution, receiver)),)
-        case Bound(receiver=SelfType() as own) if receiver is not None:
-            return (Bound(value.function, _as_receiver(own, receiver)),)
+        case BoundMethod(receiver=SelfType() as own) if receiver is not None:
+            return (BoundMethod(value.function, _as_receiver(own, receiver)),)
         case _:
             return (value,)
 
@@ -208,7 +208,7 @@ def solve(
     arguments: CallArguments,
     parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
-    """Return the types of a function's type variables implied by the arguments of a call."""
+    """Return the types of a function's type variables that the arguments of a call imply."""
     solution: Solution = {}
     offset = 1 if receiver is not None else 0
     for index, formal in enumerate(function.parameters):

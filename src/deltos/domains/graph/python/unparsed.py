@@ -1,4 +1,4 @@
-"""Names in code that cannot be parsed: near a syntax error only their line is known."""
+"""Find names in code that cannot be parsed; only the line is known of names near a syntax error."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
-_DEFINING = (["def"], ["class"])
-_CHARACTERS_BEFORE = 80  # context before a name that shows whether it is defined or a member
+_DEFINITION_KEYWORDS = (["def"], ["class"])
+_CHARACTERS_BEFORE = 80  # characters before a name that show whether it is defined or a member
 
 
 def unparsed_names(
     root: tree_sitter.Node, source: SourceText, kinds: Kinds, symbols: Iterable[Symbol]
 ) -> tuple[UnparsedName, ...]:
-    """Return the names within syntax errors, and on lines that an error removed from their block.
+    """Return the names within syntax errors and on lines that a syntax error separated from their block.
 
-    In functions with an error, all names after a dot are included, because the types of their values may have been
-    lost.
+    In functions with an error, all names after a dot are included, because the types of their values may be unknown.
     """
     if not root.has_error:
         return ()
@@ -36,7 +35,11 @@ def unparsed_names(
     for node, is_member in _unparsed_identifiers(root, kinds):
         name, line = source.name(node), source.line(node)
         before = source.text[max(0, node.start_byte - _CHARACTERS_BEFORE) : node.start_byte].rstrip()
-        if keyword.iskeyword(name) or before.split()[-1:] in _DEFINING or (is_member and not before.endswith(".")):
+        if (
+            keyword.iskeyword(name)
+            or before.split()[-1:] in _DEFINITION_KEYWORDS
+            or (is_member and not before.endswith("."))
+        ):
             continue
         if line not in keys:
             keys[line] = _key_at(line, scopes)
@@ -45,7 +48,7 @@ def unparsed_names(
 
 
 def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield identifiers that lowering may not have read, each with whether it counts only after a dot."""
+    """Yield identifiers that lowering may have missed, each with a flag for names that count only after a dot."""
     pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()
@@ -56,10 +59,10 @@ def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tupl
 
 
 def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield the innermost statements with errors, each with whether its structure is known.
+    """Yield the innermost statements with errors, each with a flag that says whether its structure is known.
 
-    For a class these are its members, for a function the whole function. Indented statements at the top level of the
-    file lost their block to an error.
+    In a class, these are its members; in a function, the entire function. Indented statements at the top level of the
+    file were separated from their block by an error.
     """
     pending = [root]
     while pending:
@@ -73,6 +76,7 @@ def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitte
 
 
 def _key_at(line: int, scopes: Iterable[Symbol]) -> str:
-    """Return the key of the innermost definition around a line; empty at the top level of the file."""
+    """Return the key of the innermost definition that contains a line, or an empty string at the top level of the
+    file."""
     around = [row for row in scopes if row.line <= line <= row.end_line]
     return max(around, key=lambda row: (row.line, -row.end_line)).key if around else ""

@@ -1,4 +1,4 @@
-"""Stored facts of a file: the interface, on which other files depend, and the body.
+"""Stored facts of a file: its interface, on which other files depend, and its body.
 
 An interface is stored as MessagePack. In a body, many references share the same term objects, and inference caches
 types by object identity, so decoding must preserve the sharing.
@@ -22,7 +22,7 @@ from deltos.domains.graph.typescript.nodes import RECORD_KINDS, Declaration, Rec
 
 
 class ImportOrigin(Node, frozen=True):
-    """Specifier and exported name of an imported name."""
+    """Module specifier and exported name to which an imported name refers."""
 
     specifier: str
     name: str
@@ -31,7 +31,8 @@ class ImportOrigin(Node, frozen=True):
 class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
     """Facts on which other files may depend.
 
-    `exported_value` is the value that CommonJS exports; `has_chained_exports` is set if it has several names.
+    `exported_value` is the value that CommonJS exports; `has_chained_exports` means that it is also exported by other
+    names.
     """
 
     imports: dict[str, ImportOrigin]
@@ -44,7 +45,7 @@ class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
 
 
 class PackageManifest(Struct, frozen=True, array_like=True, tag="package"):
-    """Fields of a package.json that affect imports; its tables of conditions as JSON."""
+    """Fields of a package.json that affect imports; `exports` and `imports` are JSON texts."""
 
     name: str
     entries: tuple[str, ...]
@@ -67,7 +68,7 @@ Interface: TypeAlias = TypeScriptModule | PackageManifest | ConfigManifest
 
 
 class NameUse(Node, frozen=True):
-    """A reference by plain name to a name of the module or a global; to the symbol of a local if `is_symbol`."""
+    """A reference by plain name to a module-level name or a global or, if `is_symbol` is true, to a local's symbol."""
 
     line: int
     source: str
@@ -86,7 +87,7 @@ class MemberUse(Node, frozen=True):
 
 
 class ImportLink(Node, frozen=True):
-    """A place that refers to a name of another module; `is_alias` if it binds that name."""
+    """A line that refers to a name in another module; `is_alias` means that it binds the name."""
 
     line: int
     source: str
@@ -96,7 +97,7 @@ class ImportLink(Node, frozen=True):
 
 
 class ImportSite(Node, frozen=True, order=True):
-    """A line that imports a module, and when the import takes effect."""
+    """A line that imports a module; `mode` says when the import takes effect."""
 
     line: int
     specifier: str
@@ -112,7 +113,7 @@ class Merge(Node, frozen=True):
 
 
 class Augmentation(Node, frozen=True):
-    """A declaration that is merged with one of another module."""
+    """A declaration that is merged with a declaration in another module."""
 
     specifier: str
     name: str
@@ -121,7 +122,7 @@ class Augmentation(Node, frozen=True):
 
 
 class Uses(Struct, frozen=True, array_like=True):
-    """References of a file without their terms; `lines` are the lines of its symbols by key."""
+    """References in a file without their terms; `lines` maps symbol keys to line numbers."""
 
     names: list[NameUse]
     type_names: list[NameUse]
@@ -142,17 +143,17 @@ class Body(Struct, frozen=True):
 
 
 class _StoredBody(Struct, frozen=True, array_like=True):
-    """A body with pickled terms: unlike MessagePack, pickle stores a shared object once and restores the sharing."""
+    """A body with pickled terms, because pickle preserves object sharing and MessagePack does not."""
 
     uses: Uses
     terms: bytes
 
 
 _KINDS = {kind.__name__: kind for kind in RECORD_KINDS}
-_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # saves a third of the time
+_REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # makes pickling a third faster
 
 
-def _pickled(terms: tuple[list[Term], list[Term]]) -> bytes:
+def _pickle_terms(terms: tuple[list[Term], list[Term]]) -> bytes:
     """Pickle terms by class name only."""
     buffer = BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
@@ -170,12 +171,12 @@ class _TermReader(pickle.Unpickler):
 
 
 class FactsCodec:
-    """Codec of interfaces and bodies; None represents a file without facts."""
+    """Codec for interfaces and bodies; None represents a file without facts."""
 
     def __init__(self) -> None:
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Created on first use: indexing only encodes.
+    # Created on first use, because indexing only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface | None]:
@@ -186,9 +187,9 @@ class FactsCodec:
         return msgspec.msgpack.Decoder(_StoredBody | None)
 
     def encode(self, value: object) -> bytes:
-        """Return an interface as MessagePack; a body with pickled terms, so that they stay shared."""
+        """Encode an interface as MessagePack, or a body with pickled terms, so that terms stay shared."""
         if isinstance(value, Body):
-            value = _StoredBody(value.uses, _pickled((value.owners, value.locals)))
+            value = _StoredBody(value.uses, _pickle_terms((value.owners, value.locals)))
         return self._encoder.encode(value)
 
     def interface(self, data: bytes) -> Interface | None:

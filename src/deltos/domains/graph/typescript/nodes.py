@@ -1,6 +1,6 @@
-"""Terms and declarations in a file's facts; the package `check` evaluates them to types.
+"""Terms and declarations in a file's facts, which the `check` package evaluates to types.
 
-A term is None (unknown), a string (a name of the module or a global), a negative integer (a local of the file's body)
+A term is None (unknown), a string (a module-level name or a global), a negative integer (a local in the file's body)
 or a `TermNode`. Terms contain no line numbers, so a file's interface does not change when its lines move.
 """
 
@@ -16,9 +16,9 @@ from deltos.domains.graph.kernel.node import Node
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Imported names with a meaning of their own
+# Imported names with a special meaning
 ANY_NAME = "="  # the value that a CommonJS module exports
-NAMESPACE = "*"  # the module as a whole
+NAMESPACE = "*"  # all exports of a module as a namespace
 
 # Function flags
 IS_ASYNC = 1
@@ -32,7 +32,7 @@ IS_REST = 2
 AS_VALUE = 1
 AS_TYPE = 2
 
-_MAX_WEIGHT = 300  # parts of a term that may be repeated inside other terms
+_MAX_WEIGHT = 300  # maximum number of parts in a term that may be repeated inside other terms
 
 METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
@@ -42,7 +42,7 @@ class Record(Node, frozen=True):
 
 
 class Construct(Record, frozen=True):
-    """A record for an operation or declaration, not just a list of operands."""
+    """A record for an operation or declaration that is not only a list of operands."""
 
 
 class TermNode(Construct, frozen=True):
@@ -75,16 +75,16 @@ class FunctionParameter(Record, frozen=True, tag="p"):
 
     @property
     def is_rest(self) -> bool:
-        """Whether it takes all remaining arguments."""
+        """Whether the parameter receives all remaining arguments."""
         return bool(self.flags & IS_REST)
 
 
 REEXPORTED = "="
-"""Key of a member without a symbol of its own: it re-exports the declaration that its term names."""
+"""Key of a member that has no symbol because it re-exports the declaration that its term names."""
 
 
 class ObjectMember(Record, frozen=True, tag=":"):
-    """Member of an object literal or object type, with the key of its symbol if it has one."""
+    """Member of an object literal or object type, with the key of its symbol, if any."""
 
     name: str
     term: Term
@@ -93,7 +93,7 @@ class ObjectMember(Record, frozen=True, tag=":"):
 
 
 class ClassMember(Record, frozen=True, tag="m"):
-    """Member of a class or interface: the key of its symbol, its kind and the term of its type."""
+    """Member of a class or interface, with its symbol's key, its kind and the term for its type."""
 
     key: str
     kind: str
@@ -134,7 +134,7 @@ class ElementAccess(TermNode, frozen=True, tag="[]"):
 
 
 class KeyedAccess(TermNode, frozen=True, tag="[.]"):
-    """`owner[index]` where the index is a constant or a well-known symbol, the key of the member `name`."""
+    """`owner[index]` where the index is a constant or well-known symbol that is the key of the member `name`."""
 
     owner: Term
     index: Term
@@ -171,7 +171,7 @@ class ObjectTerm(TermNode, frozen=True, tag="{}"):
 
 
 class FunctionTerm(TermNode, frozen=True, tag="=>"):
-    """A function or signature; `returned` are its return values if no result type is declared."""
+    """A function or signature; `returned` contains its return values if no result type is declared."""
 
     type_parameters: tuple[TypeParameter, ...] = ()
     parameters: tuple[FunctionParameter, ...] = ()
@@ -235,7 +235,7 @@ class ItemAt(TermNode, frozen=True, tag="item"):
 
 
 class EachItem(TermNode, frozen=True, tag="each"):
-    """The items that a loop over a value yields."""
+    """An item of an iterable value."""
 
     iterable: Term
 
@@ -291,7 +291,7 @@ class TypeReference(TermNode, frozen=True, tag="ref"):
 
 
 class TypeParameterUse(TermNode, frozen=True, tag="T"):
-    """A use of a type parameter; it repeats its constraint."""
+    """A use of a type parameter, which repeats the constraint of the parameter."""
 
     name: str
     constraint: Term
@@ -357,7 +357,7 @@ class InstanceOf(Construct, frozen=True, tag="instanceof"):
 
 
 class GuardCall(Construct, frozen=True, tag="guard"):
-    """A call of a possible type guard; `position` is the argument that it tests, None for the method's receiver."""
+    """A call of a possible type guard; `position` is the tested argument, or None for the method's receiver."""
 
     callee: Term
     position: int | None
@@ -386,8 +386,7 @@ class HasPrimitiveType(Construct, frozen=True, tag="typeof ==="):
 
 
 class ClassDeclaration(Construct, frozen=True, tag="class declaration"):
-    """A class or an equivalent: a JavaScript function that assigns to `this`, or an object to which members are
-    assigned."""
+    """A class, a JavaScript function that assigns to `this`, or an object to which members are assigned."""
 
     key: str
     type_parameters: tuple[TypeParameter, ...] = ()
@@ -418,7 +417,7 @@ class AliasDeclaration(Construct, frozen=True, tag="alias declaration"):
 
 
 class EnumDeclaration(Construct, frozen=True, tag="enum declaration"):
-    """An enum: symbol keys of its members by name."""
+    """An enum, with its members' symbol keys by name."""
 
     key: str
     members: dict[str, str]
@@ -432,14 +431,14 @@ class ValueDeclaration(Construct, frozen=True, tag="value declaration"):
 
 
 class NamespaceDeclaration(Construct, frozen=True, tag="namespace declaration"):
-    """A namespace; its contents are separate declarations with dotted names."""
+    """A namespace, whose contents are separate declarations with dotted names."""
 
     key: str
 
 
 ANY = AnyType()
 
-# Subscripted unions instead of `|`: msgspec evaluates them at run time, when the names above are bound.
+# Subscripted unions instead of `|`, because msgspec evaluates them at run time.
 Guard: TypeAlias = Union[InstanceOf, GuardCall, HasValue, HasMember, HasPrimitiveType]  # noqa: UP007
 Declaration: TypeAlias = Union[  # noqa: UP007
     ClassDeclaration, InterfaceDeclaration, AliasDeclaration, EnumDeclaration, ValueDeclaration, NamespaceDeclaration
@@ -475,7 +474,7 @@ def _kinds_of(kind: type[Record]) -> Iterator[type[Record]]:
         yield from (each, *_kinds_of(each))
 
 
-# Sets for lookup by exact class: `isinstance` of a Struct takes four times as long, and terms are traversed often.
+# Sets for lookup by exact class, because `isinstance` takes four times as long and terms are traversed often.
 TERM_KINDS = frozenset(_kinds_of(TermNode))
 CONSTRUCT_KINDS = frozenset(_kinds_of(Construct))
 TERM_LIST_KINDS = frozenset(_kinds_of(TermList))
@@ -493,7 +492,7 @@ def parts(holder: Holder) -> tuple[object, ...]:
 
 
 def holders(term: Term) -> Iterator[Holder]:
-    """Yield a term and all records and tuples inside it, each after its container."""
+    """Yield a term and all records and tuples inside it, containers before their contents."""
     found: list[Holder] = [term] if isinstance(term, Record) else []
     for holder in found:
         yield holder
@@ -501,7 +500,7 @@ def holders(term: Term) -> Iterator[Holder]:
 
 
 def is_light(term: Term) -> bool:
-    """Whether a term is small enough to be repeated inside other terms that may be repeated themselves."""
+    """Whether a term is small enough to be repeated inside other terms."""
     pending: list[Holder] = [term] if isinstance(term, Record) else []
     weight = 0
     for holder in pending:

@@ -1,4 +1,4 @@
-"""Edges: resolution of the references in a file's body to symbols."""
+"""Resolve the references in a file's body to symbols."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WHOLE_MODULE_NAMES = (nodes.NAMESPACE, nodes.ANY_NAME)
 _EXPORT_KEY_PREFIXES = ("default.", "module.exports.", "exports.")
 """Key prefixes of the members of an exported value."""
 _MAX_REEXPORTS = 8
-"""Maximum length of a chain of re-exporting modules that is followed."""
+"""Maximum number of re-exporting modules to follow."""
 _NAMES_WITHOUT_SYMBOL = (*_WHOLE_MODULE_NAMES, "default")
 
 
@@ -43,7 +43,7 @@ class ReferenceTarget(NamedTuple):
 
 
 def _missing(name: str) -> ReferenceTarget:
-    """Return the possible target for a name that should be imported from a project module but is missing there."""
+    """Return a possible target for a name that is imported from a project module that does not define it."""
     return ReferenceTarget("", name, _MISSING, is_certain=False)
 
 
@@ -60,7 +60,7 @@ class References:
         self._names: dict[tuple[str, int], list[ReferenceTarget]] = {}
 
     def edges(self) -> tuple[Edge, ...]:
-        """Return all edges out of the file."""
+        """Return all edges from the file."""
         self._resolve_links()
         self._resolve_names()
         self._resolve_members()
@@ -99,7 +99,7 @@ class References:
         return known
 
     def _name_targets(self, name: str, meaning: int) -> Iterator[ReferenceTarget]:
-        """Yield the symbols of a plain name: own declarations, imports and globals."""
+        """Yield the symbols for a plain name: declarations in the file, imports and globals."""
         own = self._module.declared(name)
         origin = self._module.imports.get(name)
         if own is None and origin is None:
@@ -108,7 +108,7 @@ class References:
         if key is not None:
             yield ReferenceTarget(self._module.path, key, "scope")
         if origin is not None:
-            found = self._program.imported(self._module, origin)
+            found = self._program.imported_entity(self._module, origin)
             is_certain = self._program.is_certain(self._module, origin)
             for target in self._targets(found, meaning, "import", is_certain=is_certain):
                 is_aliased = is_certain and target.key.rpartition(".")[2] not in (name, "default")
@@ -125,7 +125,7 @@ class References:
     def _targets(
         self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True
     ) -> Iterator[ReferenceTarget]:
-        """Yield the symbols of a looked-up name."""
+        """Yield the symbols for a looked-up name."""
         if type(found) is DeclaredEntity and not found.module.is_library:
             key = _key(found, meaning)
             if key is not None:
@@ -138,7 +138,7 @@ class References:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
     def _follow_reexports(self, member: Property) -> Found | None:
-        """Return the entity that a re-exported member refers to, through several modules."""
+        """Return the entity to which a re-exported member refers, following several modules."""
         found: Found | None = member
         for _ in range(_MAX_REEXPORTS):
             if type(found) is not Property or found.key != nodes.REEXPORTED:
@@ -147,7 +147,8 @@ class References:
         return None
 
     def _aliased_targets(self, found: Found | None) -> Iterator[ReferenceTarget]:
-        """Yield the symbols behind an exported or shorthand property; certain if the module exports it."""
+        """Yield the symbols to which an exported or shorthand property refers; they are certain if the module exports
+        it."""
         term, key = (found.term, found.key) if type(found) is Property else (None, "")
         if type(found) is DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]
@@ -165,7 +166,7 @@ class References:
     def _resolve_links(self) -> None:
         for link in self._uses.links:
             origin = ImportOrigin(link.specifier, link.name)
-            found = self._program.imported(self._module, origin)
+            found = self._program.imported_entity(self._module, origin)
             if type(found) is NamespaceType:
                 self._add(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
             if type(found) is NamespaceType or link.name == nodes.NAMESPACE:
@@ -193,15 +194,17 @@ class References:
             self._add_all(use.line, use.source, use.kind, targets)
 
     def _member_targets(self, owner: Term, name: str, meaning: int) -> list[ReferenceTarget]:
-        """Return the symbols of a member; any symbol of that name, as possible, if the type of its owner is unknown."""
+        """Return the symbols for a member or, if its owner's type is unknown, a possible target by name."""
         found = self._checker.question(self._module, owner)
         if found is None:
             origin = self._module.imports.get(owner) if isinstance(owner, str) else None
             if origin is not None and origin.name in _WHOLE_MODULE_NAMES and self._is_missing(origin.specifier):
                 return [_missing(name)]
-            return [] if self._program.is_of_library(name) else [ReferenceTarget("", name, "name", is_certain=False)]
+            return (
+                [] if self._program.is_library_member(name) else [ReferenceTarget("", name, "name", is_certain=False)]
+            )
         if type(found) is NamespaceType:
-            exported = self._program.exported(found.module, name)
+            exported = self._program.exported_entity(found.module, name)
             return [*self._targets(exported, meaning, "namespace"), *self._aliased_targets(exported)]
         targets: list[ReferenceTarget] = []
         for member in members(self._checker, found, name):
@@ -214,7 +217,7 @@ class References:
         for merge in self._uses.merges:
             self._add(merge.line, merge.key, "type", ReferenceTarget(self._module.path, merge.first, "merge"))
         for each in self._uses.augmented:
-            found = self._program.imported(self._module, ImportOrigin(each.specifier, each.name))
+            found = self._program.imported_entity(self._module, ImportOrigin(each.specifier, each.name))
             for target in self._targets(found, nodes.AS_TYPE, "merge"):
                 self._add(self._uses.lines.get(each.key, each.line), each.key, "type", target)
 
@@ -227,7 +230,7 @@ class References:
 
     def _add_overrides(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
         """Add edges from the members in `tables` to the members of a base type that they override."""
-        overridden: dict[str, list[ReferenceTarget]] = {}  # by name, which many parts of an interface may share
+        overridden: dict[str, list[ReferenceTarget]] = {}  # by name; many parts of an interface may have the same names
         for name, member in itertools.chain.from_iterable(table.items() for table in tables):
             if name == "constructor" or not member.key:
                 continue
@@ -252,7 +255,7 @@ class References:
 
 
 def _key(declared: DeclaredEntity, meaning: int) -> str | None:
-    """Return the key of a declaration's symbol for a meaning: as a type or as a value."""
+    """Return the key of a declaration's symbol for its meaning as a type or as a value."""
     values = {part.key for part in declared.parts if isinstance(part, nodes.ValueDeclaration)}
     for part in declared.parts:
         # A value whose members are assigned outside its declaration is not a type.
@@ -279,7 +282,7 @@ def resolve_file(checker: Checker, path: str, body: Body) -> Resolution:
 
 
 def _imports(checker: Checker, module: Module, sites: list[ImportSite]) -> tuple[tuple[Import, ...], int, int]:
-    """Return the imported files and the numbers of external and unresolved imports."""
+    """Return the imported files, the number of external imports, and the number of unresolved imports."""
     found: list[Import] = []
     external = unresolved = 0
     for site in sites:

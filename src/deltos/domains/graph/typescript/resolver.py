@@ -1,4 +1,4 @@
-"""TypeScript and JavaScript for the code graph: extracts facts from parsed files and resolves references."""
+"""Extract facts and resolve references for TypeScript and JavaScript."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TypeScriptResolver:
         return extract_module(file.path, file.data, root) if root is not None else _NO_FACTS
 
     def resolve(self, project: ProjectFacts, paths: Collection[str]) -> Iterator[Resolution]:
-        """Resolve the given files against the whole project."""
+        """Resolve the given files against the facts of the entire project."""
         checker = Checker(project, library())
         for path in sorted(paths):
             facts = project.facts(path)

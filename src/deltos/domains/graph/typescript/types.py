@@ -1,6 +1,6 @@
-"""Types that evaluation returns. None means unknown.
+"""Types that the evaluators return; None means unknown.
 
-They are Structs because many are created, hashed and compared: dataclasses took a fifth of the resolution time.
+They are Structs because many are created, hashed and compared, and dataclasses took a fifth of the resolution time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Environment: TypeAlias = "dict[str, Type | None]"
 
 
 class DeclaredEntity(Struct, frozen=True, eq=False):
-    """A name of a module with its declarations, which are merged: for example an interface and a constant."""
+    """A name in a module with its merged declarations, such as an interface and a constant."""
 
     module: Module
     name: str
@@ -28,7 +28,7 @@ class DeclaredEntity(Struct, frozen=True, eq=False):
 
 
 class InstanceType(Struct, frozen=True):
-    """A value of a class or interface, or of an enum."""
+    """An instance of a class, interface or enum."""
 
     declared: DeclaredEntity
     arguments: tuple[Type | None, ...] = ()
@@ -41,18 +41,18 @@ class StaticType(Struct, frozen=True):
 
 
 class _TermType(Struct, frozen=True, eq=False):
-    """A type that is defined by a term of a module and an environment for its type parameters."""
+    """A type defined by a term in a module and an environment for its type parameters."""
 
     module: Module
     term: Term
     environment: Environment | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Compare terms only: environments may contain the type itself."""
+        """Compare terms only, because environments may contain the type itself."""
         return type(other) is type(self) and isinstance(other, _TermType) and other.term is self.term
 
     def __hash__(self) -> int:
-        """Hash the identity of the term, consistent with equality."""
+        """Return a hash of the term's identity, consistent with equality."""
         return id(self.term)
 
 
@@ -75,7 +75,7 @@ class ObjectType(_TermType, frozen=True, eq=False):
 
 
 class MappedObject(_TermType, frozen=True, eq=False):
-    """A mapped type, whose members are derived from those of another type."""
+    """A mapped type, whose members are derived from the members of another type."""
 
     term: nodes.MappedType
 
@@ -93,7 +93,7 @@ class UnionType(Struct, frozen=True):
 
 
 class IntersectionType(Struct, frozen=True):
-    """A type that is all of several types at once."""
+    """An intersection of several types."""
 
     parts: tuple[Type, ...]
 
@@ -105,7 +105,7 @@ class Tuple(Struct, frozen=True):
 
 
 class StringType(Struct, frozen=True):
-    """The type string, or a string literal type."""
+    """The `string` type, or a string literal type."""
 
     value: str | None = None
 
@@ -124,7 +124,7 @@ class KeysType(Struct, frozen=True):
 
 
 class UnboundTypeParameter(Struct, frozen=True):
-    """A type parameter of which only the bound is known."""
+    """A type parameter for which only the bound is known."""
 
     name: str
     bound: Type | None = None
@@ -138,7 +138,7 @@ Type: TypeAlias = (
 
 
 class Property(Struct, frozen=True):
-    """A member that was found in a type: its module, its symbol's key, and the term of its type."""
+    """A member found in a type, with its module, its symbol's key, and the term for its type."""
 
     module: Module
     key: str

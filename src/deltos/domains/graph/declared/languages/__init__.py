@@ -1,4 +1,4 @@
-"""The languages that are resolved by their declarations: one module per language."""
+"""The languages that are resolved by declarations, with one module per language."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TRAITS: dict[str, LanguageTraits] = {each.name: each for each in _LANGUAGES}
 
 @lru_cache(maxsize=65_536)  # called for every symbol of a query
 def traits_of(path: str) -> LanguageTraits:
-    """Return the traits of a file's language, judged by its name; no traits if it is not resolved by declarations."""
+    """Return the traits of a file's language, or `NO_TRAITS` if the language is not resolved by declarations."""
     language = detect(path)
     return TRAITS.get(language.name, NO_TRAITS) if language is not None else NO_TRAITS
 
 
 def is_declared(path: str) -> bool:
-    """Whether references in a file are resolved by declarations, judged by its name."""
+    """Whether references in a file are resolved by declarations, based on the file name."""
     return traits_of(path) is not NO_TRAITS
 
 
 def family_of(language: str) -> str:
-    """Return the family of languages whose definitions a language can use."""
+    """Return the name of the family of languages whose definitions a language can use."""
     return TRAITS[language].family or language

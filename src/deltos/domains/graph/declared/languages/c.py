@@ -1,12 +1,12 @@
-"""C and C++: files include others, and the linker joins declarations and definitions."""
+"""C and C++: files include other files, and the linker connects declarations with definitions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.declarations import INFERRED, UNKNOWN_PATH, Binding
+from deltos.domains.graph.declared.declarations import INFERRED_TYPE_KEYWORDS, UNKNOWN_PATH, Binding
 from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, ImportClause, MacroName, Occurrence
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, node_types
 from deltos.domains.graph.declared.macros import names_in_macro
 from deltos.domains.graph.declared.node_text import first_child
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.extract import FactCollector
     from deltos.domains.graph.declared.languages.traits import Text
 
-_DECLARATORS = frozenset(
+_DECLARATOR_NODE_TYPES = frozenset(
     "pointer_declarator reference_declarator array_declarator parenthesized_declarator init_declarator "
     "attributed_declarator variadic_declarator".split()
 )
 _FIXTURE_TEST_MACROS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
-_PRIMITIVE = frozenset({"primitive_type", "sized_type_specifier"})
-# Headers of C, POSIX and C++: in angle brackets they never refer to a file of the project, even one of the same name.
+_PRIMITIVE_NODE_TYPES = frozenset({"primitive_type", "sized_type_specifier"})
+# Headers of C, POSIX and C++; in angle brackets, they never refer to a project file, even if it has the same name.
 _SYSTEM_HEADERS = frozenset(
     """assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h math.h setjmp.h signal.h
     stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h tgmath.h
@@ -61,7 +61,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
         if _is_function_pointer(declarator):
             yield Binding(leaf, UNKNOWN_PATH)
             continue
-        if text not in INFERRED:
+        if text not in INFERRED_TYPE_KEYWORDS:
             yield Binding(leaf, (TYPE_SIGN + "[]<" * dimensions + text + ">" * dimensions,))
             continue
         value = declarator.child_by_field_name("value")
@@ -73,14 +73,14 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 def _declared_variable(
     declarations: Declarations, node: tree_sitter.Node, declarator: tree_sitter.Node
 ) -> tuple[tree_sitter.Node | None, int]:
-    """Return the variable that a C or C++ declarator declares and its number of array dimensions; None for a
+    """Return the variable that a C or C++ declarator declares and its number of array dimensions, or None for a
     function."""
     if _is_local(declarations, node) and _is_constructed(declarator):
-        return _c_leaf(declarator.child_by_field_name("declarator") or declarator)
-    # The call of a field that points to a function is typed like a method call.
+        return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
+    # A call of a field that points to a function has the same type as a method call.
     if node.type != "field_declaration" and _is_function_pointer(declarator):
-        return _c_leaf(declarator.child_by_field_name("declarator") or declarator)
-    return _c_leaf(declarator)
+        return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
+    return _c_name_node(declarator)
 
 
 def _is_local(declarations: Declarations, node: tree_sitter.Node) -> bool:
@@ -91,12 +91,12 @@ def _is_local(declarations: Declarations, node: tree_sitter.Node) -> bool:
         or not declarations.node_text.is_in_local_scope
     ):
         return False
-    declared = node.child_by_field_name("type")  # a class declares its constructor without one
-    return declared is not None and declared.type not in _PRIMITIVE
+    declared = node.child_by_field_name("type")  # constructor declarations have no type
+    return declared is not None and declared.type not in _PRIMITIVE_NODE_TYPES
 
 
 def _is_prototype(declarations: Declarations, node: tree_sitter.Node) -> bool:
-    """Whether a declaration of C or C++ declares a function; its parameters bind no names."""
+    """Whether a C or C++ declaration declares a function, whose parameters bind no names."""
     declarators = node.children_by_field_name("declarator")
     return bool(declarators) and all(
         _declared_variable(declarations, node, declarator)[0] is None for declarator in declarators
@@ -104,9 +104,9 @@ def _is_prototype(declarations: Declarations, node: tree_sitter.Node) -> bool:
 
 
 def _prototype_name(declarations: Declarations, node: tree_sitter.Node) -> str:
-    """Return the name of the function that a C++ declaration declares; empty if it has no plain name."""
+    """Return the name of the function that a C++ declaration declares, or an empty string if it has no plain name."""
     current = node.child_by_field_name("declarator")
-    while current is not None and current.type in _DECLARATORS:
+    while current is not None and current.type in _DECLARATOR_NODE_TYPES:
         current = current.child_by_field_name("declarator") or _declarator_child(current)
     name = current.child_by_field_name("declarator") if current is not None else None
     is_plain = name is not None and name.type in ("identifier", "field_identifier")
@@ -120,11 +120,11 @@ def _is_function_pointer(declarator: tree_sitter.Node) -> bool:
     return named is not None and named.type == "pointer_declarator"
 
 
-def _c_leaf(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
-    """Return the name node of a C declarator and its number of array dimensions; None for a function."""
+def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
+    """Return the name node of a C declarator and its number of array dimensions, or None for a function."""
     dimensions = 0
     current: tree_sitter.Node | None = node
-    while current is not None and current.type in _DECLARATORS:
+    while current is not None and current.type in _DECLARATOR_NODE_TYPES:
         dimensions += current.type == "array_declarator"
         current = current.child_by_field_name("declarator") or _declarator_child(current)
     is_name = current is not None and current.type in ("identifier", "field_identifier")
@@ -134,7 +134,7 @@ def _c_leaf(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
 def _is_constructed(declarator: tree_sitter.Node) -> bool:
     """Whether a declarator inside a function is a constructor call and not a prototype: `Parser parser(input());`.
 
-    It has arguments, and each of them may be an expression.
+    A constructor call has arguments, each of which may be an expression.
     """
     if declarator.type != "function_declarator":
         return False
@@ -149,14 +149,14 @@ def _is_constructed(declarator: tree_sitter.Node) -> bool:
 def _is_parameter(node: tree_sitter.Node) -> bool:
     """Whether a C++ parameter cannot be an expression: `int`, `const Item`, `Item item`."""
     declared, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
-    if declared is not None and declared.type in _PRIMITIVE:
+    if declared is not None and declared.type in _PRIMITIVE_NODE_TYPES:
         return True
     is_named = declarator is not None and declarator.type == "identifier"
     return is_named or any(child.type == "type_qualifier" for child in node.named_children)
 
 
 def _define_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the qualified name of a C++ method defined outside its class, and the fixture of a GoogleTest test."""
+    """Record the qualified name of a C++ method defined outside its class, and the fixture of a GoogleTest test."""
     name_defined = _qualified_name(node)
     if name_defined is not None:
         reader.defined.add(name_defined.start_byte)
@@ -167,21 +167,22 @@ def _define_function(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _fixture(declarations: Declarations, node: tree_sitter.Node) -> str:
-    """Return the fixture class of a GoogleTest test, `TEST_F(Fixture, Name) {…}`; empty for other nodes."""
-    macro, parameters = _test(declarations, node)
+    """Return the fixture class of a GoogleTest test, `TEST_F(Fixture, Name) {…}`, or an empty string for other
+    nodes."""
+    macro, parameters = _test_macro(declarations, node)
     if macro not in _FIXTURE_TEST_MACROS or not parameters:
         return ""
     return declarations.node_text.type_text(parameters[0].child_by_field_name("type"))
 
 
 def _test_names(declarations: Declarations, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-    """Return the nodes that name a GoogleTest test and its suite; they are not references."""
-    macro, parameters = _test(declarations, node)
+    """Return the nodes that name a GoogleTest test and its suite, which are not references."""
+    macro, parameters = _test_macro(declarations, node)
     named = parameters[1:] if macro in _FIXTURE_TEST_MACROS else parameters if macro == "TEST" else []
     return [declared for each in named if (declared := each.child_by_field_name("type")) is not None]
 
 
-def _test(declarations: Declarations, node: tree_sitter.Node) -> tuple[str, list[tree_sitter.Node]]:
+def _test_macro(declarations: Declarations, node: tree_sitter.Node) -> tuple[str, list[tree_sitter.Node]]:
     """Return the macro name and the first two arguments of a C++ function node that may be a GoogleTest macro."""
     declarator = node.child_by_field_name("declarator")
     name = declarator.child_by_field_name("declarator") if declarator is not None else None
@@ -192,9 +193,9 @@ def _test(declarations: Declarations, node: tree_sitter.Node) -> tuple[str, list
 
 
 def _qualified_name(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """Return the last name of a C++ function that is defined outside its class: `run` of `void Job::run() {…}`."""
+    """Return the last name node of a C++ function that is defined outside its class: `run` in `void Job::run() {…}`."""
     current = node.child_by_field_name("declarator")
-    while current is not None and current.type in (*_DECLARATORS, "function_declarator"):
+    while current is not None and current.type in (*_DECLARATOR_NODE_TYPES, "function_declarator"):
         current = current.child_by_field_name("declarator") or _declarator_child(current)
     if current is None or current.type != "qualified_identifier":
         return None
@@ -204,12 +205,12 @@ def _qualified_name(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _define_type(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Mark the names that a C `typedef` declares as bound, not used."""
+    """Mark the names that a C `typedef` declares as bound names, not uses."""
     reader.bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
 
 
 def _read_macro(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the names in the body of a C macro as uses in the macro, and store them for the places that use the
+    """Record the names in the body of a C macro as uses in the macro, and store them for the code that uses the
     macro."""
     value, parameters = node.child_by_field_name("value"), node.child_by_field_name("parameters")
     named = node.child_by_field_name("name")
@@ -224,7 +225,7 @@ def _read_macro(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _declare_method(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the return type of a C++ method that its class only declares; a pure virtual method is a definition."""
+    """Record the return type of a C++ method that its class only declares; a pure virtual method is a definition."""
     name, line = _prototype_name(reader.declarations, node), node.start_point[0] + 1
     returned = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
@@ -241,16 +242,16 @@ def _declarator_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 C = LanguageTraits(
     name="c",
-    names=kinds("identifier type_identifier"),
+    names=node_types("identifier type_identifier"),
     members={"field_expression": ("argument", "field")},
     calls={"call_expression": "function"},
-    types=kinds("type_identifier struct_specifier union_specifier enum_specifier"),
-    locals=kinds("parameter_declaration declaration"),
-    scopes=kinds("function_definition compound_statement for_statement struct_specifier union_specifier"),
-    fields=kinds("field_declaration"),
-    functions=kinds("function_definition"),
-    imports=kinds("preproc_include"),
-    skipped=kinds(TEXTS + " system_lib_string"),
+    types=node_types("type_identifier struct_specifier union_specifier enum_specifier"),
+    locals=node_types("parameter_declaration declaration"),
+    scopes=node_types("function_definition compound_statement for_statement struct_specifier union_specifier"),
+    fields=node_types("field_declaration"),
+    functions=node_types("function_definition"),
+    imports=node_types("preproc_include"),
+    skipped=node_types(TEXT_NODE_TYPES + " system_lib_string"),
     receivers=frozenset(),
     implicit_receiver=False,
     family="c",
@@ -262,7 +263,7 @@ C = LanguageTraits(
     declare_method=_declare_method,
     links_by_name=True,
     has_separate_tags=True,
-    has_methods_outside_types=True,  # headers of C++ look like C by their names
+    has_methods_outside_types=True,  # a header may contain C++ code despite its name
     imports_name_definitions_only=False,
     has_exact_arity=True,
 )
@@ -270,24 +271,24 @@ C = LanguageTraits(
 
 CPP = LanguageTraits(
     name="cpp",
-    names=kinds("identifier type_identifier namespace_identifier"),
+    names=node_types("identifier type_identifier namespace_identifier"),
     members={"field_expression": ("argument", "field"), "qualified_identifier": ("scope", "name")},
     calls={"call_expression": "function"},
-    creations=kinds("new_expression"),
-    inherits=kinds("base_class_clause"),
-    types=kinds("type_identifier qualified_identifier template_type"),
-    locals=kinds("parameter_declaration optional_parameter_declaration declaration for_range_loop"),
-    scopes=kinds(
+    creations=node_types("new_expression"),
+    inherits=node_types("base_class_clause"),
+    types=node_types("type_identifier qualified_identifier template_type"),
+    locals=node_types("parameter_declaration optional_parameter_declaration declaration for_range_loop"),
+    scopes=node_types(
         "function_definition compound_statement for_statement for_range_loop lambda_expression "
         "catch_clause template_declaration class_specifier struct_specifier if_statement while_statement"
     ),
-    type_parameters=kinds(
+    type_parameters=node_types(
         "type_parameter_declaration optional_type_parameter_declaration variadic_type_parameter_declaration"
     ),
-    fields=kinds("field_declaration"),
-    functions=kinds("function_definition"),
-    imports=kinds("preproc_include using_declaration"),
-    skipped=kinds(TEXTS + " system_lib_string"),
+    fields=node_types("field_declaration"),
+    functions=node_types("function_definition"),
+    imports=node_types("preproc_include using_declaration"),
+    skipped=node_types(TEXT_NODE_TYPES + " system_lib_string"),
     receivers=frozenset({"this"}),
     family="c",
     read_imports=_read_imports,

@@ -1,4 +1,4 @@
-"""C#: namespaces are imported as a whole, also for all files of a project."""
+"""C#: imports name entire namespaces and may apply to all files of a project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING, cast
 
 from deltos.domains.graph.declared.facts import ImportClause, SourceInterface
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, last_part, node_types
 from deltos.domains.graph.kernel.dependencies import files_named, files_with_suffix
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _usings_files(sources: SourceFiles) -> list[str]:
 
 
 def _project_folder(sources: SourceFiles, path: str) -> str:
-    """Return the nearest folder above a file that contains a C# project; the root if there is none."""
+    """Return the nearest parent folder of a file that contains a C# project, or the root if there is none."""
     key = ("projects", "")
     if key not in sources.memo:
         projects = (each for each in sources.paths if each.endswith(".csproj"))
@@ -77,7 +77,7 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 CSHARP = LanguageTraits(
     name="csharp",
-    names=kinds("identifier"),
+    names=node_types("identifier"),
     members={
         "member_access_expression": ("expression", "name"),
         "qualified_name": ("qualifier", "name"),
@@ -85,25 +85,25 @@ CSHARP = LanguageTraits(
         "member_binding_expression": ("", "name"),
     },
     calls={"invocation_expression": "function"},
-    creations=kinds("object_creation_expression"),
-    inherits=kinds("base_list"),
-    types=kinds("identifier generic_name nullable_type array_type qualified_name"),
-    decorates=kinds("attribute"),
-    locals=kinds(
+    creations=node_types("object_creation_expression"),
+    inherits=node_types("base_list"),
+    types=node_types("identifier generic_name nullable_type array_type qualified_name"),
+    decorates=node_types("attribute"),
+    locals=node_types(
         "parameter variable_declaration foreach_statement catch_declaration declaration_expression "
         "declaration_pattern implicit_parameter"
     ),
-    scopes=kinds(
+    scopes=node_types(
         "class_declaration struct_declaration interface_declaration record_declaration method_declaration "
         "constructor_declaration local_function_statement block lambda_expression anonymous_method_expression "
         "for_statement foreach_statement using_statement catch_clause switch_section accessor_declaration"
     ),
-    type_parameters=kinds("type_parameter"),
-    fields=kinds("field_declaration property_declaration"),
-    functions=kinds("method_declaration local_function_statement"),
-    imports=kinds("using_directive"),
-    packages=kinds("namespace_declaration file_scoped_namespace_declaration"),
-    skipped=kinds(TEXTS + " interpolated_string_text verbatim_string_literal"),
+    type_parameters=node_types("type_parameter"),
+    fields=node_types("field_declaration property_declaration"),
+    functions=node_types("method_declaration local_function_statement"),
+    imports=node_types("using_directive"),
+    packages=node_types("namespace_declaration file_scoped_namespace_declaration"),
+    skipped=node_types(TEXT_NODE_TYPES + " interpolated_string_text verbatim_string_literal"),
     receivers=frozenset({"this", "base"}),
     read_imports=_read_imports,
     global_imports=_global_imports,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding, expression_items
 from deltos.domains.graph.declared.facts import ELEMENT, KEY, TYPE_SIGN, GoModule, ImportClause, SourceInterface
-from deltos.domains.graph.declared.languages.traits import LanguageTraits, kinds
+from deltos.domains.graph.declared.languages.traits import LanguageTraits, node_types
 from deltos.domains.graph.kernel.dependencies import files_named
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _default_name(path: str) -> str:
-    """Return the conventional name of a Go package: `x` of `example.com/x/v2`, `yaml` of `gopkg.in/yaml.v3`."""
+    """Return the conventional name of a Go package: `x` for `example.com/x/v2`, `yaml` for `gopkg.in/yaml.v3`."""
     folder, _, last = path.rpartition("/")
     if folder and last.startswith("v") and last[1:].isdigit():
         last = folder.rpartition("/")[2]
@@ -55,21 +55,21 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
             path = (TYPE_SIGN + declarations.node_text.type_text(declared),)
             yield from (Binding(name, path) for name in names)
         else:
-            yield from _parallel(declarations, names, spec_with_value.child_by_field_name("value"))
+            yield from _bind_in_parallel(declarations, names, spec_with_value.child_by_field_name("value"))
     elif kind == "range_clause":
         value = declarations.node_text.path(node.child_by_field_name("right"))
         names = expression_items(node.child_by_field_name("left"))
         yield from (Binding(name, (*value, step)) for name, step in zip(names, (KEY, ELEMENT), strict=False))
     elif kind == "type_case":
-        yield from _go_case(declarations, node)
+        yield from _case_bindings(declarations, node)
     else:
         names = expression_items(node.child_by_field_name("left") or node.child_by_field_name("alias"))
-        yield from _parallel(
+        yield from _bind_in_parallel(
             declarations, names, node.child_by_field_name("right") or node.child_by_field_name("value")
         )
 
 
-def _go_case(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
+def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
     """Bind the variable of a type switch to the type of a case: `switch x := v.(type) { case *T: … }`."""
     alias = declarations.switched.get(node.id)
     types = node.children_by_field_name("type")
@@ -79,7 +79,7 @@ def _go_case(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bin
         )
 
 
-def _parallel(
+def _bind_in_parallel(
     declarations: Declarations, names: list[tree_sitter.Node], value: tree_sitter.Node | None
 ) -> Iterator[Binding]:
     """Bind names to values one to one, or several names to the results of one call."""
@@ -95,7 +95,7 @@ def _parallel(
 
 
 def _define_go_type(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the underlying type of a Go type: `type List []Item`, `type A = B`."""
+    """Record the underlying type of a Go type: `type List []Item`, `type A = B`."""
     name, line = node.child_by_field_name("name"), node.start_point[0] + 1
     text = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
@@ -105,8 +105,8 @@ def _define_go_type(reader: FactCollector, node: tree_sitter.Node) -> None:
         reader.scope(key).returns = text
 
 
-def _embedded(reader: FactCollector, node: tree_sitter.Node, owner: str) -> None:
-    """Note the type of a field without a name as a base of its struct."""
+def _record_embedded_type(reader: FactCollector, node: tree_sitter.Node, owner: str) -> None:
+    """Record the type of an embedded field as a base of its struct."""
     embedded = node.child_by_field_name("type")
     if owner and embedded is not None:
         reader.scope(owner).bases.append(reader.node_text.type_text(embedded))
@@ -117,7 +117,7 @@ def _file_package(path: str, _package: str) -> str:
 
 
 def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: str) -> str:
-    """Return the dotted project folder of an import path; the path with the prefix `//` if it is outside the
+    """Return the dotted project folder for an import path, or the path with the prefix `//` if it is outside the
     project."""
     for manifest in sources.by_file_name("go.mod"):
         module = sources.project.interface(manifest)
@@ -128,8 +128,7 @@ def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: 
 
 
 def _module_alias(sources: SourceFiles, package: str, alias: str) -> str:
-    """Return the name of a package that is imported without an alias: its `package` clause, which may differ from its
-    path."""
+    """Return the name of a package that is imported without an alias, from its `package` clause or else its path."""
     if not alias.startswith("/"):
         return alias
     for path in _package_files(sources, package):
@@ -140,7 +139,7 @@ def _module_alias(sources: SourceFiles, package: str, alias: str) -> str:
 
 
 def _package_files(sources: SourceFiles, package: str) -> list[str]:
-    """Return the files of a package without its tests."""
+    """Return the files of a package, excluding tests."""
     if package.startswith("//"):
         return []
     files = sources.in_folder(package.replace(".", "/"))
@@ -153,32 +152,32 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 GO = LanguageTraits(
     name="go",
-    names=kinds("identifier type_identifier"),
+    names=node_types("identifier type_identifier"),
     members={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
     calls={"call_expression": "function"},
-    creations=kinds("composite_literal"),
-    types=kinds("type_identifier pointer_type qualified_type slice_type generic_type"),
-    locals=kinds(
+    creations=node_types("composite_literal"),
+    types=node_types("type_identifier pointer_type qualified_type slice_type generic_type"),
+    locals=node_types(
         "parameter_declaration variadic_parameter_declaration var_spec const_spec short_var_declaration range_clause "
         "type_case type_switch_statement receive_statement"
     ),
-    scopes=kinds(
+    scopes=node_types(
         "function_declaration method_declaration func_literal function_type method_elem block if_statement "
         "for_statement expression_switch_statement type_switch_statement expression_case default_case type_case "
         "communication_case type_spec"
     ),
-    type_parameters=kinds("type_parameter_declaration"),
-    fields=kinds("field_declaration"),
-    functions=kinds("function_declaration method_declaration method_elem"),
-    imports=kinds("import_spec"),
-    packages=kinds("package_clause"),
-    skipped=kinds("comment interpreted_string_literal raw_string_literal rune_literal"),
+    type_parameters=node_types("type_parameter_declaration"),
+    fields=node_types("field_declaration"),
+    functions=node_types("function_declaration method_declaration method_elem"),
+    imports=node_types("import_spec"),
+    packages=node_types("package_clause"),
+    skipped=node_types("comment interpreted_string_literal raw_string_literal rune_literal"),
     receivers=frozenset(),
     implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
     readers={"type_spec": _define_go_type, "type_alias": _define_go_type},
-    read_embedded=_embedded,
+    read_embedded=_record_embedded_type,
     file_package=_file_package,
     absolute_name=_absolute_name,
     module_alias=_module_alias,

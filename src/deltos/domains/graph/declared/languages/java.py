@@ -1,11 +1,11 @@
-"""Java: single names and whole packages are imported; anonymous classes may override members."""
+"""Java: imports name single definitions or entire packages, and anonymous classes may override members."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ImportClause, Occurrence
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, last_part, node_types
 from deltos.domains.graph.declared.node_text import first_child
 from deltos.domains.graph.declared.types import parse_type
 from deltos.store.symbols import bare_key
@@ -33,15 +33,15 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _call_constructor(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the constructor call of Java's `super(…)` or `this(…)`."""
+    """Record the constructor call in Java's `super(…)` or `this(…)`."""
     called, line = node.child_by_field_name("constructor"), node.start_point[0] + 1
     if called is not None:
         name = reader.node_text.text(called)
         reader.uses.append(Occurrence(line, reader.spans.key_at(line), name, "construct", None))
 
 
-def _create(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the members of an anonymous Java class, `new Base() {…}`."""
+def _read_anonymous_class(reader: FactCollector, node: tree_sitter.Node) -> None:
+    """Record the members of an anonymous Java class, `new Base() {…}`."""
     body = next((child for child in node.named_children if child.type == "class_body"), None)
     created = node.child_by_field_name("type")
     if body is not None and created is not None:
@@ -49,14 +49,14 @@ def _create(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _define_constant(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the members of a Java enum constant that has a class body."""
+    """Record the members of a Java enum constant that has a class body."""
     body = node.child_by_field_name("body")
     if body is not None:
         _derive_anonymous_class(reader, body, reader.spans.type_at(node.start_point[0] + 1).rpartition(".")[2])
 
 
 def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the labels of a Java switch as constants of the enum that is switched on: `case ALIVE:`."""
+    """Record the labels of a Java switch, such as `case ALIVE:`, as constants of the enum that it tests."""
     condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
     if condition is None or body is None:
         return
@@ -68,7 +68,7 @@ def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
         labels = [each for each in group.named_children if each.type == "switch_label"]
         for constant in (each for label in labels for each in label.named_children if each.type == "identifier"):
             line, name = constant.start_point[0] + 1, reader.node_text.text(constant)
-            if name in reader.own_names:  # a constant of the file, not of an enum
+            if name in reader.own_names:  # a constant in the file, not in an enum
                 continue
             reader.defined.add(constant.start_byte)
             reader.uses.append(Occurrence(line, reader.spans.key_at(line), name, "read", receiver))
@@ -77,7 +77,7 @@ def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
 def _derive_anonymous_class(
     reader: FactCollector, body: tree_sitter.Node, base: str, created: tree_sitter.Node | None = None
 ) -> None:
-    """Note the methods of an anonymous Java class: they see the members of its base and may override them."""
+    """Record the methods of an anonymous Java class, which can use and override the members of its base."""
     for method in body.named_children:
         name = method.child_by_field_name("name") if method.type == "method_declaration" else None
         key = reader.spans.key_at(name.start_point[0] + 1) if name is not None else ""
@@ -91,7 +91,7 @@ def _derive_anonymous_class(
 
 
 def _create_inner(reader: FactCollector, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
-    """Note Java's `outer.new Inner(…)`: the name is looked up in the type of `outer`."""
+    """Record Java's `outer.new Inner(…)`, whose name is looked up in the type of `outer`."""
     outer, created = node.named_children[0], node.child_by_field_name("type")
     name = first_child(created) if created is not None and created.child_count else created
     if name is not None:
@@ -101,7 +101,7 @@ def _create_inner(reader: FactCollector, node: tree_sitter.Node) -> Iterable[tup
 
 JAVA = LanguageTraits(
     name="java",
-    names=kinds("identifier type_identifier"),
+    names=node_types("identifier type_identifier"),
     members={
         "method_invocation": ("object", "name"),
         "field_access": ("object", "field"),
@@ -109,32 +109,32 @@ JAVA = LanguageTraits(
         "method_reference": ("", ""),
     },
     calls={"method_invocation": "name"},
-    creations=kinds("object_creation_expression"),
-    inherits=kinds("superclass super_interfaces extends_interfaces"),
-    types=kinds("type_identifier generic_type array_type scoped_type_identifier"),
-    decorates=kinds("marker_annotation annotation"),
-    locals=kinds(
+    creations=node_types("object_creation_expression"),
+    inherits=node_types("superclass super_interfaces extends_interfaces"),
+    types=node_types("type_identifier generic_type array_type scoped_type_identifier"),
+    decorates=node_types("marker_annotation annotation"),
+    locals=node_types(
         "formal_parameter spread_parameter local_variable_declaration enhanced_for_statement catch_formal_parameter "
         "resource instanceof_expression type_pattern record_pattern_component inferred_parameters lambda_expression"
     ),
-    scopes=kinds(
+    scopes=node_types(
         "class_declaration interface_declaration record_declaration enum_declaration method_declaration "
         "constructor_declaration compact_constructor_declaration lambda_expression block constructor_body "
         "for_statement enhanced_for_statement catch_clause try_with_resources_statement switch_block_statement_group "
         "switch_rule"
     ),
-    type_parameters=kinds("type_parameter"),
+    type_parameters=node_types("type_parameter"),
     has_function_names=True,
-    fields=kinds("field_declaration"),
-    functions=kinds("method_declaration"),
-    imports=kinds("import_declaration"),
-    packages=kinds("package_declaration"),
-    skipped=kinds(TEXTS),
+    fields=node_types("field_declaration"),
+    functions=node_types("method_declaration"),
+    imports=node_types("import_declaration"),
+    packages=node_types("package_declaration"),
+    skipped=node_types(TEXT_NODE_TYPES),
     family="jvm",
     read_imports=_read_imports,
     readers={
         "explicit_constructor_invocation": _call_constructor,
-        "object_creation_expression": _create,
+        "object_creation_expression": _read_anonymous_class,
         "enum_constant": _define_constant,
         "switch_expression": _read_switch,
     },

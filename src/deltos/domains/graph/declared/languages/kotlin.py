@@ -1,11 +1,11 @@
-"""Kotlin: single names and whole packages are imported; a package may be spread over files."""
+"""Kotlin: imports name single definitions or entire packages, and a package may have several files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ImportClause
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, last_part, node_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,23 +27,23 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 KOTLIN = LanguageTraits(
     name="kotlin",
-    names=kinds("identifier simple_identifier type_identifier"),
+    names=node_types("identifier simple_identifier type_identifier"),
     members={"navigation_expression": ("", "")},
     calls={"call_expression": ""},
-    inherits=kinds("delegation_specifiers"),
-    types=kinds("user_type nullable_type"),
-    decorates=kinds("annotation"),
-    locals=kinds("parameter class_parameter variable_declaration property_declaration lambda_parameters"),
-    scopes=kinds(
+    inherits=node_types("delegation_specifiers"),
+    types=node_types("user_type nullable_type"),
+    decorates=node_types("annotation"),
+    locals=node_types("parameter class_parameter variable_declaration property_declaration lambda_parameters"),
+    scopes=node_types(
         "class_declaration object_declaration function_declaration function_body block control_structure_body "
         "lambda_literal for_statement when_entry catch_block secondary_constructor anonymous_function"
     ),
-    type_parameters=kinds("type_parameter"),
-    fields=kinds("class_parameter property_declaration"),
-    functions=kinds("function_declaration"),
-    imports=kinds("import import_header"),
-    packages=kinds("package_header"),
-    skipped=kinds(TEXTS),
+    type_parameters=node_types("type_parameter"),
+    fields=node_types("class_parameter property_declaration"),
+    functions=node_types("function_declaration"),
+    imports=node_types("import import_header"),
+    packages=node_types("package_header"),
+    skipped=node_types(TEXT_NODE_TYPES),
     receivers=frozenset({"this", "super", "this_expression", "super_expression"}),
     family="jvm",
     read_imports=_read_imports,

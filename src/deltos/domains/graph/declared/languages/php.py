@@ -1,4 +1,4 @@
-"""PHP: types are often stated in comments, and conditions narrow them."""
+"""PHP: comments often declare types, and conditions narrow them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from deltos.domains.graph.declared.facts import (
     ImportClause,
     Occurrence,
 )
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, last_part, node_types
 from deltos.domains.graph.declared.node_text import first_child
-from deltos.domains.graph.declared.phpdoc import more_specific_type, qualified
+from deltos.domains.graph.declared.phpdoc import more_specific_type, split_qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.facts import AccessPath
     from deltos.domains.graph.declared.languages.traits import Text
 
-_GUARDS = frozenset(
+_GUARD_NODE_TYPES = frozenset(
     {"if_statement", "else_if_clause", "while_statement", "conditional_expression", "binary_expression"}
 )
-_LEAVING = frozenset({"return_statement", "throw_expression", "continue_statement", "break_statement"})
+_EXIT_NODE_TYPES = frozenset({"return_statement", "throw_expression", "continue_statement", "break_statement"})
 _MAX_CONDITIONS = 32
-_PARAMETERS = frozenset({"simple_parameter", "variadic_parameter", "property_promotion_parameter"})
-_TYPES = ("class_declaration", "interface_declaration", "trait_declaration", "enum_declaration")
-_FUNCTIONS = ("function_definition", "method_declaration", "anonymous_function", "arrow_function")
-_STRINGS = frozenset({"string", "encapsed_string"})
+_PARAMETER_NODE_TYPES = frozenset({"simple_parameter", "variadic_parameter", "property_promotion_parameter"})
+_TYPE_NODE_TYPES = ("class_declaration", "interface_declaration", "trait_declaration", "enum_declaration")
+_FUNCTION_NODE_TYPES = ("function_definition", "method_declaration", "anonymous_function", "arrow_function")
+_STRING_NODE_TYPES = frozenset({"string", "encapsed_string"})
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
@@ -55,16 +55,16 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
     """Yield the bindings of a PHP declaration."""
-    return _documented(declarations, node, declarations.declared(node))
+    return _documented_bindings(declarations, node, declarations.declared(node))
 
 
-def _documented(declarations: Declarations, node: tree_sitter.Node, declared: str) -> Iterator[Binding]:
-    """Bind the variables of a PHP declaration by its type, the type in its comment, or its value."""
+def _documented_bindings(declarations: Declarations, node: tree_sitter.Node, declared: str) -> Iterator[Binding]:
+    """Bind the variables in a PHP declaration by its type, the type in its comment, or its value."""
     if node.type == "foreach_statement":
-        yield from _php_loop(declarations, node)
+        yield from _loop_bindings(declarations, node)
         return
     for leaf, value in declarations.declarators(node):
-        is_parameter = node.type in _PARAMETERS
+        is_parameter = node.type in _PARAMETER_NODE_TYPES
         name = declarations.node_text.text(leaf)
         documented = declarations.documentation.variable_type(node.start_byte, name, is_parameter=is_parameter)
         if node.type == "variadic_parameter":
@@ -75,7 +75,7 @@ def _documented(declarations: Declarations, node: tree_sitter.Node, declared: st
         yield Binding(leaf, (TYPE_SIGN + text,) if text else declarations.initial_path(node, value))
 
 
-def _php_loop(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
+def _loop_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
     """Bind the variables of `foreach ($items as $key => $item)`."""
     body = node.child_by_field_name("body")
     parts = [child for child in node.named_children if child != body and child.type != "comment"]
@@ -102,15 +102,17 @@ def _narrowed(
     if node.type == "binary_expression":
         left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
         is_both = left is not None and operator is not None and operator.type in ("&&", "and")
-        inside = _instances(declarations, left, is_negated=False) if is_both else []
+        inside = _instance_bindings(declarations, left, is_negated=False) if is_both else []
         return node.child_by_field_name("right"), inside, []
     condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-    inside = _instances(declarations, condition, is_negated=False)
+    inside = _instance_bindings(declarations, condition, is_negated=False)
     is_guard = node.type == "if_statement" and node.child_by_field_name("alternative") is None and _leaves_block(body)
-    return body, inside, _instances(declarations, condition, is_negated=True) if is_guard else []
+    return body, inside, _instance_bindings(declarations, condition, is_negated=True) if is_guard else []
 
 
-def _instances(declarations: Declarations, condition: tree_sitter.Node | None, *, is_negated: bool) -> list[Binding]:
+def _instance_bindings(
+    declarations: Declarations, condition: tree_sitter.Node | None, *, is_negated: bool
+) -> list[Binding]:
     """Return the variables whose class is known if a condition holds, or if it fails (`is_negated`)."""
     found: list[Binding] = []
     pending = [condition]
@@ -126,24 +128,24 @@ def _instances(declarations: Declarations, condition: tree_sitter.Node | None, *
         elif sign in (("||", "or") if is_negated else ("&&", "and")):
             pending += [right, left]
         elif is_negated and sign == "!":
-            found += _instances(declarations, node.child_by_field_name("argument"), is_negated=False)[:1]
+            found += _instance_bindings(declarations, node.child_by_field_name("argument"), is_negated=False)[:1]
         elif not is_negated and sign == "instanceof" and left is not None and left.type == "variable_name":
             found.append(Binding(left, (TYPE_SIGN + declarations.node_text.type_text(right),)))
     return found
 
 
 def _leaves_block(body: tree_sitter.Node | None) -> bool:
-    """Whether a block always leaves its enclosing block: it ends with return, throw, continue or break."""
+    """Whether a block always exits its enclosing block because it ends with return, throw, continue or break."""
     last = body.named_children[-1] if body is not None and body.named_child_count else None
-    if body is not None and body.type in _LEAVING:
+    if body is not None and body.type in _EXIT_NODE_TYPES:
         return True
     if last is not None and last.type == "expression_statement":
         last = first_child(last)
-    return last is not None and last.type in _LEAVING
+    return last is not None and last.type in _EXIT_NODE_TYPES
 
 
 def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the names in a PHPDoc comment as uses; inside a function, bind the variables that `@var Foo $x`
+    """Record the names in a PHPDoc comment as uses; inside a function, bind the variables that `@var Foo $x`
     declares."""
     text, first = reader.node_text.text(node), node.start_point[0] + 1
     if not text.startswith("/**"):
@@ -151,7 +153,7 @@ def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
     found = reader.documentation.read(text)
     for each in found.names:
         line = first + each.line
-        receiver, name = qualified(each.name)
+        receiver, name = split_qualified_name(each.name)
         source = reader.spans.key_at(line)
         if each.member:
             through = (TYPE_SIGN + ".".join((*(receiver or ()), name)),)
@@ -165,7 +167,7 @@ def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _document_type(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the members that `@property` and `@method` tags declare for a PHP class."""
+    """Record the members that `@property` and `@method` tags declare for a PHP class."""
     name = node.child_by_field_name("name")
     found = reader.documentation.enter_class(node.start_byte)
     owner = reader.spans.type_at(name.start_point[0] + 1) if name is not None else ""
@@ -176,7 +178,7 @@ def _document_type(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _document_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the return type in the comment of a PHP function, and which of its statements always run."""
+    """Record the return type in a PHP function's comment, and the statements of the function that always run."""
     documented = reader.documentation.enter_function(node.start_byte).returns
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if body is not None and body.type == "compound_statement":
@@ -187,10 +189,10 @@ def _document_function(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _refer_to_method(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note `[$this, 'name']` and `[Foo::class, 'name']` in PHP as uses of a method."""
+    """Record PHP's `[$this, 'name']` and `[Foo::class, 'name']` as uses of a method."""
     values = [first_child(each) for each in node.named_children[:3] if each.named_child_count == 1]
     owner, quoted = values if len(values) == node.named_child_count == 2 else (None, None)
-    name = first_child(quoted) if quoted is not None and quoted.type in _STRINGS else None
+    name = first_child(quoted) if quoted is not None and quoted.type in _STRING_NODE_TYPES else None
     if owner is None or name is None or not reader.node_text.text(name).isidentifier():
         return
     path = reader.node_text.path(owner)
@@ -207,9 +209,9 @@ def _refer_to_method(reader: FactCollector, node: tree_sitter.Node) -> None:
 def _reassigned(
     reader: FactCollector, node: tree_sitter.Node, binding: Binding, before: AccessPath
 ) -> AccessPath | None:
-    """Return the path of a PHP variable after another assignment; None if nothing changes.
+    """Return the path of a PHP variable after another assignment, or None if the path does not change.
 
-    A conditional assignment makes the value unknown, unless the new value is derived from the old one.
+    A conditional assignment makes the value unknown, unless the new value is derived from the old value.
     """
     value = node.child_by_field_name("right")
     if value is None or value.type == "null" or binding.path == before:
@@ -220,7 +222,7 @@ def _reassigned(
 
 
 def _assign_property(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the value of an undeclared PHP property, `$this->store = $store`, if all assignments agree."""
+    """Record the value of an undeclared PHP property, `$this->store = $store`, if all assignments agree."""
     target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
     owner = reader.spans.type_at(node.start_point[0] + 1)
     if target is None or value is None or not owner or target.type != "member_access_expression":
@@ -237,7 +239,7 @@ def _assign_property(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 PHP = LanguageTraits(
     name="php",
-    names=kinds("name"),
+    names=node_types("name"),
     members={
         "member_call_expression": ("object", "name"),
         "nullsafe_member_call_expression": ("object", "name"),
@@ -252,36 +254,36 @@ PHP = LanguageTraits(
         "nullsafe_member_call_expression": "name",
         "scoped_call_expression": "name",
     },
-    creations=kinds("object_creation_expression"),
-    inherits=kinds("base_clause class_interface_clause use_declaration"),
-    types=kinds("named_type optional_type union_type"),
-    decorates=kinds("attribute"),
-    locals=kinds(
+    creations=node_types("object_creation_expression"),
+    inherits=node_types("base_clause class_interface_clause use_declaration"),
+    types=node_types("named_type optional_type union_type"),
+    decorates=node_types("attribute"),
+    locals=node_types(
         "simple_parameter variadic_parameter property_promotion_parameter assignment_expression catch_clause "
         "foreach_statement"
     ),
-    scopes=kinds(
+    scopes=node_types(
         "function_definition method_declaration anonymous_function anonymous_function_creation_expression "
         "arrow_function catch_clause foreach_statement"
     ),
     has_function_names=True,
-    fields=kinds("property_declaration property_promotion_parameter"),
-    functions=kinds("function_definition method_declaration"),
-    imports=kinds("namespace_use_declaration"),
-    packages=kinds("namespace_definition"),
-    skipped=kinds(TEXTS + " encapsed_string heredoc nowdoc"),
+    fields=node_types("property_declaration property_promotion_parameter"),
+    functions=node_types("function_definition method_declaration"),
+    imports=node_types("namespace_use_declaration"),
+    packages=node_types("namespace_definition"),
+    skipped=node_types(TEXT_NODE_TYPES + " encapsed_string heredoc nowdoc"),
     receivers=frozenset({"$this", "this", "self", "static", "parent"}),
     implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
     readers={
-        **dict.fromkeys(_TYPES, _document_type),
-        **dict.fromkeys(_FUNCTIONS, _document_function),
+        **dict.fromkeys(_TYPE_NODE_TYPES, _document_type),
+        **dict.fromkeys(_FUNCTION_NODE_TYPES, _document_function),
         "assignment_expression": _assign_property,
         "array_creation_expression": _refer_to_method,
     },
     read_comment=_read_comment,
-    guards=_GUARDS,
+    guards=_GUARD_NODE_TYPES,
     narrowed=_narrowed,
     reassigned=_reassigned,
     has_documented_types=True,

@@ -1,11 +1,11 @@
-"""Ruby: classes and modules are reopened in any file, and `require` loads files."""
+"""Ruby: any file may reopen classes and modules, and `require` loads files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.facts import ImportClause
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, node_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,15 @@ def _external_name(clause: ImportClause) -> str:
 
 RUBY = LanguageTraits(
     name="ruby",
-    names=kinds("identifier constant"),
+    names=node_types("identifier constant"),
     members={"call": ("receiver", "method"), "scope_resolution": ("scope", "name")},
     calls={"call": "method"},
-    inherits=kinds("superclass"),
-    locals=kinds("assignment method_parameters block_parameters"),
-    scopes=kinds("method singleton_method block do_block lambda class module"),
-    functions=kinds("method singleton_method"),
-    imports=kinds("call"),
-    skipped=kinds(TEXTS + " string_content simple_symbol hash_key_symbol heredoc_body regex"),
+    inherits=node_types("superclass"),
+    locals=node_types("assignment method_parameters block_parameters"),
+    scopes=node_types("method singleton_method block do_block lambda class module"),
+    functions=node_types("method singleton_method"),
+    imports=node_types("call"),
+    skipped=node_types(TEXT_NODE_TYPES + " string_content simple_symbol hash_key_symbol heredoc_body regex"),
     receivers=frozenset({"self", "super"}),
     read_imports=_read_imports,
     external_file_name=_external_name,

@@ -14,7 +14,7 @@ from deltos.domains.graph.declared.facts import (
     PackageDeclaration,
     enclosing_keys,
 )
-from deltos.domains.graph.declared.languages.traits import TEXTS, LanguageTraits, kinds, last_part
+from deltos.domains.graph.declared.languages.traits import TEXT_NODE_TYPES, LanguageTraits, last_part, node_types
 from deltos.domains.graph.declared.types import parse_type
 from deltos.domains.graph.kernel.dependencies import files_named
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 _MAX_PATH_CHARACTERS = 1_000
 _STANDARD_CRATES = ("std", "core", "alloc")
 _UNWRAPPING_PATTERNS = frozenset({"Some", "Ok"})
-_NAMES = frozenset({"identifier", "scoped_identifier", "self", "crate", "super", "metavariable"})
+_NAME_NODE_TYPES = frozenset({"identifier", "scoped_identifier", "self", "crate", "super", "metavariable"})
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
-    """Yield the imports of a Rust `use` or `mod` item, each with the node that names it."""
+    """Yield the imports of a Rust `use` or `mod` item, each with its name node."""
     if node.type == "mod_item":
         name = node.child_by_field_name("name")
         if name is not None and node.child_by_field_name("body") is None:
             yield ImportClause("module", f"self.{text(name)}", text(name)), node
         return
     argument = node.child_by_field_name("argument")
-    for path, alias, end in _paths(argument, text) if argument is not None else ():
+    for path, alias, end in _use_paths(argument, text) if argument is not None else ():
         form = "all" if path.endswith(".*") else "name"
         yield ImportClause(form, path.removesuffix(".*"), alias or last_part(path)), end
 
 
-def _paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
-    """Yield each dotted path of a `use` tree with its alias and last node: `a.b` and `a.c` (alias d) for `a::{b, c as
+def _use_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
+    """Yield each dotted path in a `use` tree with its alias and last node: `a.b` and `a.c` (alias d) for `a::{b, c as
     d}`."""
     pending = [(argument, "")]
     while pending:
@@ -64,12 +64,12 @@ def _paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, t
         elif node.type == "use_as_clause":
             path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
             if path is not None and alias is not None:
-                yield (prefix + _dotted(path, text)).removesuffix(".self"), text(alias), _end(path)
+                yield (prefix + _dotted(path, text)).removesuffix(".self"), text(alias), _last_name_node(path)
         elif node.type == "use_wildcard":
             inner = node.named_children[0] if node.named_child_count else None
             yield (prefix + _dotted(inner, text) if inner is not None else prefix.rstrip(".")) + ".*", "", node
-        elif node.type in _NAMES:
-            yield (prefix + _dotted(node, text)).removesuffix(".self"), "", _end(node)
+        elif node.type in _NAME_NODE_TYPES:
+            yield (prefix + _dotted(node, text)).removesuffix(".self"), "", _last_name_node(node)
 
 
 def _dotted(node: tree_sitter.Node, text: Text) -> str:
@@ -77,8 +77,8 @@ def _dotted(node: tree_sitter.Node, text: Text) -> str:
     return "".join(text(node).split()).replace("::", ".").strip(".")
 
 
-def _end(path: tree_sitter.Node) -> tree_sitter.Node:
-    """Return the last name node of a Rust path."""
+def _last_name_node(path: tree_sitter.Node) -> tree_sitter.Node:
+    """Return the last name node in a Rust path."""
     return path.child_by_field_name("name") or path
 
 
@@ -93,17 +93,17 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
     if pattern is None:
         return
     if declared is not None:
-        yield from _matched(declarations, pattern, (TYPE_SIGN + declarations.node_text.type_text(declared),))
+        yield from _pattern_bindings(declarations, pattern, (TYPE_SIGN + declarations.node_text.type_text(declared),))
         return
     value = node.child_by_field_name("value")
     if node.type == "match_arm":
         value = declarations.matched_values.get(node.id)
     path = declarations.path_of_value(value)
-    yield from _matched(declarations, pattern, (*path, ELEMENT) if node.type == "for_expression" else path)
+    yield from _pattern_bindings(declarations, pattern, (*path, ELEMENT) if node.type == "for_expression" else path)
 
 
-def _matched(declarations: Declarations, pattern: tree_sitter.Node, path: AccessPath) -> Iterator[Binding]:
-    """Bind the names of a Rust pattern: to the whole value, a tuple item, or the content of `Some` and `Ok`."""
+def _pattern_bindings(declarations: Declarations, pattern: tree_sitter.Node, path: AccessPath) -> Iterator[Binding]:
+    """Bind the names in a Rust pattern to the value, a tuple item, or the content of `Some` and `Ok`."""
     while pattern.type in ("match_pattern", "ref_pattern", "mut_pattern", "reference_pattern"):
         inner = [child for child in pattern.named_children if child.type != "mutable_specifier"]
         if not inner:
@@ -131,7 +131,7 @@ def _is_unwrapping(declarations: Declarations, pattern: tree_sitter.Node) -> boo
     return name is not None and declarations.node_text.text(name) in _UNWRAPPING_PATTERNS
 
 
-def _implement(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _record_implementation(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Add the trait of `impl Trait for Type` to the bases of the type if this file defines it."""
     trait, implementing = node.child_by_field_name("trait"), node.child_by_field_name("type")
     if trait is None or implementing is None:
@@ -148,7 +148,7 @@ def _implement(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _read_tuple_fields(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the types of the fields of a Rust tuple struct, named by position."""
+    """Record the types of a Rust tuple struct's fields, which are named by position."""
     owner = reader.spans.type_at(node.start_point[0] + 1)
     if owner:
         types = reader.scope(owner).types
@@ -157,7 +157,8 @@ def _read_tuple_fields(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def crate_of(path: str) -> str:
-    """Return the dotted folder of a Rust file's crate root: the nearest `src` above it, else its own folder."""
+    """Return the dotted folder of a Rust file's crate root: the nearest parent folder `src`, or else the file's
+    folder."""
     parts = path.split("/")[:-1]
     for index in range(len(parts) - 1, -1, -1):
         if parts[index] == "src":
@@ -166,7 +167,7 @@ def crate_of(path: str) -> str:
 
 
 def absolute_name(name: str, package_path: str, crate: str, paths: Collection[str], crates: Mapping[str, str]) -> str:
-    """A path of a `use` counted from the project's root; `crates` are the folders of crate roots by name."""
+    """Return the path in a `use` item relative to the project root; `crates` maps crate names to crate root folders."""
     first, _, rest = name.partition(".")
     if first == "crate":
         return f"{crate}.{rest}" if crate else rest
@@ -198,7 +199,7 @@ def _absolute_name(sources: SourceFiles, file: SourceFile, name: str, within: st
 
 
 def _package_files(sources: SourceFiles, package: str) -> list[str]:
-    """Return the file of a module."""
+    """Return the file that contains a Rust module."""
     folder = package.replace(".", "/")
     candidates = (f"{folder}.rs", f"{folder}/mod.rs", f"{folder}/lib.rs")
     return [path for path in candidates if path in sources.paths][:1]
@@ -209,7 +210,7 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 
 def _crates(sources: SourceFiles) -> dict[str, str]:
-    """Return the folder of each crate root, dotted, by the crate name of its Cargo.toml; the first manifest wins."""
+    """Return the dotted root folder of each crate, by the crate name in the first Cargo.toml that declares it."""
     key = ("crates", "")
     if key not in sources.memo:
         found: dict[str, str] = {}
@@ -224,7 +225,7 @@ def _crates(sources: SourceFiles) -> dict[str, str]:
 
 
 def _external_packages(sources: SourceFiles) -> frozenset[str]:
-    """Return the crates that manifests require and the project does not define, spelled as in paths."""
+    """Return the names, as written in paths, of crates that manifests require but the project does not define."""
     key = ("external crates", "")
     if key not in sources.memo:
         required = set(_STANDARD_CRATES)
@@ -238,30 +239,30 @@ def _external_packages(sources: SourceFiles) -> frozenset[str]:
 
 RUST = LanguageTraits(
     name="rust",
-    names=kinds("identifier type_identifier"),
+    names=node_types("identifier type_identifier"),
     members={
         "field_expression": ("value", "field"),
         "scoped_identifier": ("path", "name"),
         "scoped_type_identifier": ("path", "name"),
     },
     calls={"call_expression": "function"},
-    creations=kinds("struct_expression"),
-    types=kinds("type_identifier generic_type reference_type scoped_type_identifier"),
-    locals=kinds("parameter let_declaration closure_parameters for_expression let_condition match_arm"),
-    scopes=kinds(
+    creations=node_types("struct_expression"),
+    types=node_types("type_identifier generic_type reference_type scoped_type_identifier"),
+    locals=node_types("parameter let_declaration closure_parameters for_expression let_condition match_arm"),
+    scopes=node_types(
         "function_item function_signature_item impl_item trait_item struct_item enum_item block closure_expression "
         "match_arm for_expression if_expression while_expression function_type type_item"
     ),
-    type_parameters=kinds("type_parameter const_parameter"),
-    fields=kinds("field_declaration const_item static_item"),
-    functions=kinds("function_item function_signature_item"),
-    imports=kinds("use_declaration mod_item"),
-    skipped=kinds(TEXTS + " attribute_item inner_attribute_item"),
+    type_parameters=node_types("type_parameter const_parameter"),
+    fields=node_types("field_declaration const_item static_item"),
+    functions=node_types("function_item function_signature_item"),
+    imports=node_types("use_declaration mod_item"),
+    skipped=node_types(TEXT_NODE_TYPES + " attribute_item inner_attribute_item"),
     receivers=frozenset({"self", "Self"}),
     implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
-    readers={"impl_item": _implement, "ordered_field_declaration_list": _read_tuple_fields},
+    readers={"impl_item": _record_implementation, "ordered_field_declaration_list": _read_tuple_fields},
     file_package=_file_package,
     absolute_name=_absolute_name,
     package_files=_package_files,

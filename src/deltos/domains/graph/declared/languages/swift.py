@@ -1,4 +1,4 @@
-"""Swift: all files of a project see each other, and extensions add members to types in any file."""
+"""Swift: all files of a project see each other's definitions, and any file may extend a type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.declared.declarations import UNKNOWN_PATH, Binding
 from deltos.domains.graph.declared.facts import ELEMENT, TYPE_SIGN, UNWRAPPED, ImportClause
-from deltos.domains.graph.declared.languages.traits import LanguageTraits, kinds
+from deltos.domains.graph.declared.languages.traits import LanguageTraits, node_types
 from deltos.domains.graph.declared.node_text import first_child
 
 if TYPE_CHECKING:
@@ -39,42 +39,42 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
     elif node.type == "for_statement":
         path = (*node_text.path(node.child_by_field_name("collection")), ELEMENT)
         item = node.child_by_field_name("item")
-        yield from (Binding(leaf, path) for leaf in _leaves(item))
+        yield from (Binding(leaf, path) for leaf in _bound_names(item))
     elif node.type == "property_declaration":
         annotation = next((child for child in node.named_children if child.type == "type_annotation"), None)
         if annotation is not None:
             path = (TYPE_SIGN + node_text.type_text(annotation.child_by_field_name("name")),)
         else:
             path = declarations.path_of_value(node.child_by_field_name("value"))
-        yield from (Binding(leaf, path) for name in names for leaf in _leaves(name))
-    elif len(names) > 1:  # a parameter: its name and its type
+        yield from (Binding(leaf, path) for name in names for leaf in _bound_names(name))
+    elif len(names) > 1:  # a parameter, with its name and its type
         yield Binding(names[0], (TYPE_SIGN + node_text.type_text(names[1]),))
     else:
         yield from (Binding(name, UNKNOWN_PATH) for name in names)
 
 
-def _leaves(pattern: tree_sitter.Node | None) -> list[tree_sitter.Node]:
-    """Return the name that a pattern binds; nothing for tuples, whose parts have other types."""
+def _bound_names(pattern: tree_sitter.Node | None) -> list[tree_sitter.Node]:
+    """Return the name nodes that a pattern binds, except for tuples, whose parts have different types."""
     leaf = pattern.child_by_field_name("bound_identifier") if pattern is not None else None
     return [leaf] if leaf is not None else []
 
 
 def _read_parameter(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Mark the label of a parameter as bound, not used."""
+    """Mark a parameter's label as a bound name, not a use."""
     label = node.child_by_field_name("external_name")
     if label is not None:
         reader.bound.add(label.start_byte)
 
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Note the return type of a function, which has the same field as its name."""
+    """Record a function's return type, which the grammar stores in the same field as its name."""
     names = node.children_by_field_name("name")
     if len(names) > 1:
         reader.scope(reader.spans.key_at(node.start_point[0] + 1)).returns = reader.node_text.type_text(names[1])
 
 
 def _read_type_parameter(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Bind a type parameter to the protocol that it conforms to, which has the field `name`."""
+    """Bind a type parameter to the protocol to which it conforms, which the grammar stores in the field `name`."""
     parameter = first_child(node)
     if parameter is not None:
         bound = reader.node_text.type_text(node.child_by_field_name("name"))
@@ -84,24 +84,26 @@ def _read_type_parameter(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 SWIFT = LanguageTraits(
     name="swift",
-    names=kinds("simple_identifier type_identifier"),
+    names=node_types("simple_identifier type_identifier"),
     members={"navigation_expression": ("target", "suffix")},
     calls={"call_expression": ""},
-    inherits=kinds("inheritance_specifier"),
-    types=kinds("user_type optional_type array_type type_annotation"),
-    decorates=kinds("attribute"),
-    locals=kinds(
+    inherits=node_types("inheritance_specifier"),
+    types=node_types("user_type optional_type array_type type_annotation"),
+    decorates=node_types("attribute"),
+    locals=node_types(
         "parameter lambda_parameter property_declaration if_statement guard_statement while_statement for_statement"
     ),
-    scopes=kinds(
+    scopes=node_types(
         "class_declaration protocol_declaration function_declaration protocol_function_declaration init_declaration "
         "lambda_literal if_statement while_statement for_statement switch_entry computed_property"
     ),
-    fields=kinds("property_declaration"),
-    functions=kinds("function_declaration protocol_function_declaration"),
-    imports=kinds("import_declaration"),
-    # In a pattern, `.name` is a case of an unknown type.
-    skipped=kinds("comment multiline_comment line_str_text multi_line_str_text value_argument_label switch_pattern"),
+    fields=node_types("property_declaration"),
+    functions=node_types("function_declaration protocol_function_declaration"),
+    imports=node_types("import_declaration"),
+    # In a pattern, `.name` is an enum case of unknown type.
+    skipped=node_types(
+        "comment multiline_comment line_str_text multi_line_str_text value_argument_label switch_pattern"
+    ),
     receivers=frozenset({"self", "super", "Self"}),
     read_imports=_read_imports,
     bindings=_bindings,

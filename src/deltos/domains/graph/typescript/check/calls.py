@@ -14,12 +14,12 @@ from deltos.domains.graph.typescript.check.members import (
     as_instance_of,
     bases,
     bindings,
-    constructed,
     entity,
     index_type,
+    instance_type_of_class,
     library_base,
     members,
-    promise_of,
+    promise_type,
 )
 from deltos.domains.graph.typescript.types import (
     DeclaredEntity,
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_CONTEXTS = 3  # overloads that are considered for the type of a callback's parameter
+_MAX_CONTEXTS = 3  # overloads considered for the type of a callback's parameter
 _MAX_MATCHED_DEPTH = 6  # nesting depth of types that are matched with each other
-_MAX_UNIFORM_MEMBERS = 30  # members of an object that is indexed by an unknown key
+_MAX_UNIFORM_MEMBERS = 30  # members of an object indexed by an unknown key
 _LIBRARY_ITERABLES = frozenset(
     (
         "Array ReadonlyArray ArrayLike Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable "
         "AsyncGenerator AsyncIterableIterator"
     ).split()
 )
-_MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
+_TYPES_MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
 _NAMED_VARIABLES = (nodes.TypeParameterUse, nodes.InferredType)
 
 
 class PassedArguments(Struct, frozen=True):
-    """Arguments and type arguments of a call, as terms of the calling module."""
+    """Arguments and type arguments of a call, as terms in the calling module."""
 
     module: Module
     arguments: tuple[Term, ...]
@@ -89,12 +89,12 @@ def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
 
 
 def _functions(module: Module, terms: tuple[Term, ...], environment: Environment | None = None) -> list[FunctionType]:
-    """Return the function types of terms that are functions."""
+    """Return the function types for terms that are functions."""
     return [FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
 
 def _instance_signatures(checker: Checker, callee: InstanceType) -> list[FunctionType]:
-    """Return the call signatures of an interface, or those of its bases."""
+    """Return the call signatures of an interface or, if it has none, of its bases."""
     found: list[FunctionType] = []
     declared = callee.declared
     for part in declared.parts:
@@ -116,18 +116,18 @@ def _static_signatures(checker: Checker, callee: StaticType) -> list[FunctionTyp
 
 
 def call(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
-    """Return the type of a call."""
+    """Return the result type of a call."""
     if type(callee) is UnionType:
         return union_of([call(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
     if not options:
         return None
     chosen = _choose(checker, options, given)
-    return returned(checker, chosen, instantiate(checker, chosen, given))
+    return return_type(checker, chosen, instantiate(checker, chosen, given))
 
 
 def _choose(checker: Checker, options: list[FunctionType], given: PassedArguments) -> FunctionType:
-    """Return the first signature that accepts the arguments; the last one if none does."""
+    """Return the first signature that accepts the arguments, or the last signature if none does."""
     if len(options) == 1:
         return options[0]
     return next((option for option in options if _accepts(checker, option, given)), options[-1])
@@ -142,10 +142,12 @@ def _accepts(checker: Checker, option: FunctionType, given: PassedArguments) -> 
     if count < required or (count > len(parameters) and not is_open):
         return False
     pairs = zip(given.arguments, parameters, strict=False)
-    return all(_fits(checker, argument, option, parameter) for argument, parameter in pairs)
+    return all(_accepts_argument(checker, argument, option, parameter) for argument, parameter in pairs)
 
 
-def _fits(checker: Checker, argument: Term, option: FunctionType, parameter: nodes.FunctionParameter) -> bool:
+def _accepts_argument(
+    checker: Checker, argument: Term, option: FunctionType, parameter: nodes.FunctionParameter
+) -> bool:
     """Whether an argument may be passed to a parameter; only definite mismatches are rejected."""
     if parameter.is_rest or not isinstance(argument, nodes.FunctionTerm | nodes.StringTerm):
         return True
@@ -158,7 +160,7 @@ def _fits(checker: Checker, argument: Term, option: FunctionType, parameter: nod
 
 
 def instantiate(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment | None:
-    """Return the function's environment with its own type parameters bound."""
+    """Return a function's environment with the function's own type parameters bound."""
     parameters = function.term.type_parameters
     if not parameters:
         return function.environment
@@ -187,7 +189,7 @@ def _explicit_arguments(
 def _inferred_arguments(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment:
     """Bind type parameters to types that are inferred from the arguments of a call."""
     inference = ParameterInference(checker, function.module, _parameter_names(function.term.type_parameters))
-    for parameter, argument in _matched(function.term.parameters, given.arguments):
+    for parameter, argument in _pair_arguments(function.term.parameters, given.arguments):
         if argument is not None and inference.concerns(parameter.term):
             value = checker.of(given.module, argument, given.environment)
             inference.take(parameter.term, value, is_rest=parameter.is_rest)
@@ -198,7 +200,7 @@ def _parameter_names(parameters: tuple[nodes.TypeParameter, ...]) -> frozenset[s
     return frozenset([parameter.name for parameter in parameters])
 
 
-def _matched(
+def _pair_arguments(
     parameters: tuple[nodes.FunctionParameter, ...], arguments: tuple[Term, ...]
 ) -> list[tuple[nodes.FunctionParameter, Term]]:
     """Pair each argument with its parameter; a rest parameter takes all remaining arguments."""
@@ -211,7 +213,7 @@ def _matched(
     return pairs
 
 
-def returned(checker: Checker, function: FunctionType, environment: Environment | None) -> Type | None:
+def return_type(checker: Checker, function: FunctionType, environment: Environment | None) -> Type | None:
     """Return the type that a function returns, with its type parameters bound."""
     term = function.term
     if term.result is not None:
@@ -223,7 +225,7 @@ def returned(checker: Checker, function: FunctionType, environment: Environment 
         return union_of([checker.of(function.module, value, environment) for value in term.returned])
 
     found = checker.memo.ask(("returned", function), compute) if environment is None else compute()
-    return promise_of(checker, found) if term.flags & nodes.IS_ASYNC else found
+    return promise_type(checker, found) if term.flags & nodes.IS_ASYNC else found
 
 
 def construct(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
@@ -233,7 +235,7 @@ def construct(checker: Checker, callee: Type | None, given: PassedArguments) -> 
     if type(callee) is StaticType:
         return _construct_class(checker, callee, given)
     if type(callee) is IntersectionType:
-        return constructed(callee)
+        return instance_type_of_class(callee)
     return call(checker, callee, given)
 
 
@@ -256,7 +258,7 @@ def _construct_class(checker: Checker, callee: StaticType, given: PassedArgument
 
 
 def parameter_type(checker: Checker, function: Type | None, position: int) -> Type | None:
-    """Return the type of a function's parameter at a position."""
+    """Return the type of the parameter at a position."""
     found: list[Type | None] = []
     for option in signatures(checker, function):
         parameters = option.term.parameters
@@ -282,7 +284,7 @@ def argument_type(checker: Checker, callee: Type | None, position: int, given: P
 def result_type(checker: Checker, function: Type | None) -> Type | None:
     """Return the declared or inferred return type of a function type."""
     options = signatures(checker, function)
-    return returned(checker, options[0], options[0].environment) if options else None
+    return return_type(checker, options[0], options[0].environment) if options else None
 
 
 def element_type(checker: Checker, owner: Type | None, index: Type | None) -> Type | None:
@@ -336,7 +338,7 @@ def item_type(checker: Checker, owner: Type | None) -> Type | None:
 
 
 def _own_iteration(checker: Checker, owner: InstanceType) -> Type | None:
-    """Return the item type of a project class: from its own iterator, or from the library type that it extends."""
+    """Return the item type of a project class from its own iterator or from the library type that it extends."""
     for found in members(checker, owner, "[Symbol.iterator]"):
         iterator = result_type(checker, checker.property_type(found))
         if iterator is not None and iterator != owner:
@@ -361,7 +363,7 @@ class ParameterInference:
         )
 
     def take(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
-        """Infer type parameters from a value that was passed where the type `wanted` was expected."""
+        """Infer type parameters from the type `given` of a value that was passed where `wanted` was expected."""
         if is_rest and isinstance(wanted, nodes.ArrayType):
             wanted = wanted.element
         self._match(wanted, given, 0)
@@ -411,34 +413,34 @@ class ParameterInference:
         if type(given) is not FunctionType:
             return
         for parameter, known in zip(wanted.parameters, given.term.parameters, strict=False):
-            # The expected type of a callback's parameter is being inferred here, so it adds no information.
+            # The expected type of a callback's parameter is inferred here, so it adds no information.
             if isinstance(known.term, nodes.TermNode) and not isinstance(
                 known.term, nodes.MemberAccess | nodes.ParameterOf
             ):
                 self._match(parameter.term, self._checker.of(given.module, known.term, given.environment), depth)
 
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
-        """Match a named type by the type arguments with which the given type extends it."""
+        """Match a named type with the given type by the type arguments with which the given type extends it."""
         declared = entity(self._checker, self._module, wanted.entity)
         if type(declared) is not DeclaredEntity:
             return
         alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
         if alias is not None:
-            self._alias(wanted, declared, alias, given, depth)
+            self._match_alias(wanted, declared, alias, given, depth)
             return
         interface = next((part for part in declared.parts if isinstance(part, nodes.InterfaceDeclaration)), None)
         for option in given.options if type(given) is UnionType else (given,):
             if type(option) is ObjectType and interface is not None and not declared.module.is_library:
-                self._interface(wanted, declared, interface, option, depth)
+                self._match_interface(wanted, declared, interface, option, depth)
                 continue
             base = as_instance_of(self._checker, option, declared)
             if base is not None:
                 for part, argument in zip(wanted.arguments, base.arguments, strict=False):
                     self._match(part, argument, depth)
-            elif declared.module.is_library and declared.name in _MATCHED_BY_ITEM and wanted.arguments:
+            elif declared.module.is_library and declared.name in _TYPES_MATCHED_BY_ITEM and wanted.arguments:
                 self._match(wanted.arguments[0], item_type(self._checker, option), depth)
 
-    def _interface(
+    def _match_interface(
         self,
         wanted: nodes.TypeReference,
         declared: DeclaredEntity,
@@ -455,7 +457,7 @@ class ParameterInference:
         for parameter, argument in zip(interface.type_parameters, wanted.arguments, strict=False):
             self._match(argument, inner.found.get(parameter.name), depth)
 
-    def _alias(
+    def _match_alias(
         self,
         wanted: nodes.TypeReference,
         declared: DeclaredEntity,

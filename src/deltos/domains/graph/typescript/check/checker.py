@@ -1,4 +1,4 @@
-"""Evaluation of terms to types in a bounded number of steps; `evaluators` has one function per kind of term."""
+"""Evaluate terms to types in a bounded number of steps, with one function per kind of term in `evaluators`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_STEPS = 4000
 
 
 class Checker:
-    """Type evaluator for all files of a program; resolves one file at a time, including its locals."""
+    """Type evaluator for all files in a program, which resolves one file at a time, including its locals."""
 
     def __init__(self, project: ProjectFacts, library: Module) -> None:
         self.program = Program(project, library, self._member_of_value)
@@ -42,12 +42,12 @@ class Checker:
         self._inner: dict[int, tuple[nodes.LocalType, DeclaredEntity]] = {}
 
     def begin(self, module: Module | None) -> None:
-        """Start resolving the body of a module; None ends it."""
+        """Start resolving the body of a module, or stop if `module` is None."""
         self._current = module
         self._known = {}
 
     def question(self, module: Module, term: Term) -> Type | None:
-        """Return the type of a term of the current body within a bounded number of steps; beyond them it is unknown."""
+        """Return the type of a term in the current body, or unknown if it takes too many steps."""
         if type(term) in nodes.TERM_KINDS and id(term) in self._known:
             return self._known[id(term)]
         self._steps_left = _MAX_STEPS
@@ -55,7 +55,7 @@ class Checker:
         return self.of(module, term)
 
     def of(self, module: Module, term: Term, environment: Environment | None = None) -> Type | None:
-        """Return the type of a term of a module."""
+        """Return the type of a term in a module."""
         if term is None:
             return None
         if isinstance(term, str):
@@ -70,7 +70,7 @@ class Checker:
             key = id(term)
             if key in self._known:
                 return self._known[key]
-            self._known[key] = None  # a recursive term is unknown
+            self._known[key] = None  # the type of a recursive term is unknown
             found = self._evaluate(module, term, None)
             self._known[key] = found
             return found
@@ -87,7 +87,7 @@ class Checker:
         return found
 
     def _local(self, module: Module, local: int, environment: Environment | None) -> Type | None:
-        """Return the type of a local of a module's body."""
+        """Return the type of a local in a module's body."""
         if ~local >= len(module.locals):
             return None
         self._depth += 1
@@ -121,7 +121,7 @@ class Checker:
         return union_of([self.of(declared.module, term) for term in terms])
 
     def _member_of_value(self, module: Module, value: Term, name: str) -> Property | None:
-        """Return the first member of this name of a value of a module."""
+        """Return the first member with this name of a value in a module."""
         return next(iter(members(self, self.of(module, value), name)), None)
 
     def property_type(self, found: Property) -> Type | None:
@@ -145,7 +145,7 @@ class Checker:
         )
 
     def inner_declared(self, module: Module, term: nodes.LocalType) -> DeclaredEntity:
-        """Return the entity of a class or type that is declared inside a function."""
+        """Return the entity for a class or type that is declared inside a function."""
         known = self._inner.get(id(term))
         if known is None or known[0] is not term:
             declared = DeclaredEntity(module, term.declaration.key, (term.declaration,))

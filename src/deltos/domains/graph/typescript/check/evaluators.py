@@ -1,4 +1,4 @@
-"""Evaluators: one function per kind of term that returns its type."""
+"""Evaluators, one function per kind of term, which return the type of a term."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from deltos.domains.graph.typescript.check.members import (
     array_of,
     as_type,
     bindings,
-    constructed,
     entity,
+    instance_type_of_class,
     is_assignable,
     this_declared,
 )
@@ -56,30 +56,34 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
 
 
-def _member_access(
+def _evaluate_member_access(
     checker: Checker, module: Module, term: nodes.MemberAccess, environment: Environment | None
 ) -> Type | None:
     return checker.member_type(checker.of(module, term.owner, environment), term.name)
 
 
-def _call(checker: Checker, module: Module, term: nodes.CallTerm, environment: Environment | None) -> Type | None:
+def _evaluate_call(
+    checker: Checker, module: Module, term: nodes.CallTerm, environment: Environment | None
+) -> Type | None:
     callee = checker.of(module, term.callee, environment)
     return call(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
 
 
-def _new(checker: Checker, module: Module, term: nodes.NewTerm, environment: Environment | None) -> Type | None:
+def _evaluate_new(
+    checker: Checker, module: Module, term: nodes.NewTerm, environment: Environment | None
+) -> Type | None:
     callee = checker.of(module, term.callee, environment)
     return construct(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
 
 
-def _element_access(
+def _evaluate_element_access(
     checker: Checker, module: Module, term: nodes.ElementAccess, environment: Environment | None
 ) -> Type | None:
     owner = checker.of(module, term.owner, environment)
     return element_type(checker, owner, checker.of(module, term.index, environment))
 
 
-def _keyed_access(
+def _evaluate_keyed_access(
     checker: Checker, module: Module, term: nodes.KeyedAccess, environment: Environment | None
 ) -> Type | None:
     owner = checker.of(module, term.owner, environment)
@@ -87,24 +91,26 @@ def _keyed_access(
     return keyed if keyed is not None else element_type(checker, owner, checker.of(module, term.index, environment))
 
 
-def _await(checker: Checker, module: Module, term: nodes.AwaitTerm, environment: Environment | None) -> Type | None:
-    return awaited(checker.of(module, term.value, environment))
+def _evaluate_await(
+    checker: Checker, module: Module, term: nodes.AwaitTerm, environment: Environment | None
+) -> Type | None:
+    return awaited_type(checker.of(module, term.value, environment))
 
 
-def awaited(value: Type | None) -> Type | None:
+def awaited_type(value: Type | None) -> Type | None:
     """Return the result type of a promise; other types are returned unchanged."""
     if type(value) is UnionType:
-        return union_of([awaited(option) for option in value.options])
+        return union_of([awaited_type(option) for option in value.options])
     if (
         type(value) is InstanceType
         and value.declared.module.is_library
         and value.declared.name in ("Promise", "PromiseLike")
     ):
-        return awaited(value.arguments[0]) if value.arguments else None
+        return awaited_type(value.arguments[0]) if value.arguments else None
     return value
 
 
-def _array_literal(
+def _evaluate_array_literal(
     checker: Checker, module: Module, term: nodes.ArrayLiteral, environment: Environment | None
 ) -> Type | None:
     items: list[Type | None] = []
@@ -118,12 +124,14 @@ def _array_literal(
     return Tuple(tuple(items)) if len(items) > 1 and not is_spread else array_of(checker, union_of(items))
 
 
-def _item_at(checker: Checker, module: Module, term: nodes.ItemAt, environment: Environment | None) -> Type | None:
+def _evaluate_item_at(
+    checker: Checker, module: Module, term: nodes.ItemAt, environment: Environment | None
+) -> Type | None:
     return type_at_position(checker, checker.of(module, term.owner, environment), term.position)
 
 
 def type_at_position(checker: Checker, owner: Type | None, position: int) -> Type | None:
-    """Return the type at one position of a list."""
+    """Return the type of the item at a position of a list."""
     if type(owner) is Tuple:
         return owner.items[position] if position < len(owner.items) else None
     if type(owner) is UnionType:
@@ -131,15 +139,19 @@ def type_at_position(checker: Checker, owner: Type | None, position: int) -> Typ
     return item_type(checker, owner)
 
 
-def _each_item(checker: Checker, module: Module, term: nodes.EachItem, environment: Environment | None) -> Type | None:
+def _evaluate_each_item(
+    checker: Checker, module: Module, term: nodes.EachItem, environment: Environment | None
+) -> Type | None:
     return item_type(checker, checker.of(module, term.iterable, environment))
 
 
-def _spread(checker: Checker, module: Module, term: nodes.Spread, environment: Environment | None) -> Type | None:
+def _evaluate_spread(
+    checker: Checker, module: Module, term: nodes.Spread, environment: Environment | None
+) -> Type | None:
     return item_type(checker, checker.of(module, term.value, environment))
 
 
-def _super_reference(
+def _evaluate_super_reference(
     checker: Checker, module: Module, term: nodes.Super, _environment: Environment | None
 ) -> Type | None:
     declared = this_declared(checker, module, term.binding)
@@ -150,29 +162,31 @@ def _super_reference(
             environment = bindings(checker, declared, part, ())
             base = checker.of(module, part.base, environment)
             arguments = tuple([checker.of(module, each, environment) for each in part.base_arguments])
-            return base if term.is_static else constructed(base, arguments)
+            return base if term.is_static else instance_type_of_class(base, arguments)
     return None
 
 
-def _require(checker: Checker, module: Module, term: nodes.Require, _environment: Environment | None) -> Type | None:
-    found = checker.program.imported(module, ImportOrigin(term.specifier, nodes.ANY_NAME))
+def _evaluate_require(
+    checker: Checker, module: Module, term: nodes.Require, _environment: Environment | None
+) -> Type | None:
+    found = checker.program.imported_entity(module, ImportOrigin(term.specifier, nodes.ANY_NAME))
     return checker.value(found) if found is not None else None
 
 
-def _imported_module(
+def _evaluate_imported_module(
     checker: Checker, module: Module, term: nodes.ImportedModule, _environment: Environment | None
 ) -> Type | None:
     target = checker.program.import_module(module, term.specifier)
     return NamespaceType(target) if target is not None else None
 
 
-def _parameter_of(
+def _evaluate_parameter_of(
     checker: Checker, module: Module, term: nodes.ParameterOf, environment: Environment | None
 ) -> Type | None:
     return parameter_type(checker, checker.of(module, term.function, environment), term.position)
 
 
-def _argument_of(
+def _evaluate_argument_of(
     checker: Checker, module: Module, term: nodes.ArgumentOf, environment: Environment | None
 ) -> Type | None:
     callee = checker.of(module, term.callee, environment)
@@ -180,15 +194,19 @@ def _argument_of(
     return argument_type(checker, callee, term.position, given)
 
 
-def _result_of(checker: Checker, module: Module, term: nodes.ResultOf, environment: Environment | None) -> Type | None:
+def _evaluate_result_of(
+    checker: Checker, module: Module, term: nodes.ResultOf, environment: Environment | None
+) -> Type | None:
     return result_type(checker, checker.of(module, term.function, environment))
 
 
-def _type_of(_checker: Checker, _module: Module, _term: nodes.TypeOf, _environment: Environment | None) -> Type | None:
+def _evaluate_type_of(
+    _checker: Checker, _module: Module, _term: nodes.TypeOf, _environment: Environment | None
+) -> Type | None:
     return StringType()
 
 
-def _type_reference(
+def _evaluate_type_reference(
     checker: Checker, module: Module, term: nodes.TypeReference, environment: Environment | None
 ) -> Type | None:
     found = entity(checker, module, term.entity)
@@ -198,13 +216,13 @@ def _type_reference(
     if type(found) is EnumMember:
         return found
     if type(found) is Property:
-        return constructed(checker.property_type(found))
+        return instance_type_of_class(checker.property_type(found))
     if type(found) is NamespaceType and found.module.exported_value is not None:
-        return constructed(checker.of(found.module, found.module.exported_value))
+        return instance_type_of_class(checker.of(found.module, found.module.exported_value))
     return None
 
 
-def _type_parameter_use(
+def _evaluate_type_parameter_use(
     checker: Checker, module: Module, term: nodes.TypeParameterUse, environment: Environment | None
 ) -> Type | None:
     if environment is not None and term.name in environment:
@@ -212,19 +230,25 @@ def _type_parameter_use(
     return UnboundTypeParameter(term.name, checker.of(module, term.constraint, environment))
 
 
-def _array(checker: Checker, module: Module, term: nodes.ArrayType, environment: Environment | None) -> Type | None:
+def _evaluate_array(
+    checker: Checker, module: Module, term: nodes.ArrayType, environment: Environment | None
+) -> Type | None:
     return array_of(checker, checker.of(module, term.element, environment))
 
 
-def _tuple(checker: Checker, module: Module, term: nodes.TupleType, environment: Environment | None) -> Type | None:
+def _evaluate_tuple(
+    checker: Checker, module: Module, term: nodes.TupleType, environment: Environment | None
+) -> Type | None:
     return Tuple(tuple([checker.of(module, item, environment) for item in term.terms]))
 
 
-def _union(checker: Checker, module: Module, term: nodes.OneOf, environment: Environment | None) -> Type | None:
+def _evaluate_union(
+    checker: Checker, module: Module, term: nodes.OneOf, environment: Environment | None
+) -> Type | None:
     return union_of([checker.of(module, option, environment) for option in term.terms])
 
 
-def _intersection(
+def _evaluate_intersection(
     checker: Checker, module: Module, term: nodes.Intersection, environment: Environment | None
 ) -> Type | None:
     parts = [checker.of(module, part, environment) for part in term.terms]
@@ -232,43 +256,47 @@ def _intersection(
     return known[0] if len(known) == 1 else IntersectionType(known) if known else None
 
 
-def _string(
+def _evaluate_string(
     _checker: Checker, _module: Module, term: nodes.StringTerm, _environment: Environment | None
 ) -> Type | None:
     return StringType(term.value)
 
 
-def _function(
+def _evaluate_function(
     _checker: Checker, module: Module, term: nodes.FunctionTerm, environment: Environment | None
 ) -> Type | None:
     return FunctionType(module, term, environment)
 
 
-def _overloads(
+def _evaluate_overloads(
     _checker: Checker, module: Module, term: nodes.Overloads, environment: Environment | None
 ) -> Type | None:
     return OverloadedType(module, term, environment)
 
 
-def _object(_checker: Checker, module: Module, term: nodes.ObjectTerm, environment: Environment | None) -> Type | None:
+def _evaluate_object(
+    _checker: Checker, module: Module, term: nodes.ObjectTerm, environment: Environment | None
+) -> Type | None:
     return ObjectType(module, term, environment)
 
 
-def _mapped_type(
+def _evaluate_mapped_type(
     _checker: Checker, module: Module, term: nodes.MappedType, environment: Environment | None
 ) -> Type | None:
     return MappedObject(module, term, environment)
 
 
-def _keyof(checker: Checker, module: Module, term: nodes.KeyOf, environment: Environment | None) -> Type | None:
+def _evaluate_keyof(
+    checker: Checker, module: Module, term: nodes.KeyOf, environment: Environment | None
+) -> Type | None:
     of = checker.of(module, term.owner, environment)
     return KeysType(of) if of is not None else None
 
 
-def _conditional_type(
+def _evaluate_conditional_type(
     checker: Checker, module: Module, term: nodes.ConditionalType, environment: Environment | None
 ) -> Type | None:
-    """Return the type of the selected branch of a conditional type; unknown if the condition cannot be decided."""
+    """Return the type of the selected branch of a conditional type, or unknown if the condition cannot be decided."""
     given = checker.of(module, term.checked, environment)
     if given is None:
         return None
@@ -287,7 +315,7 @@ def _conditional_type(
     return checker.of(module, term.yes if is_assignable(checker, given, wanted) else term.no, environment)
 
 
-def _this_instance(
+def _evaluate_this_instance(
     checker: Checker, module: Module, term: nodes.ThisInstance, environment: Environment | None
 ) -> Type | None:
     if environment is not None and "this" in environment:
@@ -305,7 +333,7 @@ def _this_instance(
     return checker.value(found)
 
 
-def _this_class(
+def _evaluate_this_class(
     checker: Checker, module: Module, term: nodes.ThisClass, environment: Environment | None
 ) -> Type | None:
     if environment is not None and "this" in environment:
@@ -314,46 +342,46 @@ def _this_class(
     return StaticType(found) if found is not None else None
 
 
-def _local_type(
+def _evaluate_local_type(
     checker: Checker, module: Module, term: nodes.LocalType, _environment: Environment | None
 ) -> Type | None:
     return StaticType(checker.inner_declared(module, term))
 
 
-# Evaluators by the kind of term that they accept; other kinds have no type.
+# Evaluators by kind of term; other kinds have no type.
 EVALUATORS: dict[type[nodes.TermNode], Callable[[Checker, Module, Never, Environment | None], Type | None]] = {
-    nodes.MemberAccess: _member_access,
-    nodes.CallTerm: _call,
-    nodes.NewTerm: _new,
-    nodes.ElementAccess: _element_access,
-    nodes.KeyedAccess: _keyed_access,
-    nodes.AwaitTerm: _await,
-    nodes.ArrayLiteral: _array_literal,
-    nodes.ItemAt: _item_at,
-    nodes.EachItem: _each_item,
-    nodes.Spread: _spread,
-    nodes.Super: _super_reference,
-    nodes.Require: _require,
-    nodes.ImportedModule: _imported_module,
-    nodes.ParameterOf: _parameter_of,
-    nodes.ArgumentOf: _argument_of,
-    nodes.ResultOf: _result_of,
+    nodes.MemberAccess: _evaluate_member_access,
+    nodes.CallTerm: _evaluate_call,
+    nodes.NewTerm: _evaluate_new,
+    nodes.ElementAccess: _evaluate_element_access,
+    nodes.KeyedAccess: _evaluate_keyed_access,
+    nodes.AwaitTerm: _evaluate_await,
+    nodes.ArrayLiteral: _evaluate_array_literal,
+    nodes.ItemAt: _evaluate_item_at,
+    nodes.EachItem: _evaluate_each_item,
+    nodes.Spread: _evaluate_spread,
+    nodes.Super: _evaluate_super_reference,
+    nodes.Require: _evaluate_require,
+    nodes.ImportedModule: _evaluate_imported_module,
+    nodes.ParameterOf: _evaluate_parameter_of,
+    nodes.ArgumentOf: _evaluate_argument_of,
+    nodes.ResultOf: _evaluate_result_of,
     nodes.Narrowed: narrow,
-    nodes.TypeOf: _type_of,
-    nodes.TypeReference: _type_reference,
-    nodes.TypeParameterUse: _type_parameter_use,
-    nodes.ArrayType: _array,
-    nodes.TupleType: _tuple,
-    nodes.OneOf: _union,
-    nodes.Intersection: _intersection,
-    nodes.StringTerm: _string,
-    nodes.FunctionTerm: _function,
-    nodes.Overloads: _overloads,
-    nodes.ObjectTerm: _object,
-    nodes.MappedType: _mapped_type,
-    nodes.KeyOf: _keyof,
-    nodes.ConditionalType: _conditional_type,
-    nodes.ThisInstance: _this_instance,
-    nodes.ThisClass: _this_class,
-    nodes.LocalType: _local_type,
+    nodes.TypeOf: _evaluate_type_of,
+    nodes.TypeReference: _evaluate_type_reference,
+    nodes.TypeParameterUse: _evaluate_type_parameter_use,
+    nodes.ArrayType: _evaluate_array,
+    nodes.TupleType: _evaluate_tuple,
+    nodes.OneOf: _evaluate_union,
+    nodes.Intersection: _evaluate_intersection,
+    nodes.StringTerm: _evaluate_string,
+    nodes.FunctionTerm: _evaluate_function,
+    nodes.Overloads: _evaluate_overloads,
+    nodes.ObjectTerm: _evaluate_object,
+    nodes.MappedType: _evaluate_mapped_type,
+    nodes.KeyOf: _evaluate_keyof,
+    nodes.ConditionalType: _evaluate_conditional_type,
+    nodes.ThisInstance: _evaluate_this_instance,
+    nodes.ThisClass: _evaluate_this_class,
+    nodes.LocalType: _evaluate_local_type,
 }

@@ -1,4 +1,4 @@
-"""The part of JavaScript's standard library that type inference needs: collections, promises, utility types.
+"""Declarations of JavaScript's standard library that type inference needs: collections, promises, utility types.
 
 It is written in TypeScript (library.d.ts) and parsed like any file; its definitions are never reported as targets.
 """
@@ -17,7 +17,7 @@ from deltos.languages.table import detect
 
 @cache
 def library() -> Module:
-    """Return the library as a module; parsed once."""
+    """Return the cached library module."""
     data = (files("deltos.domains.graph.typescript.check") / "library.d.ts").read_bytes()
     language = detect("library.d.ts")
     tree = parse(language, data) if language is not None else None

@@ -1,4 +1,4 @@
-"""Declarations as types: type parameters, base types and members."""
+"""Type parameters, base types and members of declarations."""
 
 from __future__ import annotations
 
@@ -37,14 +37,12 @@ if TYPE_CHECKING:
 
 _MAX_BASES = 24
 
-Generic: TypeAlias = (
-    "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"  # has type parameters
-)
+Generic: TypeAlias = "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"
 Entity: TypeAlias = "DeclaredEntity | NamespaceType | Property | EnumMember"
 
 
 def members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
-    """Return the members of a type with this name; several for a union."""
+    """Return the members of a type with this name, of which a union may have several."""
     finder = _FINDERS.get(type(owner))
     return finder(checker, cast("Never", owner), name) if finder is not None else []
 
@@ -68,7 +66,7 @@ def bindings(
 
 
 def entity(checker: Checker, module: Module, name: Term) -> Entity | None:
-    """Return the declaration or module that a possibly dotted name in a type refers to."""
+    """Return the declaration or module that a plain or dotted name in a type refers to."""
     if isinstance(name, str):
         return checker.program.lookup(module, name)
     if isinstance(name, int):
@@ -84,7 +82,7 @@ def entity(checker: Checker, module: Module, name: Term) -> Entity | None:
 def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity | None:
     """Return the declaration of a name inside a namespace, module or enum."""
     if type(owner) is NamespaceType:
-        return checker.program.exported(owner.module, name)
+        return checker.program.exported_entity(owner.module, name)
     if type(owner) is DeclaredEntity:
         inner = owner.module.declared(f"{owner.name}.{name}")
         if inner is not None:
@@ -93,16 +91,16 @@ def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity 
             return EnumMember(owner, name)
         value = checker.value(owner)
         if type(value) is NamespaceType:
-            return checker.program.exported(value.module, name)
+            return checker.program.exported_entity(value.module, name)
     if type(owner) is Property:
         value = checker.property_type(owner)
         if type(value) is NamespaceType:
-            return checker.program.exported(value.module, name)
+            return checker.program.exported_entity(value.module, name)
     return None
 
 
 def local_declared(checker: Checker, module: Module, local: int) -> DeclaredEntity | None:
-    """Return the entity of a class, interface or alias that is declared inside a function."""
+    """Return the entity for a class, interface or alias that is declared inside a function."""
     if ~local >= len(module.locals):
         return None
     term = module.locals[~local]
@@ -110,7 +108,7 @@ def local_declared(checker: Checker, module: Module, local: int) -> DeclaredEnti
 
 
 def this_declared(checker: Checker, module: Module, binding: Term) -> DeclaredEntity | None:
-    """Return the entity of the class that `this` belongs to."""
+    """Return the entity for the class to which `this` belongs."""
     if isinstance(binding, str):
         return module.declared(binding)
     if isinstance(binding, int):
@@ -125,15 +123,15 @@ def as_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | 
         if isinstance(part, nodes.EnumDeclaration):
             return InstanceType(declared, arguments)
         if isinstance(part, nodes.WITH_MEMBERS):
-            return InstanceType(declared, _filled(checker, declared, part, arguments))
+            return InstanceType(declared, _complete_arguments(checker, declared, part, arguments))
         if isinstance(part, nodes.AliasDeclaration):
             if not part.type_parameters:
                 return checker.memo.ask(("type", declared), partial(checker.of, declared.module, part.term))
             return checker.of(declared.module, part.term, bindings(checker, declared, part, arguments))
-    return constructed(checker.value(declared), arguments)
+    return instance_type_of_class(checker.value(declared), arguments)
 
 
-def _filled(
+def _complete_arguments(
     checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> tuple[Type | None, ...]:
     """Return the type arguments, completed by the defaults of the type parameters."""
@@ -150,9 +148,11 @@ def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
         if isinstance(part, nodes.ClassDeclaration):
             environment = bindings(checker, instance.declared, part, instance.arguments)
             arguments = tuple([checker.of(module, term, environment) for term in part.base_arguments])
-            base = constructed(checker.of(module, part.base, environment), arguments)
+            base = instance_type_of_class(checker.of(module, part.base, environment), arguments)
             if base is None and isinstance(named := entity(checker, module, part.base), DeclaredEntity):
-                base = as_type(checker, named, arguments)  # a class declared as an interface and a separate constructor
+                base = as_type(
+                    checker, named, arguments
+                )  # the class is declared as an interface with a separate constructor
             if base is not None:
                 yield base
             for term in part.implemented:
@@ -167,8 +167,8 @@ def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
                     yield found
 
 
-def promise_of(checker: Checker, value: Type | None) -> Type | None:
-    """Return the type of a promise of a value."""
+def promise_type(checker: Checker, value: Type | None) -> Type | None:
+    """Return the promise type for a value type."""
     declared = checker.program.library.declared("Promise")
     return InstanceType(declared, (value,)) if declared is not None else None
 
@@ -190,7 +190,7 @@ def ancestors(checker: Checker, instance: Type | None) -> Iterator[InstanceType]
 
 
 def as_instance_of(checker: Checker, value: Type | None, declared: DeclaredEntity) -> InstanceType | None:
-    """Return the ancestor of a value that is an instance of a declaration."""
+    """Return the ancestor type of a value type that is an instance of a declaration."""
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
@@ -216,19 +216,19 @@ def index_type(checker: Checker, owner: Type | None) -> Type | None:
     return None
 
 
-def constructed(base: Type | None, arguments: tuple[Type | None, ...] = ()) -> Type | None:
+def instance_type_of_class(base: Type | None, arguments: tuple[Type | None, ...] = ()) -> Type | None:
     """Return the type of the instances that `new` creates from a class value."""
     if type(base) is StaticType:
         return InstanceType(base.declared, arguments)
     if type(base) is IntersectionType:
-        parts = [constructed(part, arguments) for part in base.parts]
+        parts = [instance_type_of_class(part, arguments) for part in base.parts]
         known = tuple([part for part in parts if part is not None])
         return IntersectionType(known) if known else None
     return None
 
 
-def _of_instance(checker: Checker, owner: InstanceType, name: str) -> list[Property]:
-    """Return the members of an instance: its own, else those of the nearest bases that have any."""
+def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[Property]:
+    """Return the members of an instance from its own type or else from the nearest bases."""
     found: list[Property] = []
     seen: set[DeclaredEntity] = set()
     pending: list[Type] = [owner]
@@ -249,7 +249,7 @@ def _of_instance(checker: Checker, owner: InstanceType, name: str) -> list[Prope
 
 
 def _own_members(checker: Checker, owner: InstanceType, name: str, this: InstanceType) -> list[Property]:
-    """Return the members that the declarations of a type itself contain; `this` is the type of the receiver."""
+    """Return the members in the declarations of a type itself; `this` is the type of the receiver."""
     declared = owner.declared
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
@@ -264,7 +264,7 @@ def _own_members(checker: Checker, owner: InstanceType, name: str, this: Instanc
     return found
 
 
-def _of_static(checker: Checker, owner: StaticType, name: str) -> list[Property]:
+def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Property]:
     """Return the static members of a class, the members of an enum, or the contents of a namespace."""
     declared = owner.declared
     module = declared.module
@@ -279,7 +279,7 @@ def _of_static(checker: Checker, owner: StaticType, name: str) -> list[Property]
             inner = module.declared(f"{declared.name}.{name}")
             if inner is not None:
                 return [declared_property(checker, inner)]
-    return _inherited_static(checker, owner, name)
+    return _inherited_static_members(checker, owner, name)
 
 
 def declared_property(checker: Checker, declared: DeclaredEntity) -> Property:
@@ -288,7 +288,7 @@ def declared_property(checker: Checker, declared: DeclaredEntity) -> Property:
     return Property(declared.module, key, None, None, checker.value(declared))
 
 
-def _inherited_static(checker: Checker, owner: StaticType, name: str) -> list[Property]:
+def _inherited_static_members(checker: Checker, owner: StaticType, name: str) -> list[Property]:
     module = owner.declared.module
     for part in owner.declared.parts:
         if isinstance(part, nodes.ClassDeclaration):
@@ -310,7 +310,7 @@ def _inherited_static(checker: Checker, owner: StaticType, name: str) -> list[Pr
     return []
 
 
-def _of_object(checker: Checker, owner: ObjectType, name: str) -> list[Property]:
+def _object_members(checker: Checker, owner: ObjectType, name: str) -> list[Property]:
     found = [
         Property(owner.module, member.key or "", member.term, owner.environment)
         for member in owner.term.members
@@ -325,8 +325,8 @@ def _of_object(checker: Checker, owner: ObjectType, name: str) -> list[Property]
     return []
 
 
-def _of_namespace(checker: Checker, owner: NamespaceType, name: str) -> list[Property]:
-    found = checker.program.exported(owner.module, name)
+def _namespace_members(checker: Checker, owner: NamespaceType, name: str) -> list[Property]:
+    found = checker.program.exported_entity(owner.module, name)
     if found is None:
         return []
     if type(found) is Property:
@@ -336,18 +336,18 @@ def _of_namespace(checker: Checker, owner: NamespaceType, name: str) -> list[Pro
     return [Property(found.module, "", None, None, found)]  # type: ignore[arg-type]
 
 
-def _of_union(checker: Checker, owner: UnionType, name: str) -> list[Property]:
+def _union_members(checker: Checker, owner: UnionType, name: str) -> list[Property]:
     options = [option for option in owner.options if type(option) is not StringType]
     if len(options) < len(owner.options):
         options.append(StringType())  # all string types have the same members
     return [found for option in options for found in members(checker, option, name)]
 
 
-def _of_intersection(checker: Checker, owner: IntersectionType, name: str) -> list[Property]:
+def _intersection_members(checker: Checker, owner: IntersectionType, name: str) -> list[Property]:
     return [found for part in owner.parts for found in members(checker, part, name)]
 
 
-def _of_mapped_object(checker: Checker, owner: MappedObject, name: str) -> list[Property]:
+def _mapped_object_members(checker: Checker, owner: MappedObject, name: str) -> list[Property]:
     environment: Environment = {**(owner.environment or {}), owner.term.parameter: StringType(name)}
     known = checker.of(owner.module, owner.term.value, environment)
     source = _mapped_source(checker, owner)
@@ -373,46 +373,48 @@ def _mapped_source(checker: Checker, owner: MappedObject) -> Type | None:
     return None
 
 
-def _of_function(checker: Checker, _owner: FunctionType | OverloadedType, name: str) -> list[Property]:
-    return _of_library(checker, "Function", (), name)
+def _function_members(checker: Checker, _owner: FunctionType | OverloadedType, name: str) -> list[Property]:
+    return _library_members(checker, "Function", (), name)
 
 
-def _of_library(checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str) -> list[Property]:
+def _library_members(
+    checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
+) -> list[Property]:
     """Return the members of a library type with these type arguments."""
     declared = checker.program.library.declared(library_name)
-    return _of_instance(checker, InstanceType(declared, arguments), name) if declared is not None else []
+    return _instance_members(checker, InstanceType(declared, arguments), name) if declared is not None else []
 
 
-def _of_tuple(checker: Checker, owner: Tuple, name: str) -> list[Property]:
-    return _of_library(checker, "Array", (union_of(list(owner.items)),), name)
+def _tuple_members(checker: Checker, owner: Tuple, name: str) -> list[Property]:
+    return _library_members(checker, "Array", (union_of(list(owner.items)),), name)
 
 
-def _of_string(checker: Checker, _owner: StringType, name: str) -> list[Property]:
-    return _of_library(checker, "String", (), name)
+def _string_members(checker: Checker, _owner: StringType, name: str) -> list[Property]:
+    return _library_members(checker, "String", (), name)
 
 
-def _of_type_parameter(checker: Checker, owner: UnboundTypeParameter, name: str) -> list[Property]:
+def _type_parameter_members(checker: Checker, owner: UnboundTypeParameter, name: str) -> list[Property]:
     return members(checker, owner.bound, name)
 
 
 def array_of(checker: Checker, element: Type | None) -> Type | None:
-    """Return the type of arrays of an element type."""
+    """Return the array type for an element type."""
     declared = checker.program.library.declared("Array")
     return InstanceType(declared, (element,)) if declared is not None else None
 
 
-# Functions that find members, by the type that they accept.
+# Functions that find members, by the type of the owner.
 _FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
-    InstanceType: _of_instance,
-    StaticType: _of_static,
-    ObjectType: _of_object,
-    NamespaceType: _of_namespace,
-    UnionType: _of_union,
-    IntersectionType: _of_intersection,
-    MappedObject: _of_mapped_object,
-    FunctionType: _of_function,
-    OverloadedType: _of_function,
-    Tuple: _of_tuple,
-    StringType: _of_string,
-    UnboundTypeParameter: _of_type_parameter,
+    InstanceType: _instance_members,
+    StaticType: _static_members,
+    ObjectType: _object_members,
+    NamespaceType: _namespace_members,
+    UnionType: _union_members,
+    IntersectionType: _intersection_members,
+    MappedObject: _mapped_object_members,
+    FunctionType: _function_members,
+    OverloadedType: _function_members,
+    Tuple: _tuple_members,
+    StringType: _string_members,
+    UnboundTypeParameter: _type_parameter_members,
 }

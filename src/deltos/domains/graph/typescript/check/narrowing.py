@@ -1,4 +1,4 @@
-"""Narrowing of a type by a test on its value that succeeded or failed."""
+"""Narrow the type of a value by a test that succeeded or failed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.calls import signatures
-from deltos.domains.graph.typescript.check.members import constructed, is_assignable, members
+from deltos.domains.graph.typescript.check.members import instance_type_of_class, is_assignable, members
 from deltos.domains.graph.typescript.types import (
     EnumMember,
     Environment,
@@ -32,28 +32,30 @@ def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: 
     guard, held = term.guard, term.held
     known = checker.of(module, term.value, environment)
     if isinstance(guard, nodes.InstanceOf):
-        wanted = constructed(checker.of(module, guard.class_value, environment))
-        return _to_type(checker, known, wanted, held=held)
+        wanted = instance_type_of_class(checker.of(module, guard.class_value, environment))
+        return _narrow_to_type(checker, known, wanted, held=held)
     if isinstance(guard, nodes.GuardCall):
         wanted = _guarded_type(checker, module, guard, environment)
-        return _to_type(checker, known, wanted, held=held) if wanted is not None else known
+        return _narrow_to_type(checker, known, wanted, held=held) if wanted is not None else known
     if type(known) is not UnionType:
         return known
     if isinstance(guard, nodes.HasMember):
-        return _filter(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
+        return _keep_alternatives(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
     if isinstance(guard, nodes.HasValue):
         expected = checker.of(module, guard.expected, environment)
-        return _filter(known, lambda option: _may_have_value(checker, option, guard.name, expected, held=held))
-    return _filter(known, lambda option: _is_primitive(option, guard.name) in (held, None))
+        return _keep_alternatives(
+            known, lambda option: _may_have_value(checker, option, guard.name, expected, held=held)
+        )
+    return _keep_alternatives(known, lambda option: _is_primitive(option, guard.name) in (held, None))
 
 
-def _filter(known: UnionType, keep: Callable[[Type], bool]) -> Type | None:
-    """Return the alternatives for which `keep` is true; all of them if there are none."""
+def _keep_alternatives(known: UnionType, keep: Callable[[Type], bool]) -> Type | None:
+    """Return the alternatives for which `keep` is true, or all alternatives if there are none."""
     kept = [option for option in known.options if keep(option)]
     return union_of(list(kept)) if kept else known
 
 
-def _to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held: bool) -> Type | None:
+def _narrow_to_type(checker: Checker, known: Type | None, wanted: Type | None, *, held: bool) -> Type | None:
     """Narrow to a type if the test succeeded, or exclude the type if it failed."""
     if wanted is None:
         return known
@@ -79,7 +81,7 @@ def _guarded_type(
 
 
 def _guarded_name(function: FunctionType, position: int | None) -> str | None:
-    """Return the name of the parameter that a type guard tests; `this` if `position` is None."""
+    """Return the name of the parameter that a type guard tests, or `this` if `position` is None."""
     if position is None:
         return "this"
     parameters = function.term.parameters
@@ -87,7 +89,7 @@ def _guarded_name(function: FunctionType, position: int | None) -> str | None:
 
 
 def _may_have_value(checker: Checker, option: Type, name: str, expected: Type | None, *, held: bool) -> bool:
-    """Whether a member may have the expected literal value (`held`), or may have another value."""
+    """Whether a member may have the expected literal value or, if `held` is false, may have a different value."""
     found = checker.member_type(option, name)
     if found is None or expected is None:
         return not (found is None and held and not members(checker, option, name)) or expected is None

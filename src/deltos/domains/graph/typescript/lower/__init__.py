@@ -1,1 +1,1 @@
-"""Extraction of facts: one pass over the syntax tree of a file that turns expressions and types into terms."""
+"""Extract facts in one pass over a file's syntax tree, which converts expressions and types to terms."""

@@ -1,4 +1,4 @@
-"""Type annotations as terms; every name in them is noted as a type reference."""
+"""Convert type annotations to terms and record every name in them as a type reference."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-MAX_NAMES = 50  # parts of one dotted name
+MAX_NAME_PARTS = 50  # parts of one dotted name
 
 
 def named_children(node: Node) -> list[Node]:
-    """Return the children that are not punctuation or comments."""
+    """Return a node's children, excluding punctuation and comments."""
     return [child for child in node.children if child.is_named and child.type != "comment"]
 
 
@@ -35,33 +35,33 @@ def value_after(node: Node, mark: str = "=") -> Node | None:
     return None
 
 
-def _first(walk: Walk, node: Node) -> Term:
-    """Return the term of the first child."""
+def _lower_first_child(walk: Walk, node: Node) -> Term:
+    """Return the term for a node's first child."""
     terms = [walk.type(child) for child in named_children(node)]
     return terms[0] if terms else None
 
 
-def _last(walk: Walk, node: Node) -> Term:
-    """Return the term of the last child."""
+def _lower_last_child(walk: Walk, node: Node) -> Term:
+    """Return the term for a node's last child."""
     return walk.type(node.children[-1])
 
 
-def _type_identifier(walk: Walk, node: Node) -> Term:
+def _lower_type_identifier(walk: Walk, node: Node) -> Term:
     binding = walk.use_type(node)
     return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
 
 
 def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
-    """Return the term of a possibly dotted name in a type; its first part is a namespace, a module or an enum."""
+    """Return the term for a plain or dotted name in a type; its first part is a namespace, a module or an enum."""
     places: list[Node] = []
     while node.child_count and node.type != "call_expression":
         parts = node.children
         places.append(parts[-1])
         node = parts[0]
-    if len(places) > MAX_NAMES:
-        walk.skim(node)
+    if len(places) > MAX_NAME_PARTS:
+        walk.record_plain_names(node)
         return None
-    owner = _imported(walk, node) if node.type == "call_expression" else _first_name(walk, node)
+    owner = _lower_import_type(walk, node) if node.type == "call_expression" else _first_name(walk, node)
     while places:
         place = places.pop()
         name = walk.source.name(place)
@@ -71,30 +71,30 @@ def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
 
 
 def _first_name(walk: Walk, node: Node) -> Term:
-    """Return the term of the first name of a dotted name."""
+    """Return the term for the first part of a dotted name."""
     name = walk.source.name(node)
     if name in walk.scopes.values or name not in walk.scopes.types:
         return walk.use_name(name, node.start_byte, "read")
     return walk.use_type(node)
 
 
-def _nested_identifier(walk: Walk, node: Node) -> Term:
+def _lower_nested_identifier(walk: Walk, node: Node) -> Term:
     return nodes.TypeReference(_entity(walk, node))
 
 
-def _imported(walk: Walk, node: Node) -> Term:
-    """Return the term of `import('./module')` in a type."""
+def _lower_import_type(walk: Walk, node: Node) -> Term:
+    """Return the term for `import('./module')` in a type."""
     text = next((part for part in node.children[-1].children if part.type == "string"), None)
     if text is None:
         return None
     return nodes.ImportedModule(walk.source.name(text)[1:-1])
 
 
-def _member_of_import(walk: Walk, node: Node) -> Term:
+def _lower_member_of_import(walk: Walk, node: Node) -> Term:
     return nodes.TypeReference(_entity(walk, node))
 
 
-def _generic(walk: Walk, node: Node) -> Term:
+def _lower_generic(walk: Walk, node: Node) -> Term:
     name, arguments = node.children[0], node.children[-1]
     head = walk.type(name)
     given = type_arguments(walk, arguments)
@@ -102,7 +102,7 @@ def _generic(walk: Walk, node: Node) -> Term:
 
 
 def inherited_type(walk: Walk, node: Node) -> Term:
-    """Return the term of a type that a class or interface extends or implements."""
+    """Return the term for a type that a class or interface extends or implements."""
     if node.type == "generic_type":
         head = inherited_type(walk, node.children[0])
         if isinstance(head, nodes.TypeReference):
@@ -123,20 +123,20 @@ def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
     return tuple([walk.type(child) for child in node.children if child.is_named and child.type != "comment"])
 
 
-def _predefined(walk: Walk, node: Node) -> Term:
+def _lower_predefined(walk: Walk, node: Node) -> Term:
     return nodes.StringTerm() if walk.source.name(node) == "string" else nodes.ANY
 
 
-def _literal(walk: Walk, node: Node) -> Term:
+def _lower_literal(walk: Walk, node: Node) -> Term:
     child = node.children[0]
     return nodes.StringTerm(walk.source.name(child)[1:-1]) if child.type == "string" else nodes.ANY
 
 
-def _array(walk: Walk, node: Node) -> Term:
+def _lower_array(walk: Walk, node: Node) -> Term:
     return nodes.ArrayType(walk.type(node.children[0]))
 
 
-def _tuple(walk: Walk, node: Node) -> Term:
+def _lower_tuple(walk: Walk, node: Node) -> Term:
     return nodes.TupleType(tuple([_tuple_item(walk, child) for child in named_children(node)]))
 
 
@@ -148,7 +148,7 @@ def _tuple_item(walk: Walk, node: Node) -> Term:
 
 
 def _spread_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of a chain of one operator, left to right, without recursion."""
+    """Return the operands of a chain of the same operator from left to right, without recursion."""
     operands: list[Node] = []
     while node.type == kind:
         children = named_children(node)
@@ -161,25 +161,25 @@ def _spread_operands(node: Node, kind: str) -> list[Node]:
     return operands
 
 
-def _union(walk: Walk, node: Node) -> Term:
+def _lower_union(walk: Walk, node: Node) -> Term:
     return nodes.OneOf(tuple([walk.type(child) for child in _spread_operands(node, "union_type")]))
 
 
-def _intersection(walk: Walk, node: Node) -> Term:
+def _lower_intersection(walk: Walk, node: Node) -> Term:
     return nodes.Intersection(tuple([walk.type(child) for child in _spread_operands(node, "intersection_type")]))
 
 
-def _query(walk: Walk, node: Node) -> Term:
+def _lower_query(walk: Walk, node: Node) -> Term:
     child = named_children(node)[0]
     if child.type == "call_expression":
-        return _imported(walk, child)
+        return _lower_import_type(walk, child)
     term = walk.expression(child)
     for extra in named_children(node)[1:]:
         walk.type(extra)
     return term
 
 
-def _lookup(walk: Walk, node: Node) -> Term:
+def _lower_lookup(walk: Walk, node: Node) -> Term:
     children = named_children(node)
     owner = walk.type(children[0])
     index = walk.type(children[1]) if len(children) > 1 else None
@@ -188,14 +188,14 @@ def _lookup(walk: Walk, node: Node) -> Term:
     return nodes.ElementAccess(owner, index)
 
 
-def _keyof(walk: Walk, node: Node) -> Term:
-    return nodes.KeyOf(_first(walk, node))
+def _lower_keyof(walk: Walk, node: Node) -> Term:
+    return nodes.KeyOf(_lower_first_child(walk, node))
 
 
-def _conditional(walk: Walk, node: Node) -> Term:
+def _lower_conditional(walk: Walk, node: Node) -> Term:
     parts = named_children(node)
     if len(parts) != 4:
-        return _first(walk, node)
+        return _lower_first_child(walk, node)
     checked_part, extended_part, yes_part, no_part = parts
     with walk.scopes.opened:
         checked, extended = walk.type(checked_part), walk.type(extended_part)
@@ -205,7 +205,7 @@ def _conditional(walk: Walk, node: Node) -> Term:
     return nodes.ConditionalType(checked, extended, yes, walk.type(no_part))
 
 
-def _infer(walk: Walk, node: Node) -> Term:
+def _lower_infer(walk: Walk, node: Node) -> Term:
     children = named_children(node)
     name = walk.source.name(children[0])
     constraint = walk.type(children[1]) if len(children) > 1 else None
@@ -213,22 +213,22 @@ def _infer(walk: Walk, node: Node) -> Term:
     return nodes.InferredType(name)
 
 
-def _predicate(walk: Walk, node: Node) -> Term:
+def _lower_predicate(walk: Walk, node: Node) -> Term:
     children = node.children
     return nodes.TypePredicate(walk.source.name(children[0]), walk.type(children[-1]))
 
 
-def _asserts(walk: Walk, node: Node) -> Term:
+def _lower_asserts(walk: Walk, node: Node) -> Term:
     child = node.children[-1]
     return walk.type(child) if child.type == "type_predicate" else None
 
 
-def _this(walk: Walk, _node: Node) -> Term:
+def _lower_this(walk: Walk, _node: Node) -> Term:
     return this_term(walk)
 
 
 def this_term(walk: Walk) -> Term:
-    """Return the term of `this` at the current place."""
+    """Return the term for `this` at the current position."""
     binding = walk.scopes.values.get("this")
     walk.scopes.local_uses += 1
     if binding is not None:
@@ -239,12 +239,12 @@ def this_term(walk: Walk) -> Term:
     return nodes.ThisClass(frame.binding) if frame.static else nodes.ThisInstance(frame.binding)
 
 
-def _object(walk: Walk, node: Node) -> Term:
+def _lower_object(walk: Walk, node: Node) -> Term:
     return object_type(walk, node, owner=None)
 
 
 def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
-    """Return the term of an object type; its members become symbols of `owner` if one is given."""
+    """Return the term for an object type; if `owner` is given, the members become symbols of the owner."""
     members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
     index: Term = None
@@ -289,48 +289,48 @@ def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
     return nodes.MappedType(name, constraint, term)
 
 
-def _nothing(_walk: Walk, _node: Node) -> Term:
+def _lower_nothing(_walk: Walk, _node: Node) -> Term:
     """Return no term."""
     return None
 
 
 TYPES: dict[str, Callable[[Walk, Node], Term]] = {
-    "type_identifier": _type_identifier,
-    "identifier": _type_identifier,
-    "nested_type_identifier": _nested_identifier,
-    "nested_identifier": _nested_identifier,
-    "member_expression": _member_of_import,
-    "call_expression": _imported,
-    "generic_type": _generic,
-    "predefined_type": _predefined,
-    "literal_type": _literal,
-    "array_type": _array,
-    "tuple_type": _tuple,
-    "union_type": _union,
-    "intersection_type": _intersection,
-    "parenthesized_type": _first,
-    "readonly_type": _last,
-    "optional_type": _first,
-    "rest_type": _last,
-    "type_annotation": _last,
-    "opting_type_annotation": _last,
-    "omitting_type_annotation": _last,
-    "adding_type_annotation": _last,
-    "asserts_annotation": _last,
-    "type_predicate_annotation": _last,
-    "default_type": _last,
-    "constraint": _last,
-    "type_query": _query,
-    "lookup_type": _lookup,
-    "index_type_query": _keyof,
-    "conditional_type": _conditional,
-    "infer_type": _infer,
-    "type_predicate": _predicate,
-    "asserts": _asserts,
-    "this_type": _this,
-    "this": _this,
-    "object_type": _object,
+    "type_identifier": _lower_type_identifier,
+    "identifier": _lower_type_identifier,
+    "nested_type_identifier": _lower_nested_identifier,
+    "nested_identifier": _lower_nested_identifier,
+    "member_expression": _lower_member_of_import,
+    "call_expression": _lower_import_type,
+    "generic_type": _lower_generic,
+    "predefined_type": _lower_predefined,
+    "literal_type": _lower_literal,
+    "array_type": _lower_array,
+    "tuple_type": _lower_tuple,
+    "union_type": _lower_union,
+    "intersection_type": _lower_intersection,
+    "parenthesized_type": _lower_first_child,
+    "readonly_type": _lower_last_child,
+    "optional_type": _lower_first_child,
+    "rest_type": _lower_last_child,
+    "type_annotation": _lower_last_child,
+    "opting_type_annotation": _lower_last_child,
+    "omitting_type_annotation": _lower_last_child,
+    "adding_type_annotation": _lower_last_child,
+    "asserts_annotation": _lower_last_child,
+    "type_predicate_annotation": _lower_last_child,
+    "default_type": _lower_last_child,
+    "constraint": _lower_last_child,
+    "type_query": _lower_query,
+    "lookup_type": _lower_lookup,
+    "index_type_query": _lower_keyof,
+    "conditional_type": _lower_conditional,
+    "infer_type": _lower_infer,
+    "type_predicate": _lower_predicate,
+    "asserts": _lower_asserts,
+    "this_type": _lower_this,
+    "this": _lower_this,
+    "object_type": _lower_object,
     "function_type": function_type,
     "constructor_type": function_type,
-    "comment": _nothing,
+    "comment": _lower_nothing,
 }

@@ -1,4 +1,4 @@
-"""Assignments: references to their targets, and the types that variables and members get from them."""
+"""Lower assignments: references to their targets, and the types that they give to variables and members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, func
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.literals import named_object
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
-from deltos.domains.graph.typescript.lower.references import member, refer
+from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
 from deltos.domains.graph.typescript.lower.walk import ClassFrame
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _MAX_ALTERNATIVES = 5
 
 
 def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Return the term of `left = right`: the value of the right side."""
+    """Return the term for `left = right`, which is the value of the right side."""
     children = node.children
     left, right = children[-3], children[-1]
     kind = left.type
@@ -31,8 +31,8 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
         return _assign_variable(walk, left, right)
     if kind == "member_expression":
         if walk.source.is_javascript:
-            return _assign_member_loosely(walk, node, left, right)
-        target = member(walk, left, "write")
+            return _assign_javascript_member(walk, node, left, right)
+        target = lower_member_expression(walk, left, "write")
         return walk.expression(right, target)
     if kind == "subscript_expression" and walk.source.is_javascript:
         return _assign_keyed(walk, left, right)
@@ -45,7 +45,7 @@ def assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
-    """Assign to a variable, which ends its narrowing and may define its type."""
+    """Lower an assignment to a variable, which ends its narrowing and may define its type."""
     name = walk.source.name(left)
     if name == "exports" and name not in walk.scopes.values:
         walk.found.has_chained_exports = True
@@ -56,11 +56,11 @@ def _assign_variable(walk: Walk, left: Node, right: Node) -> Term:
     if binding in walk.scopes.narrowed:
         walk.scopes.narrowed = {value: known for value, known in walk.scopes.narrowed.items() if value != binding}
     if binding in walk.scopes.untyped and term is not None:
-        _learn_type(walk, binding, term)
+        _add_possible_type(walk, binding, term)
     return term
 
 
-def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
+def _add_possible_type(walk: Walk, binding: Binding | None, term: Term) -> None:
     """Add an assigned value to the possible types of a variable that is declared without a type."""
     if type(binding) is int:
         known = walk.scopes.locals[~binding]
@@ -74,28 +74,28 @@ def _learn_type(walk: Walk, binding: Binding | None, term: Term) -> None:
         walk.found.assigned.setdefault(binding, []).append(term)
 
 
-def _assign_member_loosely(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Handle a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
+def _assign_javascript_member(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Lower a JavaScript assignment to a member, which may declare an export or a member of a class or function."""
     if is_export_target(walk, left):
         return export_value(walk, node, left, right)
     documented = documented_term(walk)
     owner_node, place = left.children[0], left.children[-1]
     name = walk.source.name(place)
     if owner_node.type == "this":
-        target = member(walk, left, "write")
+        target = lower_member_expression(walk, left, "write")
         term = walk.expression(right, documented or target)
         _note_field(walk, place, name, documented if documented is not None else term)
         return term
     owner = _expando_owner(walk, owner_node)
     if owner is None or walk.scopes.in_function:
-        target = member(walk, left, "write")
+        target = lower_member_expression(walk, left, "write")
         return walk.expression(right, documented or target)
-    refer(walk, owner_node, "read")
+    lower_reference(walk, owner_node, "read")
     return _declare_expando(walk, owner, left, right, documented)
 
 
 def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
-    """Handle `this[key] = value`, where the key is a constant of the module."""
+    """Lower `this[key] = value`, where the key is a constant in the module."""
     walk.expression(left)
     term = walk.expression(right)
     place = left.children[-2]
@@ -105,7 +105,7 @@ def _assign_keyed(walk: Walk, left: Node, right: Node) -> Term:
 
 
 def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
-    """Note a field that JavaScript code assigns to `this`."""
+    """Record a field that JavaScript code assigns to `this`."""
     frame = walk.scopes.enclosing
     if frame is None or frame.assigned is None or frame.static:
         return
@@ -115,7 +115,7 @@ def _note_field(walk: Walk, place: Node, name: str, term: Term) -> None:
 
 
 def _expando_owner(walk: Walk, node: Node) -> tuple[str, bool] | None:
-    """Return the module variable whose member is assigned, and whether it is assigned to its prototype."""
+    """Return the module variable whose member is assigned, and whether the target is its prototype."""
     if node.type == "identifier":
         binding = walk.scopes.values.get(walk.source.name(node))
         return (binding, False) if type(binding) is str and binding not in walk.found.imports else None
@@ -152,9 +152,9 @@ def _declare_expando(walk: Walk, owner: tuple[str, bool], left: Node, right: Nod
 
 
 def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Return the term of `left += right` or `left ??= right`."""
+    """Return the term for `left += right` or `left ??= right`."""
     left, right = node.children[0], node.children[-1]
-    target = refer(walk, left, "write")
+    target = lower_reference(walk, left, "write")
     term = walk.expression(right, target)
     if node.children[1].type in ("||=", "??=", "&&="):
         return target if term is None else nodes.OneOf((target, term))
@@ -162,8 +162,8 @@ def augmented_assignment(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def update(walk: Walk, node: Node, _expected: Term) -> Term:
-    """Note the operand of `++x` or `x--` as written."""
+    """Record the operand of `++x` or `x--` as a write."""
     for child in node.children:
         if child.is_named:
-            refer(walk, child, "write")
+            lower_reference(walk, child, "write")
     return None

@@ -1,4 +1,4 @@
-"""Declarations and symbols of classes, interfaces and enums, with their base types and members."""
+"""Lower classes, interfaces and enums to declarations and symbols, with their base types and members."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from deltos.domains.graph.typescript.lower.functions import (
     ANNOTATIONS,
     FUNCTION_KINDS,
     NAME_KINDS,
-    accessed,
+    accessor_type,
     function_term,
     function_type,
     member_name,
     type_parameters,
 )
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
-from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Binding, Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-_METHODS = frozenset(("method_definition", "method_signature", "abstract_method_signature"))
-_FIELDS = frozenset(("public_field_definition", "field_definition"))
+_METHOD_NODE_TYPES = frozenset(("method_definition", "method_signature", "abstract_method_signature"))
+_FIELD_NODE_TYPES = frozenset(("public_field_definition", "field_definition"))
 _MAX_OVERLOADS = 200
 _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
 class _ClassMembers:
-    """Members of a class while its body is read: one table for instance members, one for static members."""
+    """Members of a class whose body is being read, with separate tables for instance and static members."""
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
         self.key = key
@@ -66,7 +66,7 @@ class _ClassMembers:
         return known
 
     def add(self, name: str, member: nodes.ClassMember, *, static: bool) -> None:
-        """Add a member; a further signature of a method becomes an overload."""
+        """Add a member; another signature of the same method becomes an overload."""
         table = self.tables[static]
         known = table.get(name)
         if known is None or member.kind == nodes.FIELD:
@@ -74,21 +74,26 @@ class _ClassMembers:
         elif member.kind == nodes.ACCESSOR:
             table[name] = known if known.term is not None else member
         else:
-            table[name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
+            table[name] = nodes.ClassMember(known.key, known.kind, _add_overload(known.term, member.term))
 
 
-def class_declaration(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
-    """Read a class and return its declaration."""
+def lower_class(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.ClassDeclaration:
+    """Lower a class and return its declaration."""
     parameters: tuple[nodes.TypeParameter, ...] = ()
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _ClassMembers(key, set())
-    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(walk.scopes.enclosing), walk.scopes.branched:
+    with (
+        walk.scopes.opened,
+        walk.scopes.inside(key),
+        walk.scopes.with_this(walk.scopes.enclosing),
+        walk.scopes.branched,
+    ):
         for child in node.children:
             kind = child.type
             if kind == "type_parameters":
                 parameters = type_parameters(walk, child)
             elif kind == "class_heritage":
-                heritage = _heritage(walk, child)
+                heritage = _lower_heritage(walk, child)
             elif kind == "class_body":
                 members = _ClassMembers(key, _implemented_methods(walk, child))
                 _class_body(walk, child, ClassFrame(binding, key), members)
@@ -104,25 +109,25 @@ def is_component_class(declaration: nodes.ClassDeclaration) -> bool:
     return isinstance(name, str) and name in _COMPONENT_BASES
 
 
-def _heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Term, ...]]:
+def _lower_heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tuple[Term, ...]]:
     """Return the base class, its type arguments, and the implemented interfaces."""
     base: Term = None
     base_arguments: tuple[Term, ...] = ()
     implemented: list[Term] = []
     for child in node.children:
         if child.type == "extends_clause":
-            base = refer(walk, child.children[1], "inherit")
+            base = lower_reference(walk, child.children[1], "inherit")
             if child.children[-1].type == "type_arguments":
                 base_arguments = type_arguments(walk, child.children[-1])
         elif child.type == "implements_clause":
             implemented += [inherited_type(walk, part) for part in named_children(child)]
-        elif child.is_named and child.type != "comment":  # JavaScript: the expression itself
-            base = refer(walk, child, "inherit")
+        elif child.is_named and child.type != "comment":  # in JavaScript, the base is any expression
+            base = lower_reference(walk, child, "inherit")
     return base, base_arguments, tuple(implemented)
 
 
 def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
-    """Return the methods of a class that have a body, if some methods have none; else an empty set."""
+    """Return the methods of a class that have a body, or an empty set if all methods have one."""
     if not any(child.type == "method_signature" for child in body.children):
         return set()
     found = set()
@@ -145,10 +150,10 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMember
             walk.comment = child
             continue
         walk.scopes.enclosing = frame
-        if kind in _METHODS:
-            _method(walk, child, (frame, statics), members)
-        elif kind in _FIELDS:
-            _field(walk, child, (frame, statics), members)
+        if kind in _METHOD_NODE_TYPES:
+            _lower_method(walk, child, (frame, statics), members)
+        elif kind in _FIELD_NODE_TYPES:
+            _lower_field(walk, child, (frame, statics), members)
         elif kind == "index_signature":
             index_signature(walk, child)
         elif kind == "class_static_block":
@@ -162,7 +167,7 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMember
             members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
-def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
+def _lower_method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     words = {child.type for child in node.children}
     static = "static" in words
     place = next((child for child in node.children if child.type in NAME_KINDS), None)
@@ -178,7 +183,7 @@ def _method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], membe
         function = _walk_method(walk, node, frames[static], documented)
         term: Term = function
         if kind == nodes.ACCESSOR:
-            term = accessed(function, is_getter="get" in words)
+            term = accessor_type(function, is_getter="get" in words)
     members.add(name, nodes.ClassMember(key, kind, term), static=static)
     if name == "constructor":
         _parameter_properties(walk, members)
@@ -191,13 +196,13 @@ def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = N
 
 
 def _parameter_properties(walk: Walk, members: _ClassMembers) -> None:
-    """Declare the constructor parameters that are also members."""
+    """Declare the constructor parameters that are also members of the class."""
     for name, term, place in walk.properties:
         key = walk.add_symbol(name, "variable", place, owner=members.key)
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
-def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
+def _lower_field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     children = node.children
     static = any(child.type == "static" for child in children)
     place = next((child for child in children if child.type in NAME_KINDS), None)
@@ -226,14 +231,14 @@ def _field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], member
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
 
 
-def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
-    """Read an interface and return its declaration."""
+def lower_interface(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclaration:
+    """Lower an interface and return its declaration."""
     binding = walk.scopes.types.get(walk.source.name(_name_of(node)), key)
     frame = ClassFrame(key if isinstance(binding, nodes.TypeParameterUse) else binding, key)
     parameters: tuple[nodes.TypeParameter, ...] = ()
     bases: tuple[Term, ...] = ()
     shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
-    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.framed(frame):
+    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.with_this(frame):
         for child in node.children:
             if child.type == "type_parameters":
                 parameters = type_parameters(walk, child)
@@ -241,7 +246,7 @@ def interface_declaration(walk: Walk, node: Node, key: str) -> nodes.InterfaceDe
                 bases = tuple([inherited_type(walk, part) for part in named_children(child)])
             elif child.type in ("interface_body", "object_type"):
                 shape = object_type(walk, child, owner=key)
-    if isinstance(shape, nodes.MappedType):  # an interface cannot be one: broken source
+    if isinstance(shape, nodes.MappedType):  # invalid source: an interface cannot be a mapped type
         shape = nodes.ObjectTerm()
     return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)
 
@@ -251,7 +256,7 @@ def _name_of(node: Node) -> Node:
 
 
 def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.ClassMember]:
-    """Members by name; methods of the same name become overloads."""
+    """Return members by name, combining methods of the same name into overloads."""
     table: dict[str, nodes.ClassMember] = {}
     for member in members:
         known = table.get(member.name)
@@ -259,18 +264,18 @@ def member_table(members: tuple[nodes.ObjectMember, ...]) -> dict[str, nodes.Cla
             kind = nodes.METHOD if isinstance(member.term, nodes.FunctionTerm) else nodes.FIELD
             table[member.name] = nodes.ClassMember(member.key or "", kind, member.term)
         else:
-            table[member.name] = nodes.ClassMember(known.key, known.kind, _overloaded(known.term, member.term))
+            table[member.name] = nodes.ClassMember(known.key, known.kind, _add_overload(known.term, member.term))
     return table
 
 
-def _overloaded(known: Term, term: Term) -> Term:
-    """Return an overloaded term with another signature."""
+def _add_overload(known: Term, term: Term) -> Term:
+    """Return a term for overloads that includes another signature."""
     earlier = known.terms if isinstance(known, nodes.Overloads) else (known,)
     return nodes.Overloads((*earlier, term)) if len(earlier) < _MAX_OVERLOADS else known
 
 
-def enum_declaration(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
-    """Read an enum and return its declaration."""
+def lower_enum(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
+    """Lower an enum and return its declaration."""
     members: dict[str, str] = {}
     for child in node.children[-1].children:
         if child.type == "comment":

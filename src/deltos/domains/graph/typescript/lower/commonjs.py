@@ -1,4 +1,4 @@
-"""CommonJS: `require`, `module.exports = …`, `exports.name = …`."""
+"""Lower CommonJS imports and exports: `require`, `module.exports = …`, `exports.name = …`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.named_values import MODULE_EXPORTS, named_value, value_kind, value_term
-from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import ANY_NAME, MemberAccess, Require, Term
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     """Export the right side of an assignment under the name on the left side, and return its term."""
     walk.found.is_module = True
     if walk.source.name(left) == MODULE_EXPORTS:
-        return _export_whole(walk, node, left, right)
+        return _export_module_value(walk, node, left, right)
     name = walk.source.name(left.children[-1])
     binding = f"exports.{name}"
     documented = documented_term(walk)
@@ -43,11 +43,11 @@ def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     return value_term(declaration, binding)
 
 
-def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Read `module.exports = value`."""
+def _export_module_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Lower `module.exports = value`."""
     documented = documented_term(walk)
     if right.type == "identifier":
-        term = refer(walk, right, "read")
+        term = lower_reference(walk, right, "read")
     elif right.type == "assignment_expression":
         term = walk.expression(right)
         walk.found.has_chained_exports = True
@@ -68,7 +68,7 @@ def _export_whole(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     return term
 
 
-def required(term: Term) -> ImportOrigin | None:
+def required_import(term: Term) -> ImportOrigin | None:
     """Return the import that `require('x')` or `require('x').name` is equivalent to."""
     if isinstance(term, Require):
         return ImportOrigin(term.specifier, ANY_NAME)

@@ -1,4 +1,4 @@
-"""Conditions: their possible results, and the facts that a test establishes about the tested values."""
+"""Lower conditions: their possible results, and the facts that a test establishes about the tested values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether it held)
-_EQUALS = frozenset(("===", "=="))
-_DIFFERS = frozenset(("!==", "!="))
+_EQUALITY_OPERATORS = frozenset(("===", "=="))
+_INEQUALITY_OPERATORS = frozenset(("!==", "!="))
 
 
 class TestedCondition:
@@ -30,7 +30,7 @@ class TestedCondition:
 
 
 def apply_facts(walk: Walk, facts: Facts) -> None:
-    """Narrow values by these facts from here on; the caller restores `walk.scopes.narrowed`."""
+    """Narrow values by facts for the following code; the caller restores `walk.scopes.narrowed`."""
     if facts:
         walk.scopes.narrowed = dict(walk.scopes.narrowed)
         for value, guard, held in facts:
@@ -38,7 +38,7 @@ def apply_facts(walk: Walk, facts: Facts) -> None:
 
 
 def logical_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of a left-nested chain, left to right, without recursion."""
+    """Return the operands of a left-nested chain from left to right, without recursion."""
     operands: list[Node] = []
     while node.type == kind:
         operands.append(node.children[-1])
@@ -48,26 +48,26 @@ def logical_operands(node: Node, kind: str) -> list[Node]:
     return operands
 
 
-def test(walk: Walk, node: Node) -> TestedCondition:
-    """Read a condition and return its term and facts."""
+def lower_condition(walk: Walk, node: Node) -> TestedCondition:
+    """Lower a condition and return its term and facts."""
     if walk.depth > MAX_DEPTH:
         return TestedCondition(walk.expression(node))
     walk.depth += 1
-    tested = _test(walk, node)
+    tested = _lower_test(walk, node)
     walk.depth -= 1
     return tested
 
 
-def _test(walk: Walk, node: Node) -> TestedCondition:
+def _lower_test(walk: Walk, node: Node) -> TestedCondition:
     kind = node.type
     if kind == "parenthesized_expression":
         inner = [child for child in node.children if child.is_named and child.type != "comment"]
-        return test(walk, inner[0]) if len(inner) == 1 else TestedCondition(walk.expression(node))
+        return lower_condition(walk, inner[0]) if len(inner) == 1 else TestedCondition(walk.expression(node))
     if kind == "unary_expression" and node.children[0].type == "!":
-        tested = test(walk, node.children[-1])
+        tested = lower_condition(walk, node.children[-1])
         return TestedCondition(None, tested.no, tested.yes)
     if kind == "binary_expression":
-        return _test_binary(walk, node)
+        return _lower_binary_test(walk, node)
     term = walk.expression(node)
     if kind == "call_expression" and isinstance(term, nodes.CallTerm):
         return _outcomes(_guard_calls(term), term)
@@ -75,13 +75,13 @@ def _test(walk: Walk, node: Node) -> TestedCondition:
 
 
 def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> TestedCondition:
-    """Return a condition whose guards hold if it succeeds (or, if `held` is false, if it fails)."""
+    """Return a condition whose guards hold if it succeeds or, if `held` is false, if it fails."""
     yes = [(value, guard, held) for value, guard in guards]
     return TestedCondition(term, yes, [(value, guard, not held) for value, guard in guards])
 
 
 def _guard_calls(call: nodes.CallTerm) -> list[tuple[Term, nodes.Guard]]:
-    """Return the values that a call may narrow as a type guard: its arguments and the receiver of the method."""
+    """Return the values that a call may narrow if it is a type guard: its arguments and the method's receiver."""
     guards: list[tuple[Term, nodes.Guard]] = []
     for position, argument in enumerate(call.arguments):
         value = _without_guards(argument)
@@ -99,12 +99,12 @@ def _without_guards(term: Term) -> Term:
     return term
 
 
-def _test_binary(walk: Walk, node: Node) -> TestedCondition:
+def _lower_binary_test(walk: Walk, node: Node) -> TestedCondition:
     operator = _operator(node)
     if operator == "&&":
-        return _test_and(walk, node)
+        return _lower_and(walk, node)
     if operator == "||":
-        return _test_or(walk, node)
+        return _lower_or(walk, node)
     left = walk.expression(node.children[0])
     right = walk.expression(node.children[-1])
     return _compare(left, operator, right)
@@ -115,7 +115,7 @@ def _operator(node: Node) -> str:
     return next((child.type for child in node.children[1:] if not child.is_named), "")
 
 
-def _chain(node: Node, operator: str) -> list[Node]:
+def _chain_operands(node: Node, operator: str) -> list[Node]:
     """Return the operands of a left-nested chain of one binary operator."""
     operands: list[Node] = []
     while node.type == "binary_expression" and _operator(node) == operator:
@@ -126,26 +126,26 @@ def _chain(node: Node, operator: str) -> list[Node]:
     return operands
 
 
-def _test_and(walk: Walk, node: Node) -> TestedCondition:
-    """Read `a && b`: each operand is read with the facts of the operands before it."""
+def _lower_and(walk: Walk, node: Node) -> TestedCondition:
+    """Lower `a && b`, in which each operand is read with the facts from the previous operands."""
     with walk.scopes.branched:
         known: Facts = []
         term: Term = None
-        for operand in _chain(node, "&&"):
-            tested = test(walk, operand)
+        for operand in _chain_operands(node, "&&"):
+            tested = lower_condition(walk, operand)
             known += tested.yes
             apply_facts(walk, tested.yes)
             term = tested.term
     return TestedCondition(term, known, [])
 
 
-def _test_or(walk: Walk, node: Node) -> TestedCondition:
-    """Read `a || b`: each operand is read with the facts that hold if the operands before it fail."""
+def _lower_or(walk: Walk, node: Node) -> TestedCondition:
+    """Lower `a || b`, in which each operand is read with the facts that hold if the previous operands fail."""
     with walk.scopes.branched:
         refuted: Facts = []
         terms: list[Term] = []
-        for operand in _chain(node, "||"):
-            tested = test(walk, operand)
+        for operand in _chain_operands(node, "||"):
+            tested = lower_condition(walk, operand)
             refuted += tested.no
             apply_facts(walk, tested.no)
             if tested.term is not None:
@@ -160,8 +160,8 @@ def _compare(left: Term, operator: str, right: Term) -> TestedCondition:
         return _outcomes([(_without_guards(left), nodes.InstanceOf(right))] if left is not None else [])
     if operator == "in" and isinstance(left, nodes.StringTerm) and right is not None:
         return _outcomes([(_without_guards(right), nodes.HasMember(left.value))])
-    if operator in _EQUALS or operator in _DIFFERS:
-        return _outcomes(_compare_values(left, right), held=operator in _EQUALS)
+    if operator in _EQUALITY_OPERATORS or operator in _INEQUALITY_OPERATORS:
+        return _outcomes(_compare_values(left, right), held=operator in _EQUALITY_OPERATORS)
     return TestedCondition(None)
 
 
@@ -174,14 +174,14 @@ def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
 
 
 def binary(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term of a binary operation; a logical operation has the value of one of its operands."""
+    """Return the term for a binary operation; a logical operation has the value of one of its operands."""
     operator = _operator(node)
     if operator == "&&":
-        return _test_and(walk, node).term
+        return _lower_and(walk, node).term
     if operator == "||":
-        return _test_or(walk, node).term
+        return _lower_or(walk, node).term
     if operator == "??":
-        terms = [walk.expression(operand, expected) for operand in _chain(node, "??")]
+        terms = [walk.expression(operand, expected) for operand in _chain_operands(node, "??")]
         return nodes.OneOf(tuple(terms))
     if operator == "instanceof":
         walk.expression(node.children[0])
@@ -200,14 +200,14 @@ def _mentions_text(node: Node) -> bool:
 
 
 def ternary(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term of `a ? b : c`: one of two alternatives."""
+    """Return the term for `a ? b : c`, which is one of two alternatives."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) != 3:
         for part in parts:
             walk.expression(part)
         return None
     condition, yes_part, no_part = parts
-    tested = test(walk, condition)
+    tested = lower_condition(walk, condition)
     with walk.scopes.branched:
         apply_facts(walk, tested.yes)
         yes = walk.expression(yes_part, expected)

@@ -1,4 +1,4 @@
-"""Statements that declare variables, functions, classes, types and namespaces."""
+"""Lower statements that declare variables, functions, classes, types and namespaces."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import Augmentation, ImportLink, Merge
 from deltos.domains.graph.typescript.lower.annotations import object_type, value_after
 from deltos.domains.graph.typescript.lower.classes import (
-    class_declaration,
-    enum_declaration,
-    interface_declaration,
     is_component_class,
+    lower_class,
+    lower_enum,
+    lower_interface,
 )
-from deltos.domains.graph.typescript.lower.commonjs import required
+from deltos.domains.graph.typescript.lower.commonjs import required_import
 from deltos.domains.graph.typescript.lower.functions import ANNOTATIONS, function_term, function_type, type_parameters
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
@@ -36,19 +36,19 @@ def name_node(node: Node) -> Node | None:
     return next((child for child in node.children if child.type in ("identifier", "type_identifier")), None)
 
 
-def variables(walk: Walk, node: Node) -> None:
-    """Read `const a = …, b = …`."""
+def lower_variables(walk: Walk, node: Node) -> None:
+    """Lower `const a = …, b = …`."""
     comment = walk.comment
     is_constant = node.children[0].type == "const"
     for child in node.children:
         if child.type == "variable_declarator":
             walk.comment = comment
-            _variable(walk, child, is_constant=is_constant)
+            _lower_declarator(walk, child, is_constant=is_constant)
     walk.comment = None
 
 
-def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
-    """Read one declarator of a variable declaration."""
+def _lower_declarator(walk: Walk, node: Node, *, is_constant: bool) -> None:
+    """Lower one declarator of a variable declaration."""
     children = node.children
     target = children[0]
     value = value_after(node) if len(children) > 2 else None
@@ -57,7 +57,7 @@ def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
         if child.type in ANNOTATIONS:
             annotation = walk.type(child)
     if target.type == "identifier":
-        _plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
+        _declare_plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
         return
     term = walk.expression(value, annotation) if value is not None else None
     bind_pattern(
@@ -69,7 +69,7 @@ def _variable(walk: Walk, node: Node, *, is_constant: bool) -> None:
 
 
 def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
-    """Set the term of a hoisted variable of a pattern."""
+    """Set the term of a hoisted variable in a pattern."""
     binding = walk.scopes.values.get(name)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
@@ -80,8 +80,8 @@ def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
 
 
 def _note_require(walk: Walk, binding: str, term: Term, place: Node) -> None:
-    """Note a variable that is initialised with `require(…)` as an import."""
-    origin = required(term)
+    """Record a variable that is initialised with `require(…)` as an import."""
+    origin = required_import(term)
     if origin is not None:
         walk.found.imports[binding] = origin
         if origin.name == nodes.ANY_NAME:
@@ -90,7 +90,7 @@ def _note_require(walk: Walk, binding: str, term: Term, place: Node) -> None:
             )
 
 
-def _plain_variable(
+def _declare_plain_variable(
     walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
 ) -> None:
     """Declare a variable that is not a pattern."""
@@ -143,8 +143,8 @@ def _declare_value(
     return term
 
 
-def function(walk: Walk, node: Node) -> None:
-    """Read `function name() {…}` or an overload signature."""
+def lower_function_statement(walk: Walk, node: Node) -> None:
+    """Lower `function name() {…}` or an overload signature."""
     place = name_node(node)
     if place is None:
         walk.expression(node)
@@ -155,7 +155,7 @@ def function(walk: Walk, node: Node) -> None:
         binding = walk.scopes.bind_local(name)
     documented = documented_term(walk)
     if node.type == "function_signature":
-        _overload(walk, node, place, name, binding)
+        _lower_overload_signature(walk, node, place, name, binding)
         return
     key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
@@ -171,10 +171,10 @@ def function(walk: Walk, node: Node) -> None:
         _declare_constructor(walk, binding, key, frame.assigned)
 
 
-def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
-    """Read a signature without a body; it is merged with the symbol of its implementation if one follows."""
+def _lower_overload_signature(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
+    """Lower a signature without a body; it is merged with the symbol of its implementation if one follows."""
     key = qualified_name(walk.scopes.symbol, name)
-    if _implemented_after(walk, node) == name or walk.found.has_key(key):
+    if _implementation_name_after(walk, node) == name or walk.found.has_key(key):
         walk.comment = None
         walk.found.merges.append(Merge(walk.source.line(place), key, key))
     else:
@@ -187,10 +187,10 @@ def _overload(walk: Walk, node: Node, place: Node, name: str, binding: Binding) 
         walk.scopes.set_local(binding, term)
 
 
-def _implemented_after(walk: Walk, node: Node) -> str:
-    """Return the name of the function whose body follows an overload; empty if there is none."""
+def _implementation_name_after(walk: Walk, node: Node) -> str:
+    """Return the name of the function whose body follows its overloads, or an empty string if there is none."""
     start, end, name = walk.overloads
-    if not start <= node.start_byte < end:  # the result of one search is valid for all overloads of a sequence
+    if not start <= node.start_byte < end:  # one search result is valid for a whole sequence of overloads
         end, name = _next_function(walk, node)
         walk.overloads = (node.start_byte, end, name)
     return name
@@ -226,8 +226,8 @@ def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str,
     walk.found.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
-def class_statement(walk: Walk, node: Node) -> None:
-    """Read `class Name {…}`."""
+def lower_class_statement(walk: Walk, node: Node) -> None:
+    """Lower `class Name {…}`."""
     place = name_node(node)
     if place is None:
         walk.expression(node)
@@ -237,7 +237,7 @@ def class_statement(walk: Walk, node: Node) -> None:
     key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
     if isinstance(binding, int):
         walk.scopes.local_keys[binding] = key
-    declaration = class_declaration(walk, node, binding, key)
+    declaration = lower_class(walk, node, binding, key)
     if is_component_class(declaration):
         walk.found.mark_component(key)
     _declare_type(walk, binding, declaration, place)
@@ -260,7 +260,7 @@ def _type_binding(walk: Walk, name: str) -> Binding:
 
 
 def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
-    """Add a declaration to the module, or set it as the term of a local."""
+    """Add a type declaration to the module, or set it as the term of a local."""
     if isinstance(binding, int):
         walk.scopes.set_local(binding, nodes.LocalType(declaration))
         walk.scopes.local_keys[binding] = declaration.key
@@ -268,19 +268,19 @@ def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, 
         walk.found.declare(binding, declaration, place)
 
 
-def interface(walk: Walk, node: Node) -> None:
-    """Read `interface Name {…}`."""
+def lower_interface_statement(walk: Walk, node: Node) -> None:
+    """Lower `interface Name {…}`."""
     place = name_node(node)
     if place is None:
         return
     name = walk.source.name(place)
     binding = _type_binding(walk, name)
     key = walk.add_symbol(name, "interface", node, at=place, body=node.children[-1])
-    _declare_type(walk, binding, interface_declaration(walk, node, key), place)
+    _declare_type(walk, binding, lower_interface(walk, node, key), place)
 
 
-def alias(walk: Walk, node: Node) -> None:
-    """Read `type Name = …`."""
+def lower_alias(walk: Walk, node: Node) -> None:
+    """Lower `type Name = …`."""
     place = name_node(node)
     if place is None:
         return
@@ -301,18 +301,18 @@ def alias(walk: Walk, node: Node) -> None:
     _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
 
 
-def enum(walk: Walk, node: Node) -> None:
-    """Read `enum Name {…}`."""
+def lower_enum_statement(walk: Walk, node: Node) -> None:
+    """Lower `enum Name {…}`."""
     place = name_node(node)
     if place is None:
         return
     binding = _binding(walk, walk.source.name(place))
     key = walk.add_symbol(walk.source.name(place), "enum", node, at=place, body=node.children[-1])
-    _declare_type(walk, binding, enum_declaration(walk, node, key), place)
+    _declare_type(walk, binding, lower_enum(walk, node, key), place)
 
 
-def namespace(walk: Walk, node: Node) -> None:
-    """Read `namespace A.B {…}` or `declare module 'name' {…}`."""
+def lower_namespace(walk: Walk, node: Node) -> None:
+    """Lower `namespace A.B {…}` or `declare module 'name' {…}`."""
     place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if place is None:
         return
@@ -336,10 +336,10 @@ def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, con
 
 
 def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
-    """Read the statements of a namespace, with the names of its earlier parts in scope."""
+    """Lower the statements of a namespace, with the names from its earlier parts in scope."""
     if body is None:
         return
-    with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.contained(container):
+    with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.inside_namespace(container):
         for name in walk.found.declared_before(container):
             last = name.rpartition(".")[2]
             walk.scopes.bind_value(last, name)
@@ -353,7 +353,7 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
 
 
 def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
-    """Read `declare module 'specifier' {…}`."""
+    """Lower `declare module 'specifier' {…}`."""
     container = f'"{specifier}"'
     known = len(walk.found.declared)
     walk_container(walk, body, container, container)
@@ -363,8 +363,8 @@ def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) 
             walk.found.augmented.append(Augmentation(specifier, added, walk.source.line(place), declaration.key))
 
 
-def ambient(walk: Walk, node: Node) -> None:
-    """Read `declare …`."""
+def lower_ambient_statement(walk: Walk, node: Node) -> None:
+    """Lower `declare …`."""
     children = node.children
     if any(child.type == "global" for child in children):
         walk_container(walk, children[-1], "global", "global")
@@ -375,17 +375,17 @@ def ambient(walk: Walk, node: Node) -> None:
 
 
 DECLARATIONS: dict[str, StatementHandler] = {
-    "lexical_declaration": variables,
-    "variable_declaration": variables,
-    "function_declaration": function,
-    "generator_function_declaration": function,
-    "function_signature": function,
-    "class_declaration": class_statement,
-    "abstract_class_declaration": class_statement,
-    "interface_declaration": interface,
-    "type_alias_declaration": alias,
-    "enum_declaration": enum,
-    "internal_module": namespace,
-    "module": namespace,
-    "ambient_declaration": ambient,
+    "lexical_declaration": lower_variables,
+    "variable_declaration": lower_variables,
+    "function_declaration": lower_function_statement,
+    "generator_function_declaration": lower_function_statement,
+    "function_signature": lower_function_statement,
+    "class_declaration": lower_class_statement,
+    "abstract_class_declaration": lower_class_statement,
+    "interface_declaration": lower_interface_statement,
+    "type_alias_declaration": lower_alias,
+    "enum_declaration": lower_enum_statement,
+    "internal_module": lower_namespace,
+    "module": lower_namespace,
+    "ambient_declaration": lower_ambient_statement,
 }

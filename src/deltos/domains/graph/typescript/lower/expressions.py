@@ -1,4 +1,4 @@
-"""Expressions: their references and their terms."""
+"""Lower expressions: record their references and return their terms."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import ImportLink, ImportSite
 from deltos.domains.graph.typescript.lower.annotations import this_term, type_arguments
 from deltos.domains.graph.typescript.lower.assignments import assignment, augmented_assignment, update
-from deltos.domains.graph.typescript.lower.classes import class_declaration
+from deltos.domains.graph.typescript.lower.classes import lower_class
 from deltos.domains.graph.typescript.lower.conditions import binary, logical_operands, ternary
 from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, function_term, keyed_name
 from deltos.domains.graph.typescript.lower.jsdoc import cast_term
 from deltos.domains.graph.typescript.lower.jsx import JSX
 from deltos.domains.graph.typescript.lower.literals import array_literal, object_literal
-from deltos.domains.graph.typescript.lower.references import member, refer
+from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
 from deltos.domains.graph.typescript.lower.walk import each_expression
 
 if TYPE_CHECKING:
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import ExpressionHandler, Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-_CONTEXTUAL = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
-_LITERALS = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
+_CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
+_LITERAL_NODE_TYPES = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
 _MAX_TERM_ARGUMENTS = 8
 
 
-def _identifier(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_identifier(walk: Walk, node: Node, _expected: Term) -> Term:
     return walk.use(node, "read")
 
 
-def _member_expression(walk: Walk, node: Node, _expected: Term) -> Term:
-    return member(walk, node, "read")
+def _lower_member_expression(walk: Walk, node: Node, _expected: Term) -> Term:
+    return lower_member_expression(walk, node, "read")
 
 
-def _subscript(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     children = [child for child in node.children if child.is_named and child.type != "optional_chain"]
     owner = walk.expression(children[0])
     if len(children) < 2:
@@ -50,30 +50,30 @@ def _subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     return nodes.KeyedAccess(owner, index, name) if name and name[0] == "[" else nodes.ElementAccess(owner, index)
 
 
-def _call(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
     children = node.children
     callee, given = children[0], children[-1]
     kind = callee.type
     if kind == "import":
         return _dynamic_import(walk, given)
     if kind == "identifier" and "require" not in walk.scopes.values and walk.source.name(callee) == "require":
-        specifier = _only_string(walk, given)
+        specifier = _first_string_argument(walk, given)
         if specifier is not None:
             return _require(walk, node, specifier)
     if kind == "super":
         _arguments(walk, None, given, ())
         return None
-    target = refer(walk, callee, "call")
+    target = lower_reference(walk, callee, "call")
     type_terms: tuple[Term, ...] = ()
-    if len(children) > 2:  # most calls have no type arguments: only a callee and arguments
+    if len(children) > 2:  # most calls have only a callee and arguments, no type arguments
         type_terms = type_arguments(walk, next((each for each in children if each.type == "type_arguments"), None))
     terms = _arguments(walk, target, given, type_terms)
     return nodes.CallTerm(target, terms, type_terms) if target is not None else None
 
 
-def _new(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_new(walk: Walk, node: Node, _expected: Term) -> Term:
     children = node.children
-    target = refer(walk, children[1], "call")
+    target = lower_reference(walk, children[1], "call")
     generics = next((child for child in children[2:] if child.type == "type_arguments"), None)
     type_terms = type_arguments(walk, generics)
     terms: tuple[Term, ...] = ()
@@ -84,26 +84,26 @@ def _new(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Read the arguments of a call and return the terms of the first few."""
+    """Lower the arguments of a call and return the terms for the first ones."""
     if node.type == "template_string":
         walk.expression(node)
         return ()
     terms: list[Term] = []
     for child in node.children:
         kind = child.type
-        if kind in _LITERALS:
+        if kind in _LITERAL_NODE_TYPES:
             terms.append(walk.expression(child))
         elif child.is_named and kind != "comment":
             expected: Term = None
-            if target is not None and kind in _CONTEXTUAL:
+            if target is not None and kind in _CONTEXTUALLY_TYPED_NODES:
                 earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
                 expected = walk.scopes.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
             terms.append(walk.expression(child, expected))
     return tuple(terms[:_MAX_TERM_ARGUMENTS])
 
 
-def _only_string(walk: Walk, node: Node) -> str | None:
-    """Return the string value of a call's first argument; None if it is not a string literal."""
+def _first_string_argument(walk: Walk, node: Node) -> str | None:
+    """Return the string value of a call's first argument, or None if it is not a string literal."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) >= 1 and parts[0].type == "string":
         return walk.source.name(parts[0])[1:-1]
@@ -111,7 +111,7 @@ def _only_string(walk: Walk, node: Node) -> str | None:
 
 
 def _dynamic_import(walk: Walk, given: Node) -> Term:
-    specifier = _only_string(walk, given)
+    specifier = _first_string_argument(walk, given)
     if specifier is None:
         walk.expression(given)
         return None
@@ -130,13 +130,13 @@ def _require(walk: Walk, node: Node, specifier: str) -> Term:
     return nodes.Require(specifier)
 
 
-def _await(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_await(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[-1])
     return nodes.AwaitTerm(term) if term is not None else None
 
 
-def _inner(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term of the single inner expression of a wrapper that does not change its value."""
+def _lower_inner(walk: Walk, node: Node, expected: Term) -> Term:
+    """Return the term for the inner expression of a wrapper that does not change its value."""
     term: Term = None
     for child in node.children:
         if child.is_named and child.type != "comment":
@@ -144,20 +144,20 @@ def _inner(walk: Walk, node: Node, expected: Term) -> Term:
     return term
 
 
-def _parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
+def _lower_parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
     cast = cast_term(walk, node.start_byte) if walk.source.is_javascript else None
-    term = _inner(walk, node, expected if cast is None else cast)
+    term = _lower_inner(walk, node, expected if cast is None else cast)
     return term if cast is None else cast
 
 
-def _sequence(walk: Walk, node: Node, expected: Term) -> Term:
+def _lower_sequence(walk: Walk, node: Node, expected: Term) -> Term:
     operands = logical_operands(node, "sequence_expression")
     for child in operands[:-1]:
         walk.expression(child)
     return walk.expression(operands[-1], expected)
 
 
-def _as(walk: Walk, node: Node, expected: Term) -> Term:
+def _lower_as(walk: Walk, node: Node, expected: Term) -> Term:
     children = node.children
     target = children[-1]
     if target.type == "const":
@@ -167,28 +167,28 @@ def _as(walk: Walk, node: Node, expected: Term) -> Term:
     return term
 
 
-def _satisfies(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_satisfies(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.type(node.children[-1])
     return walk.expression(node.children[0], term)
 
 
-def _type_assertion(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_type_assertion(walk: Walk, node: Node, _expected: Term) -> Term:
     term = type_arguments(walk, node.children[0])
     walk.expression(node.children[-1], term[0] if term else None)
     return term[0] if term else None
 
 
-def _instantiation(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_instantiation(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[0])
     type_arguments(walk, node.children[-1])
     return term
 
 
-def _function(walk: Walk, node: Node, expected: Term) -> Term:
+def _lower_function(walk: Walk, node: Node, expected: Term) -> Term:
     return function_term(walk, node, expected)
 
 
-def _class(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_class(walk: Walk, node: Node, _expected: Term) -> Term:
     local = walk.scopes.add_local()
     walk.scopes.local_uses += 1
     name = next((child for child in node.children if child.type in ("type_identifier", "identifier")), None)
@@ -199,87 +199,87 @@ def _class(walk: Walk, node: Node, _expected: Term) -> Term:
             walk.scopes.bind_type(text, local)
         key = walk.add_symbol(text or "class", "class", node)
         walk.scopes.local_keys[local] = key
-        walk.scopes.set_local(local, nodes.LocalType(class_declaration(walk, node, local, key)))
+        walk.scopes.set_local(local, nodes.LocalType(lower_class(walk, node, local, key)))
     return local
 
 
-def _this(walk: Walk, _node: Node, _expected: Term) -> Term:
+def _lower_this(walk: Walk, _node: Node, _expected: Term) -> Term:
     term = this_term(walk)
     return walk.scopes.narrowed.get(term, term) if walk.scopes.narrowed else term
 
 
-def _super(walk: Walk, _node: Node, _expected: Term) -> Term:
+def _lower_super(walk: Walk, _node: Node, _expected: Term) -> Term:
     frame = walk.scopes.enclosing
     return nodes.Super(frame.binding, frame.static) if frame is not None else None
 
 
-def _string(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_string(walk: Walk, node: Node, _expected: Term) -> Term:
     return nodes.StringTerm(walk.source.name(node)[1:-1] if node.end_byte - node.start_byte < 60 else None)
 
 
-def _template(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_template(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type == "template_substitution":
             each_expression(walk, child.children)
     return nodes.StringTerm()
 
 
-def _spread(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_spread(walk: Walk, node: Node, _expected: Term) -> Term:
     return nodes.Spread(walk.expression(node.children[-1]))
 
 
-def _unary(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_unary(walk: Walk, node: Node, _expected: Term) -> Term:
     term = walk.expression(node.children[-1])
     return nodes.TypeOf(term) if term is not None and node.children[0].type == "typeof" else None
 
 
-def _yield(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_yield(walk: Walk, node: Node, _expected: Term) -> Term:
     each_expression(walk, node.children)
     return None
 
 
-def _decorator(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_decorator(walk: Walk, node: Node, _expected: Term) -> Term:
     target = node.children[-1]
     if target.type == "call_expression":
-        refer(walk, target.children[0], "decorate")
+        lower_reference(walk, target.children[0], "decorate")
         _arguments(walk, None, target.children[-1], ())
     else:
-        refer(walk, target, "decorate")
+        lower_reference(walk, target, "decorate")
     return None
 
 
-def _nothing(_walk: Walk, _node: Node, _expected: Term) -> Term:
+def _lower_nothing(_walk: Walk, _node: Node, _expected: Term) -> Term:
     return None
 
 
 EXPRESSIONS: dict[str, ExpressionHandler] = {
     **JSX,
-    "identifier": _identifier,
-    "shorthand_property_identifier": _identifier,
-    "member_expression": _member_expression,
-    "subscript_expression": _subscript,
-    "call_expression": _call,
-    "new_expression": _new,
-    "await_expression": _await,
-    "parenthesized_expression": _parenthesized,
-    "non_null_expression": _inner,
-    "sequence_expression": _sequence,
-    "as_expression": _as,
-    "satisfies_expression": _satisfies,
-    "type_assertion": _type_assertion,
-    "instantiation_expression": _instantiation,
-    "arrow_function": _function,
-    "function_expression": _function,
-    "generator_function": _function,
-    "class": _class,
-    "this": _this,
-    "super": _super,
-    "string": _string,
-    "template_string": _template,
-    "spread_element": _spread,
-    "unary_expression": _unary,
-    "yield_expression": _yield,
-    "decorator": _decorator,
+    "identifier": _lower_identifier,
+    "shorthand_property_identifier": _lower_identifier,
+    "member_expression": _lower_member_expression,
+    "subscript_expression": _lower_subscript,
+    "call_expression": _lower_call,
+    "new_expression": _lower_new,
+    "await_expression": _lower_await,
+    "parenthesized_expression": _lower_parenthesized,
+    "non_null_expression": _lower_inner,
+    "sequence_expression": _lower_sequence,
+    "as_expression": _lower_as,
+    "satisfies_expression": _lower_satisfies,
+    "type_assertion": _lower_type_assertion,
+    "instantiation_expression": _lower_instantiation,
+    "arrow_function": _lower_function,
+    "function_expression": _lower_function,
+    "generator_function": _lower_function,
+    "class": _lower_class,
+    "this": _lower_this,
+    "super": _lower_super,
+    "string": _lower_string,
+    "template_string": _lower_template,
+    "spread_element": _lower_spread,
+    "unary_expression": _lower_unary,
+    "yield_expression": _lower_yield,
+    "decorator": _lower_decorator,
     "object": object_literal,
     "array": array_literal,
     "binary_expression": binary,
@@ -287,15 +287,15 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "assignment_expression": assignment,
     "augmented_assignment_expression": augmented_assignment,
     "update_expression": update,
-    "number": _nothing,
-    "true": _nothing,
-    "false": _nothing,
-    "null": _nothing,
-    "undefined": _nothing,
-    "regex": _nothing,
-    "comment": _nothing,
-    "meta_property": _nothing,
-    "import": _nothing,
-    "property_identifier": _nothing,
-    "statement_identifier": _nothing,
+    "number": _lower_nothing,
+    "true": _lower_nothing,
+    "false": _lower_nothing,
+    "null": _lower_nothing,
+    "undefined": _lower_nothing,
+    "regex": _lower_nothing,
+    "comment": _lower_nothing,
+    "meta_property": _lower_nothing,
+    "import": _lower_nothing,
+    "property_identifier": _lower_nothing,
+    "statement_identifier": _lower_nothing,
 }

@@ -1,4 +1,4 @@
-"""Extraction of the facts of a parsed file: one pass over its tree, then the split into interface and body."""
+"""Extract the facts of a parsed file in one pass over its tree, and split them into interface and body."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def _statements(root: Node) -> list[Node]:
 
 
 def _declare_late_members(walk: Walk) -> set[str]:
-    """Add types and members that were assigned outside their declaration; return the names of changed declarations."""
+    """Add types and members that are assigned outside their declarations, and return the names of changed
+    declarations."""
     for name, terms in walk.found.assigned.items():
         parts = walk.found.declarations.get(name)
         first = parts[0] if parts else None

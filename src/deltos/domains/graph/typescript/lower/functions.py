@@ -1,4 +1,4 @@
-"""Functions and signatures: type parameters, parameters and results. Bodies are read as statements."""
+"""Lower functions and signatures: type parameters, parameters, results and bodies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 ANNOTATIONS = frozenset(("type_annotation", "asserts_annotation", "type_predicate_annotation"))
-_PATTERNS = frozenset(
+_PATTERN_NODE_TYPES = frozenset(
     ("identifier", "object_pattern", "array_pattern", "rest_pattern", "assignment_pattern", "this", "undefined")
 )
-_MODIFIERS = frozenset(("accessibility_modifier", "readonly", "override_modifier"))
+_MODIFIER_NODE_TYPES = frozenset(("accessibility_modifier", "readonly", "override_modifier"))
 NAME_KINDS = frozenset(
     ("property_identifier", "private_property_identifier", "string", "number", "computed_property_name")
 )
@@ -25,7 +25,7 @@ FUNCTION_KINDS = frozenset(("arrow_function", "function_expression", "generator_
 
 
 class Signature:
-    """Parts of a function's head, collected from its child nodes."""
+    """Parts of a function's signature, collected from its child nodes."""
 
     __slots__ = ("flags", "is_expression", "parameters", "result", "type_parameters")
 
@@ -37,7 +37,7 @@ class Signature:
         self.is_expression = is_expression
 
     def take(self, walk: Walk, child: Node, expected: Term) -> None:
-        """Read one child of the function's node."""
+        """Process one child of the function's node."""
         kind = child.type
         if kind == "formal_parameters":
             self.parameters = parameters(walk, child, expected)
@@ -53,7 +53,7 @@ class Signature:
             walk.expression(child)
 
     def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
-        """Return the term of the function."""
+        """Return the term for the function."""
         return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
 
 
@@ -70,7 +70,7 @@ def _type_parameter_name(walk: Walk, node: Node) -> str:
 
 
 def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
-    """Read a type parameter with its constraint and default."""
+    """Lower a type parameter with its constraint and default."""
     name = _type_parameter_name(walk, node)
     constraint: Term = None
     default: Term = None
@@ -108,11 +108,11 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.F
         kind = child.type
         if kind in ANNOTATIONS:
             term, annotated = walk.type(child), True
-        elif kind in _MODIFIERS:
+        elif kind in _MODIFIER_NODE_TYPES:
             is_property = True
         elif kind == "decorator":
             walk.expression(child)
-        elif kind in _PATTERNS and pattern is None:
+        elif kind in _PATTERN_NODE_TYPES and pattern is None:
             pattern = child
         elif child.is_named and kind != "comment":
             default = walk.expression(child, term if annotated else None)
@@ -138,7 +138,7 @@ def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.FunctionPara
 def _bind_parameter(
     walk: Walk, pattern: Node, term: Term, flags: int, *, is_property: bool = False
 ) -> nodes.FunctionParameter | None:
-    """Bind the names of a parameter and return the parameter; None for `this`."""
+    """Bind the names of a parameter and return the parameter, or None for `this`."""
     if pattern.type == "rest_pattern":
         flags |= nodes.IS_REST
         pattern = pattern.children[-1]
@@ -153,7 +153,7 @@ def _bind_parameter(
 
 
 def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
-    """Return the term of a signature without a body: a function type, an overload, a method of an interface."""
+    """Return the term for a signature without a body: a function type, an overload, or an interface method."""
     with walk.scopes.opened:
         signature = Signature()
         after_arrow = False
@@ -170,7 +170,7 @@ def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
 def function_term(
     walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> nodes.FunctionTerm:
-    """Read a function with its body and return its term; `frame` defines `this` in a method."""
+    """Lower a function with its body and return its term; `frame` defines `this` in a method."""
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
@@ -188,7 +188,8 @@ def function_term(
 
 
 def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
-    """Read an identifier in a function's head: the only parameter of an arrow function, or a function's own name."""
+    """Process an identifier before a function's body: an arrow function's only parameter, or the function's own
+    name."""
     if is_arrow:
         context = nodes.ParameterOf(expected, 0) if expected is not None else None
         parameter = _bind_parameter(walk, node, context, 0)
@@ -198,7 +199,7 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
 
 
 def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
-    """Read a function's body; return the terms of its return values if its result type is not declared."""
+    """Lower a function's body and, if its result type is not declared, return the terms for its return values."""
     routine = walk.scopes.routine
     if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # declared in a JSDoc comment
         signature.result = expected.result
@@ -212,19 +213,19 @@ def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> 
         walk.statement(body)
         return tuple(routine.returns) if signature.result is None else ()
     if wanted is None:
-        routine.returned_object = object_in(body)
+        routine.returned_object = object_literal_id(body)
     term = walk.expression(body, wanted)
     return (term,) if signature.result is None and term is not None else ()
 
 
-def object_in(node: Node) -> int:
-    """Return the id of an object literal node, ignoring parentheses; 0 for other expressions."""
+def object_literal_id(node: Node) -> int:
+    """Return the id of an object literal node inside any parentheses, or 0 for other expressions."""
     while node.type == "parenthesized_expression" and node.named_child_count == 1:
         node = node.named_children[0]
     return node.id if node.type == "object" else 0
 
 
-def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
+def accessor_type(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
     """Return the type of the property that a getter or setter defines."""
     if not is_getter:
         return function.parameters[0].term if function.parameters else None
@@ -234,7 +235,7 @@ def accessed(function: nodes.FunctionTerm, *, is_getter: bool) -> Term:
 
 
 def keyed_name(walk: Walk, node: Node) -> str:
-    """Return the member name of a key that is a well-known symbol or a constant of the module: `[Symbol.iterator]`."""
+    """Return the member name for a key that is a well-known symbol or a constant in the module: `[Symbol.iterator]`."""
     text = walk.source.name(node)
     if node.type == "identifier":
         return f"[{text}]" if type(walk.scopes.values.get(text)) is str else ""
@@ -242,7 +243,7 @@ def keyed_name(walk: Walk, node: Node) -> str:
 
 
 def member_name(walk: Walk, node: Node) -> str:
-    """Return the name of a property as written; empty if it is computed."""
+    """Return the name of a property as written, or an empty string if it is computed."""
     kind = node.type
     if kind == "string":
         return walk.source.name(node)[1:-1]
@@ -256,7 +257,7 @@ def member_name(walk: Walk, node: Node) -> str:
 
 
 def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
-    """Read a property or method of an interface or object type."""
+    """Lower a property or method of an interface or object type."""
     children = node.children
     place = next((child for child in children if child.type in NAME_KINDS), None)
     if place is None:

@@ -1,8 +1,8 @@
-"""Names that the language and common runtimes define; they are not looked up in the project."""
+"""Names that the language and common runtimes define, which are not looked up in the project."""
 
 from __future__ import annotations
 
-_NAMES = """
+_GLOBAL_NAMES = """
 undefined NaN Infinity globalThis window self global document navigator location console process Buffer
 Object Function Array String Number Boolean Symbol BigInt Math JSON Date RegExp Error TypeError
 RangeError SyntaxError ReferenceError EvalError URIError AggregateError Promise Proxy Reflect Map Set
@@ -23,4 +23,4 @@ TemplateStringsArray CallableFunction NewableFunction IArguments RegExpMatchArra
 HTMLElement Element Node
 """
 
-WELL_KNOWN = frozenset(_NAMES.split())
+WELL_KNOWN_GLOBALS = frozenset(_GLOBAL_NAMES.split())

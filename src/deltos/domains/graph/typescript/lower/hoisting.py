@@ -1,4 +1,4 @@
-"""Hoisting: binds the names that a list of statements declares before the statements are read."""
+"""Hoist declarations: bind the names that statements declare before the statements are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HOISTED_BY_MODULES = HOISTED | {
     "internal_module",
     "import_alias",
 }
-NESTING = frozenset(
+NESTING_NODE_TYPES = frozenset(
     (
         "if_statement else_clause for_statement for_in_statement while_statement do_statement try_statement "
         "catch_clause finally_clause statement_block switch_statement switch_body switch_case switch_default "
@@ -77,7 +77,7 @@ def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None
 
 
 def _declarations(node: Node) -> Iterator[Node]:
-    """Yield the declarations inside `export` and `declare` statements, which may be nested; else the node itself."""
+    """Yield the declarations inside `export` and `declare` statements, or the node itself for other statements."""
     pending = [node]
     while pending:
         inner = pending.pop()
@@ -94,7 +94,7 @@ def _declarations(node: Node) -> Iterator[Node]:
 def _hoist(
     walk: Walk, node: Node, value: Callable[[str], None], both: Callable[[str], None], only_type: Callable[[str], None]
 ) -> None:
-    """Bind the names of a declaration with the callback for their meaning: value, type, or both."""
+    """Bind the names in a declaration by calling the callback for their meaning: value, type, or both."""
     kind = node.type
     if kind in VARIABLES:
         for name in _variable_names(walk, node):
@@ -131,9 +131,9 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
 
 
 def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
-    """Bind the `var`s inside nested blocks, which belong to the function."""
+    """Bind the `var` variables in nested blocks, which belong to the enclosing function."""
     known = walk.scopes.names_in_function()
-    stack = [node for node in nodes if node.type in NESTING]
+    stack = [node for node in nodes if node.type in NESTING_NODE_TYPES]
     while stack:
         node = stack.pop()
         kind = node.type
@@ -142,14 +142,14 @@ def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None])
                 if name not in known:
                     known.add(name)
                     value(name)
-        elif kind in NESTING:
+        elif kind in NESTING_NODE_TYPES:
             if kind == "for_in_statement":
                 known.update(_hoist_loop_variable(walk, node, value))
             stack.extend(node.children)
 
 
 def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> list[str]:
-    """Bind the `var` of a loop and return its names."""
+    """Bind the `var` variables of a loop and return their names."""
     children = node.children
     found: list[str] = []
     for position, child in enumerate(children[:-1]):

@@ -1,17 +1,17 @@
-"""Import and export statements."""
+"""Lower import and export statements."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, ImportSite, NameUse
-from deltos.domains.graph.typescript.lower.annotations import MAX_NAMES, named_children
+from deltos.domains.graph.typescript.lower.annotations import MAX_NAME_PARTS, named_children
 from deltos.domains.graph.typescript.lower.declarations import name_node
 from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.named_values import named_value, value_kind
 from deltos.domains.graph.typescript.lower.patterns import pattern_names
-from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, MemberAccess, Term, ValueDeclaration
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
 
 
 def import_statement(walk: Walk, node: Node) -> None:
-    """Bind the local names of an import, and note the exports that they refer to."""
+    """Bind the local names of an import and record the exports to which they lower_reference."""
     walk.found.is_module = True
     source = node.child_by_field_name("source")
     clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
@@ -40,7 +40,7 @@ def import_statement(walk: Walk, node: Node) -> None:
 
 
 def _import_require(walk: Walk, clause: Node) -> None:
-    """Read `import name = require('module')`."""
+    """Lower `import name = require('module')`."""
     source = clause.child_by_field_name("source")
     if source is None:
         return
@@ -50,7 +50,7 @@ def _import_require(walk: Walk, clause: Node) -> None:
 
 
 def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
-    """Bind the names of an import; return whether all of them are types."""
+    """Bind the names of an import and return whether all of them are types."""
     all_types = True
     found = False
     for child in clause.children:
@@ -71,14 +71,14 @@ def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
 
 
 def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
-    """Bind one imported name; return whether it is marked as a type."""
-    place, imported, _ = _specifier_names(walk, node)
+    """Bind one imported name and return whether it is marked as a type."""
+    place, imported, _ = _split_specifier(walk, node)
     _bind_import(walk, node.children[-1], place, specifier, imported)
     return node.children[0].type in ("type", "typeof")
 
 
 def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
-    """Bind a local name to an exported name of another module."""
+    """Bind a local name to a name that another module exports."""
     name = walk.source.name(local)
     walk.scopes.bind_value(name, name)
     walk.scopes.bind_type(name, name)
@@ -88,7 +88,7 @@ def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported:
 
 
 def import_alias(walk: Walk, node: Node) -> None:
-    """Read `import Name = A.B`."""
+    """Lower `import Name = A.B`."""
     name, target = node.children[1], node.children[-1]
     if target.type == ";":
         target = node.children[-2]
@@ -100,13 +100,13 @@ def import_alias(walk: Walk, node: Node) -> None:
 
 
 def _dotted(walk: Walk, node: Node) -> Term:
-    """Return the term of a dotted name; unknown if it does not begin with a name or has too many parts."""
+    """Return the term for a dotted name, or unknown if it does not begin with a name or has too many parts."""
     names: list[Node] = []
     while node.type != "identifier" and node.children:
         names.append(node.children[-1])
         node = node.children[0]
     term: Term = walk.use(node, "read") if node.type == "identifier" else None
-    if len(names) > MAX_NAMES:
+    if len(names) > MAX_NAME_PARTS:
         return None
     for each in reversed(names):
         name = walk.source.name(each)
@@ -116,7 +116,7 @@ def _dotted(walk: Walk, node: Node) -> Term:
 
 
 def export_statement(walk: Walk, node: Node) -> None:
-    """Read `export …`."""
+    """Lower `export …`."""
     walk.found.is_module = walk.found.is_module or not walk.scopes.container
     children = node.children
     source = node.child_by_field_name("source")
@@ -137,7 +137,7 @@ def export_statement(walk: Walk, node: Node) -> None:
 
 
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
-    """Read `export … from 'module'`."""
+    """Lower `export … from 'module'`."""
     is_type = walk.source.name(node.children[1]) == "type"
     walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
@@ -155,7 +155,7 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
                     _reexport(walk, part, specifier)
 
 
-def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
+def _split_specifier(walk: Walk, node: Node) -> tuple[Node, str, str]:
     """Return the name node, the source name and the new name of an import or export specifier."""
     parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
     names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
@@ -163,15 +163,15 @@ def _specifier_names(walk: Walk, node: Node) -> tuple[Node, str, str]:
 
 
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
-    """Re-export one name of another module."""
-    place, name, exported = _specifier_names(walk, node)
+    """Re-export one name from another module."""
+    place, name, exported = _split_specifier(walk, node)
     walk.found.exports[exported] = ImportOrigin(specifier, name)
     walk.found.links.append(ImportLink(walk.source.line(place), walk.scopes.symbol, specifier, name, is_alias=True))
 
 
 def _export_local(walk: Walk, node: Node) -> None:
     """Export one name of this module."""
-    place, name, exported = _specifier_names(walk, node)
+    place, name, exported = _split_specifier(walk, node)
     value = walk.scopes.values.get(name)
     binding = value if value is not None else walk.scopes.types.get(name)
     if isinstance(binding, str):
@@ -183,7 +183,7 @@ def _export_local(walk: Walk, node: Node) -> None:
 
 
 def _export_default(walk: Walk, node: Node) -> None:
-    """Read `export default …`."""
+    """Lower `export default …`."""
     value = node.child_by_field_name("value") or node.child_by_field_name("declaration")
     for child in node.children:
         if child.type == "decorator":
@@ -197,7 +197,7 @@ def _export_default(walk: Walk, node: Node) -> None:
         walk.found.exports["default"] = walk.source.name(place) if place is not None else "default"
         return
     if value.type == "identifier":
-        term = refer(walk, value, "read")
+        term = lower_reference(walk, value, "read")
         if isinstance(term, str):
             walk.found.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
         walk.found.exports["default"] = term if isinstance(term, str) else "default"
@@ -209,13 +209,13 @@ def _export_default(walk: Walk, node: Node) -> None:
 
 
 def _export_equals(walk: Walk, node: Node) -> None:
-    """Read `export = value`."""
+    """Lower `export = value`."""
     value = named_children(node)[-1]
-    walk.found.exported_value = refer(walk, value, "read")
+    walk.found.exported_value = lower_reference(walk, value, "read")
 
 
 def _export_declaration(walk: Walk, node: Node) -> None:
-    """Read a declaration after `export` and export its names."""
+    """Lower a declaration after `export` and export its names."""
     for child in node.children:
         if child.type == "decorator":
             walk.expression(child)

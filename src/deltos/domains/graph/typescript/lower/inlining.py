@@ -1,4 +1,4 @@
-"""Inlining: replaces locals in terms by their own terms, for declarations that other files can see."""
+"""Inline locals in terms of declarations that other files can see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_TERMS = 2000  # terms of one declaration
 
 
 class Inliner:
-    """Copier of terms that replaces each local by its term."""
+    """Copies terms and replaces each local by its term."""
 
     def __init__(self, locals_: list[Term]) -> None:
         self._locals = locals_
@@ -33,7 +33,7 @@ class Inliner:
         return cast("nodes.Declaration", self._copy(declaration, (), 0))
 
     def _copy(self, held: object, within: tuple[int, ...], depth: int) -> object:
-        """Return a copy without locals; `within` are the locals that are being replaced."""
+        """Return a copy without locals; `within` contains the locals that are being replaced."""
         if type(held) is tuple:
             self._left -= 1
             return tuple(self._copies(held, within, depth + 1))
@@ -47,7 +47,7 @@ class Inliner:
         if depth > _MAX_COPIED_DEPTH and kind in nodes.TERM_KINDS:
             return None
         self._left -= 1
-        # Works for any class: the constructor takes the copies in the order of the fields.
+        # Works for any record class, because constructors take the fields in order.
         copies = self._copies(nodes.parts(held), within, depth + 1)
         return kind(tuple(copies)) if kind in nodes.TERM_LIST_KINDS else kind(*copies)
 
@@ -55,7 +55,7 @@ class Inliner:
         return [part if part is None or type(part) is str else self._copy(part, within, depth) for part in parts]
 
     def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
-        """Return a copy of a local's term; None for recursive or too deeply nested locals."""
+        """Return a copy of a local's term, or None for recursive or too deeply nested locals."""
         if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
             return None
         return self._copy(self._locals[~local], (*within, local), depth + 1)

@@ -41,7 +41,7 @@ _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 
 def cast_term(walk: Walk, start: int) -> Term:
-    """Return the type that a comment directly before a parenthesis casts to."""
+    """Return the type to which a comment directly before a parenthesis casts."""
     before = walk.source.text[max(0, start - _MAX_CAST_CHARACTERS) : start].rstrip()
     if not before.endswith("*/"):
         return None
@@ -55,7 +55,7 @@ def documented_term(walk: Walk) -> Term:
     if node is None or not walk.source.is_javascript:
         return None
     start = node.start_byte
-    if walk.documented[0] != start:  # cached: all variables of one declaration share a comment
+    if walk.documented[0] != start:  # cached because all variables of a declaration share a comment
         text = walk.source.slice(start, node.end_byte)
         declares_type = text.startswith("/**") and "{" in text
         walk.documented = (start, _declared_comment_type(walk, text) if declares_type else None)
@@ -63,7 +63,7 @@ def documented_term(walk: Walk) -> Term:
 
 
 def _declared_comment_type(walk: Walk, text: str) -> Term:
-    """Return the type that the tags of a comment declare: a variable's type or a function."""
+    """Return the type that the tags in a comment declare: a variable type or a function type."""
     parameters: list[nodes.FunctionParameter] = []
     result: Term = None
     for tag, type_text, rest in _tags(text):
@@ -82,14 +82,14 @@ def _declared_comment_type(walk: Walk, text: str) -> Term:
 
 
 def _tags(text: str) -> list[tuple[str, str, str]]:
-    """Return the tags of a comment that declare a type: (tag, type, following text)."""
+    """Return the tags in a comment that declare a type, as (tag, type, following text)."""
     return [
         (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
     ]
 
 
 def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield tags with braces that are not inside another tag's braces: name, and start and end of the text in the
+    """Yield the name of each tag with braces outside other tags' braces, with the start and end of the text in the
     braces."""
     closing = _closing_braces(text)
     inside_until = 0
@@ -97,7 +97,7 @@ def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
         if match[2] and match.start() >= inside_until:
             start = match.end()
             end = closing.get(start - 1, -1)
-            if end < 0:  # not closed: read up to the next tag at most
+            if end < 0:  # without a closing brace, read up to the next tag
                 following = text.find("@", start, start + _MAX_UNCLOSED_CHARACTERS)
                 end = following if following >= 0 else min(start + _MAX_UNCLOSED_CHARACTERS, len(text))
             else:
@@ -106,7 +106,7 @@ def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _closing_braces(text: str) -> dict[int, int]:
-    """Return the position of each closing brace by that of its opening brace, without unclosed braces."""
+    """Return the position of each closing brace, keyed by the position of its opening brace."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for match in _BRACE.finditer(text):
@@ -129,7 +129,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def note_comments(walk: Walk) -> None:
-    """Note the references in all JSDoc comments of the file."""
+    """Record the references in all JSDoc comments of the file."""
     for start, text in _comments(walk.source.text):
         if "@" not in text:
             continue
@@ -141,7 +141,7 @@ def note_comments(walk: Walk) -> None:
 
 
 def declare_typedefs(walk: Walk) -> None:
-    """Declare the types of `@import` and `@typedef` comments of a JavaScript file."""
+    """Declare the types in `@import` and `@typedef` comments of a JavaScript file."""
     if not walk.source.is_javascript or ("@typedef" not in walk.source.text and "@import" not in walk.source.text):
         return
     for start, text in _comments(walk.source.text):
@@ -152,14 +152,14 @@ def declare_typedefs(walk: Walk) -> None:
 
 
 def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start and end of the clause and the specifier of each `@import clause from 'specifier'`."""
+    """Yield the clause's start and end and the specifier of each `@import clause from 'specifier'`."""
     at = text.find(_IMPORT)
     while at >= 0:
         quote = _QUOTE.search(text, at)
         closing = _QUOTE.search(text, quote.end()) if quote is not None else None
         if quote is None or closing is None:
             return
-        # A clause contains no quotes, so the first tag before this quote that has a clause owns it.
+        # A clause contains no quotes, so this quote belongs to the first preceding tag that has a clause.
         clause_end = _before_from(text, at + len(_IMPORT), quote.start())
         clause_start = _clause_start(text, at, clause_end)
         is_import = clause_start >= 0 and closing.start() > quote.end()
@@ -169,7 +169,8 @@ def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _clause_start(text: str, at: int, end: int) -> int:
-    """Return the start of the clause of the first `@import` at or after `at` that ends at `end`; -1 if none does."""
+    """Return the start of the clause that ends at `end` in the first such `@import` from `at` on, or -1 if there is
+    none."""
     while 0 <= at < end:
         after = at + len(_IMPORT)
         start = _after_blanks(text, after)
@@ -180,7 +181,7 @@ def _clause_start(text: str, at: int, end: int) -> int:
 
 
 def _before_from(text: str, start: int, end: int) -> int:
-    """Return the end of the text before a trailing `from` between two positions; -1 if there is none."""
+    """Return the end of the text before a trailing `from` between two positions, or -1 if there is none."""
     word_end = _before_blanks(text, start, end)
     word_start = word_end - len("from")
     clause_end = _before_blanks(text, start, word_start)
@@ -215,7 +216,7 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
-    """Declare the types of the `@typedef` tags of a comment."""
+    """Declare the types in the `@typedef` tags of a comment."""
     for match, own_end, type_end in _typedef_tags(text):
         name = _NAME.match(text, _after_blanks(text, type_end + 1))
         if name is None or name[1] in walk.found.declarations:
@@ -245,7 +246,7 @@ def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
 
 
 def _typedef_properties(walk: Walk, text: str) -> Term:
-    """Return the object type that `@property` tags declare; unknown if there are none."""
+    """Return the object type that `@property` tags declare, or unknown if there are none."""
     members: list[nodes.ObjectMember] = []
     for tag, type_text, rest in _tags(text):
         if tag in ("property", "prop"):
@@ -257,7 +258,7 @@ def _typedef_properties(walk: Walk, text: str) -> Term:
 
 
 def _note_types(walk: Walk, text: str, start: int) -> None:
-    """Note the names in the braces of tags, and after tags that need no braces."""
+    """Record the names inside the braces of tags and after tags that need no braces."""
     spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
     for begin, end in sorted((*spans, *_bare_tags(text))):
         for name in _IDENTIFIER.finditer(text, begin, end):
@@ -268,7 +269,7 @@ def _note_types(walk: Walk, text: str, start: int) -> None:
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the range of the type after a tag without braces: the rest of its line, up to the next tag."""
+    """Yield the range of the type after each tag without braces, which ends at the next tag or the end of the line."""
     for match in _TAG.finditer(text):
         if match[1] in _BARE_TYPE_TAGS and not match[2]:
             next_tag = text.find("@", match.end())
@@ -278,7 +279,7 @@ def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
-    """Note `import('./module').Name` in a comment."""
+    """Record `import('./module').Name` in a comment."""
     if names:
         _note_members(walk, offset, nodes.ImportedModule(specifier), names)
     else:
@@ -286,7 +287,7 @@ def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> N
 
 
 def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
-    """Note the references in a dotted name in a comment."""
+    """Record the references in a dotted name in a comment."""
     binding = walk.scopes.types.get(first)
     if binding is None:
         binding = walk.scopes.values.get(first)
@@ -299,7 +300,7 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
 
 
 def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
-    """Note references to nested members of `owner`."""
+    """Record references to nested members of `owner`."""
     for name in names[:_MAX_NAMES]:
         walk.found.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
         walk.found.owners.append(owner)

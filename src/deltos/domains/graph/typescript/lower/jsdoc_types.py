@@ -1,4 +1,4 @@
-"""Parser of the type expressions in JSDoc comments; expressions that it cannot parse are unknown."""
+"""Parse the type expressions in JSDoc comments; expressions that cannot be parsed are unknown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"import\(\s*['\"]([^'\"]+)['\"]\s*\)|[\w$]+|'[^']*'|\"[^\"]*\"|=>|\.\.\.|[^\s\w]")
 _MAX_DEPTH = 20
 _UNIONS_PER_TOKEN = 4
-_MAX_NAMES = 100  # in one dotted name
+_MAX_NAMES = 100  # parts of one dotted name
 _PRIMITIVES = frozenset(
     ("number", "boolean", "any", "unknown", "void", "null", "undefined", "never", "symbol", "bigint", "object")
 )
 
 
 def parse_type(walk: Walk, text: str) -> Term:
-    """Return the term of a JSDoc type expression."""
+    """Return the term for a JSDoc type expression."""
     if text.startswith("..."):
         return nodes.ArrayType(parse_type(walk, text.lstrip(".")))
     return _TypeParser(walk, list(_TOKEN.finditer(text.replace("\n", " ").replace(" * ", " ")))).union(0)
@@ -34,7 +34,7 @@ class _TypeParser:
         self._walk = walk
         self._tokens = tokens
         self._at = 0
-        # Text in parentheses may be parsed twice at every level of nesting; this limit avoids exponential time.
+        # Text in parentheses may be parsed twice at every nesting level; this limit prevents exponential time.
         self._unions_left = _UNIONS_PER_TOKEN * (len(tokens) + 1)
 
     def _peek(self) -> str:

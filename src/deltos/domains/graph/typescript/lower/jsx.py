@@ -1,10 +1,10 @@
-"""JSX: elements are calls of their components; attributes are writes of the components' properties."""
+"""Lower JSX: elements are calls of their components, and attributes are writes to the components' properties."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.lower.references import refer
+from deltos.domains.graph.typescript.lower.references import lower_reference
 from deltos.domains.graph.typescript.nodes import MemberAccess, ParameterOf, Term
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import ExpressionHandler, Walk
 
 
-def _element(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_element(walk: Walk, node: Node, _expected: Term) -> Term:
     walk.scopes.routine.has_jsx = True
     for child in node.children:
         if child.is_named and child.type != "jsx_text":
@@ -21,7 +21,7 @@ def _element(walk: Walk, node: Node, _expected: Term) -> Term:
     return None
 
 
-def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_opening(walk: Walk, node: Node, _expected: Term) -> Term:
     walk.scopes.routine.has_jsx = True
     properties: Term = None
     for position, child in enumerate(node.children):
@@ -38,14 +38,14 @@ def _opening(walk: Walk, node: Node, _expected: Term) -> Term:
 
 
 def _component(walk: Walk, node: Node) -> Term:
-    """Note the component of an element and return the term of its properties; lower-case names are HTML elements."""
+    """Record the component of an element and return the term for its properties; lower-case names are HTML elements."""
     if node.type == "identifier" and walk.source.name(node)[:1].islower():
         return None
-    component = refer(walk, node, "call")
+    component = lower_reference(walk, node, "call")
     return ParameterOf(component, 0) if component is not None else None
 
 
-def _closing(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_closing(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type in ("identifier", "member_expression"):
             _component(walk, child)
@@ -69,9 +69,9 @@ def _attribute(walk: Walk, node: Node, properties: Term) -> None:
 
 
 JSX: dict[str, ExpressionHandler] = {
-    "jsx_element": _element,
-    "jsx_self_closing_element": _opening,
-    "jsx_opening_element": _opening,
-    "jsx_closing_element": _closing,
-    "jsx_fragment": _element,
+    "jsx_element": _lower_element,
+    "jsx_self_closing_element": _lower_opening,
+    "jsx_opening_element": _lower_opening,
+    "jsx_closing_element": _lower_closing,
+    "jsx_fragment": _lower_element,
 }

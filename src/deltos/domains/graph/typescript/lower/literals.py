@@ -1,11 +1,11 @@
-"""Object and array literals."""
+"""Lower object and array literals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, accessed, function_term, member_name
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, accessor_type, function_term, member_name
 from deltos.domains.graph.typescript.lower.walk import ClassFrame
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _MAX_TERMS = 8
 _MAX_SYMBOL_DEPTH = 3
 _MAX_SYMBOLS = 400
-_CONTEXTUAL = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
+_CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
 
 
 def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Read an anonymous object literal.
+    """Lower an anonymous object literal.
 
     Its functions become symbols of the variable that it is passed to, `const store = createStore({ actions: { load() {}
     } })`, or of the function that returns it.
@@ -43,9 +43,9 @@ def named_object(
     functions_only: bool = False,
     is_exported: bool = False,
 ) -> Term:
-    """Read an object literal; its members, or only its functions, become symbols of `owner` if one is given.
+    """Lower an object literal; if `owner` is given, its members, or only its functions, become symbols of the owner.
 
-    An object that is the whole export of a module re-exports the names in it: `export default { load }` is like `export
+    An object that is the only export of a module re-exports the names in it: `export default { load }` is like `export
     { load }`.
     """
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
@@ -56,12 +56,12 @@ def named_object(
     for child in node.children:
         kind = child.type
         if kind == "pair":
-            _pair(walk, child, expected, owner, members, functions_only=functions_only)
+            _lower_pair(walk, child, expected, owner, members, functions_only=functions_only)
         elif kind == "shorthand_property_identifier":
             if not (is_exported and _add_reexport(walk, child, members)):
-                _shorthand(walk, child, expected, None if functions_only else owner, members)
+                _lower_shorthand(walk, child, expected, None if functions_only else owner, members)
         elif kind == "method_definition":
-            _method(walk, child, expected, owner, members, local)
+            _lower_method(walk, child, expected, owner, members, local)
         elif kind == "spread_element":
             spreads.append(walk.expression(child.children[-1]))
         elif kind == "comment":
@@ -71,15 +71,15 @@ def named_object(
     return term
 
 
-def _expect_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
-    """Note a key as a write of the member of the expected type; return the expected term of its value."""
+def _record_expected_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
+    """Record a key as a write to a member of the expected type, and return the expected term for its value."""
     if expected is None or expected is nodes.ANY or not name:
         return None
     walk.use_member(place, "write", expected, name)
     return nodes.MemberAccess(expected, name)
 
 
-def _pair(
+def _lower_pair(
     walk: Walk,
     node: Node,
     expected: Term,
@@ -88,10 +88,10 @@ def _pair(
     *,
     functions_only: bool,
 ) -> None:
-    """Read `key: value` of an object literal."""
+    """Lower `key: value` of an object literal."""
     place, value = node.children[0], node.children[-1]
     name = member_name(walk, place)
-    wanted = _expect_member(walk, place, name, expected)
+    wanted = _record_expected_member(walk, place, name, expected)
     kind = value.type
     if owner is not None and functions_only and name and kind == "object":
         inner = named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_only=True)
@@ -101,8 +101,8 @@ def _pair(
         if kind in _PLAIN:
             members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return
-        with walk.scopes.in_part():
-            term = walk.expression(value, wanted if kind in _CONTEXTUAL else None)
+        with walk.scopes.inside_literal():
+            term = walk.expression(value, wanted if kind in _CONTEXTUALLY_TYPED_NODES else None)
         members.append(nodes.ObjectMember(name, term, None, is_optional=False))
         return
     is_function = kind in FUNCTION_KINDS
@@ -117,7 +117,7 @@ def _pair(
 
 
 def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> bool:
-    """Add a member that re-exports a declaration of the module under its own name; return whether it does."""
+    """Add a member if it re-exports a declaration of the module under its own name, and return whether it was added."""
     name = walk.source.name(node)
     if not isinstance(walk.scopes.values.get(name), str):
         return False
@@ -127,8 +127,10 @@ def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> 
     return True
 
 
-def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]) -> None:
-    """Read a shorthand property of an object literal."""
+def _lower_shorthand(
+    walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember]
+) -> None:
+    """Lower a shorthand property of an object literal."""
     name = walk.source.name(node)
     if expected is not None and expected is not nodes.ANY:
         walk.use_member(node, "write", expected, name)
@@ -136,16 +138,16 @@ def _shorthand(walk: Walk, node: Node, expected: Term, owner: str | None, member
     members.append(nodes.ObjectMember(name, walk.use(node, "read"), key, is_optional=False))
 
 
-def _method(
+def _lower_method(
     walk: Walk, node: Node, expected: Term, owner: str | None, members: list[nodes.ObjectMember], local: int
 ) -> None:
-    """Read a method or accessor of an object literal."""
+    """Lower a method or accessor of an object literal."""
     children = node.children
     place = next(
         (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None
     )
     name = member_name(walk, place) if place is not None else ""
-    wanted = _expect_member(walk, place, name, expected) if place is not None else None
+    wanted = _record_expected_member(walk, place, name, expected) if place is not None else None
     key = None
     if owner is not None and name:
         key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
@@ -153,13 +155,13 @@ def _method(
         function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
     term: Term = function
     if children[0].type in ("get", "set"):
-        term = accessed(function, is_getter=children[0].type == "get")
+        term = accessor_type(function, is_getter=children[0].type == "get")
     if name:
         members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
 def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
-    """Read an array literal and return the term of its first elements."""
+    """Lower an array literal and return the term for its first elements."""
     wanted = nodes.EachItem(expected) if expected is not None else None
     terms: list[Term] = []
     for child in node.children:
@@ -169,6 +171,6 @@ def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
         elif kind == "spread_element":
             terms.append(nodes.Spread(walk.expression(child.children[-1])))
         elif child.is_named and kind != "comment":
-            with walk.scopes.in_part():
+            with walk.scopes.inside_literal():
                 terms.append(walk.expression(child, wanted))
     return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))

@@ -1,10 +1,10 @@
-"""Functions, classes and objects that are assigned to a variable, a member or an export."""
+"""Lower functions, classes and objects that are assigned to a variable, a member or an export."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.lower.classes import class_declaration
+from deltos.domains.graph.typescript.lower.classes import lower_class
 from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, function_term
 from deltos.domains.graph.typescript.lower.literals import named_object
 from deltos.domains.graph.typescript.nodes import ClassDeclaration, Term, ValueDeclaration
@@ -19,7 +19,7 @@ MODULE_EXPORTS = "module.exports"
 
 
 def value_kind(node: Node | None) -> str:
-    """Return the symbol kind of a name that is assigned this value."""
+    """Return the symbol kind for a name to which this value is assigned."""
     if node is None:
         return "variable"
     kind = node.type
@@ -29,14 +29,14 @@ def value_kind(node: Node | None) -> str:
 def named_value(
     walk: Walk, node: Node, key: str, binding: Binding, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> ValueDeclaration | ClassDeclaration:
-    """Read a value on behalf of its symbol and return the symbol's declaration."""
+    """Lower the value of a symbol and return the symbol's declaration."""
     with walk.scopes.inside(key), walk.component(key, _last_name(key)):
         kind = node.type
         declaration: ValueDeclaration | ClassDeclaration
         if kind in FUNCTION_KINDS:
             declaration = ValueDeclaration(key, function_term(walk, node, expected, frame=frame))
         elif kind == "class":
-            declaration = class_declaration(walk, node, binding, key)
+            declaration = lower_class(walk, node, binding, key)
         elif kind == "object":
             is_exported = binding in ("default", MODULE_EXPORTS)
             term = named_object(walk, node, expected, owner=key, is_exported=is_exported)
@@ -51,5 +51,5 @@ def _last_name(key: str) -> str:
 
 
 def value_term(declaration: ValueDeclaration | ClassDeclaration, binding: Binding) -> Term:
-    """Return the term of a named value; for a class, its name."""
+    """Return the term for a named value, which is the name for a class."""
     return binding if isinstance(declaration, ClassDeclaration) else declaration.term

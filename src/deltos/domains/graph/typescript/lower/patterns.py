@@ -1,4 +1,4 @@
-"""Destructuring: binds each name of a pattern to its part of the value."""
+"""Lower destructuring patterns: bind each name in a pattern to its part of the value."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def pattern_names(walk: Walk, node: Node) -> Iterator[str]:
 
 
 def bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
-    """Pass every name of a pattern to `receive`, with its node and the term of its value."""
+    """Call `receive` for every name in a pattern, with the name's node and the term for its value."""
     if walk.depth > MAX_DEPTH:
-        walk.skim(node)
+        walk.record_plain_names(node)
         return
     walk.depth += 1
-    _bind_pattern(walk, node, term, receive)
+    _bind_destructuring(walk, node, term, receive)
     walk.depth -= 1
 
 
-def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+def _bind_destructuring(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind in ("identifier", "shorthand_property_identifier_pattern"):
         receive(walk.source.name(node), node, term)
@@ -62,7 +62,7 @@ def _bind_pattern(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
 
 
 def _or_default(walk: Walk, term: Term, default: Node) -> Term:
-    """Return the term of a value with a default: one of the two."""
+    """Return the term for either a value or its default."""
     value = walk.expression(default, term)
     if term is None or value is None:
         return value if term is None else term
@@ -72,18 +72,18 @@ def _or_default(walk: Walk, term: Term, default: Node) -> Term:
 def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind == "shorthand_property_identifier_pattern":
-        receive(walk.source.name(node), node, _part(walk, node, term))
+        receive(walk.source.name(node), node, _member_term(walk, node, term))
     elif kind == "pair_pattern":
-        bind_pattern(walk, node.children[-1], _part(walk, node.children[0], term), receive)
+        bind_pattern(walk, node.children[-1], _member_term(walk, node.children[0], term), receive)
     elif kind == "object_assignment_pattern":
         name = node.children[0]
-        receive(walk.source.name(name), name, _or_default(walk, _part(walk, name, term), node.children[-1]))
+        receive(walk.source.name(name), name, _or_default(walk, _member_term(walk, name, term), node.children[-1]))
     elif kind == "rest_pattern":
         bind_pattern(walk, node.children[-1], term, receive)
 
 
-def _part(walk: Walk, key: Node, term: Term) -> Term:
-    """Return the term of the member that a key of an object pattern names, and note the reference."""
+def _member_term(walk: Walk, key: Node, term: Term) -> Term:
+    """Record the member reference of a key in an object pattern, and return the member's term."""
     kind = key.type
     if kind == "computed_property_name":
         walk.expression(key.children[1])

@@ -1,4 +1,4 @@
-"""References with a specific kind: call, write, inherit."""
+"""Lower expressions that are referenced with a specific kind: call, write, inherit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
 
 
-def refer(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Read an expression that is referenced with this kind, and return its term."""
+def lower_reference(walk: Walk, node: Node, kind: EdgeKind) -> Term:
+    """Lower an expression that is referenced with the given kind, and return its term."""
     node_kind = node.type
     if node_kind == "identifier":
         return walk.use(node, kind)
     if node_kind == "member_expression":
-        return member(walk, node, kind)
+        return lower_member_expression(walk, node, kind)
     return walk.expression(node)
 
 
-def member(walk: Walk, node: Node, kind: EdgeKind) -> Term:
-    """Read `object.name` and return its term."""
+def lower_member_expression(walk: Walk, node: Node, kind: EdgeKind) -> Term:
+    """Lower `object.name` and return its term."""
     children = node.children
     owner = walk.expression(children[0])
     place, source = children[-1], walk.source

@@ -1,4 +1,4 @@
-"""Repair of valid source that the grammar cannot parse: it is rewritten with all other bytes at the same offsets."""
+"""Repair valid source that the grammar cannot parse, by a rewrite that does not change byte offsets."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ if TYPE_CHECKING:
 
     from deltos.workspace.indexer import ParsedFile
 
-# `interface Box<in out T>`: the grammar does not support variance annotations
+# The grammar does not support variance annotations: `interface Box<in out T>`.
 _VARIANCE = re.compile(rb"(?<![\w$])(?:in\s+out|out|in)(?=\s+[A-Za-z_$][\w$]*\s*(?:extends\b|[=,>]))")
-# A line that may begin with a call signature
+# The beginning of a line that may be a call signature.
 _SIGNATURE = re.compile(rb"\n[ \t]*[ \t](?=<[\s\w$]|\([\w$:?,\s{}\[\]]*\)?:)")
-_BLANKABLE = re.compile(rb"\S")
+_NON_BLANK = re.compile(rb"\S")
 _BLANKS = frozenset(b" \t\n\r\f\v")
 _MEMBER_END = b"_$>)]}'\""
-_WINDOW = 4000  # maximum bytes of comments before a signature
+_MAX_COMMENT_BYTES = 4000  # maximum number of bytes of comments before a signature
 
 
 def parsed_root(file: ParsedFile) -> Node | None:
-    """Return the root of a file's tree, parsed again if a rewrite reduces its parse errors."""
+    """Return the root of a file's syntax tree, using a rewrite of the source if that reduces parse errors."""
     tree, data = file.tree, file.data
     if tree is None or file.language is None or not tree.root_node.has_error:
         return tree.root_node if tree is not None else None
     best = tree
-    for rewrite in (_without_variance, _with_semicolons):
+    for rewrite in (_blank_variance, _with_semicolons):
         data = rewrite(data)
         again = parse(file.language, data) if data != file.data else None
-        if again is not None and _broken_bytes(again) < _broken_bytes(best):
+        if again is not None and _count_error_bytes(again) < _count_error_bytes(best):
             best = again
             if not again.root_node.has_error:
                 break
     return best.root_node
 
 
-def _without_variance(data: bytes) -> bytes:
+def _blank_variance(data: bytes) -> bytes:
     """Replace the variance annotations of type parameters with blanks."""
 
     def blank(match: re.Match[bytes]) -> bytes:
-        return _BLANKABLE.sub(b" ", match[0]) if _may_begin_type_parameter(data, match.start()) else match[0]
+        return _NON_BLANK.sub(b" ", match[0]) if _may_begin_type_parameter(data, match.start()) else match[0]
 
     return _VARIANCE.sub(blank, data)
 
 
 def _may_begin_type_parameter(data: bytes, start: int) -> bool:
-    """Whether a type parameter may start at this offset, judging by the text before it."""
+    """Whether a type parameter may start at this offset, based on the preceding text."""
     at = start
     while at and data[at - 1] in _BLANKS:
         at -= 1
@@ -59,13 +59,17 @@ def _with_semicolons(data: bytes) -> bytes:
     """Replace a blank before each call signature with a semicolon where one is required."""
 
     def separate(match: re.Match[bytes]) -> bytes:
-        return match[0][:-1] + b";" if _ends_member(data[max(0, match.start() - _WINDOW) : match.start()]) else match[0]
+        return (
+            match[0][:-1] + b";"
+            if _ends_member(data[max(0, match.start() - _MAX_COMMENT_BYTES) : match.start()])
+            else match[0]
+        )
 
     return _SIGNATURE.sub(separate, data)
 
 
 def _ends_member(before: bytes) -> bool:
-    """Whether the text, ignoring trailing comments, ends like a member without a semicolon."""
+    """Whether a text, ignoring trailing comments, ends with a member that has no semicolon."""
     while True:
         text = before.rstrip()
         line = text[text.rfind(b"\n") + 1 :]
@@ -78,7 +82,7 @@ def _ends_member(before: bytes) -> bool:
             return bool(last) and (last.isalnum() or last in _MEMBER_END) and not text.endswith(b"=>")
 
 
-def _broken_bytes(tree: Tree) -> int:
+def _count_error_bytes(tree: Tree) -> int:
     """Return the number of bytes in the parse errors of a tree."""
     total = 0
     stack = [tree.root_node]

@@ -1,14 +1,14 @@
-"""Control flow statements: blocks, branches, loops. Facts about values hold inside the branch that establishes them."""
+"""Lower control flow statements. Facts about values hold inside the branch that establishes them."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.typescript.lower.conditions import apply_facts, test
+from deltos.domains.graph.typescript.lower.conditions import apply_facts, lower_condition
 from deltos.domains.graph.typescript.lower.declarations import DECLARATIONS
-from deltos.domains.graph.typescript.lower.functions import object_in
-from deltos.domains.graph.typescript.lower.hoisting import HOISTED, NESTING, hoist_block
+from deltos.domains.graph.typescript.lower.functions import object_literal_id
+from deltos.domains.graph.typescript.lower.hoisting import HOISTED, NESTING_NODE_TYPES, hoist_block
 from deltos.domains.graph.typescript.lower.imports_exports import MODULES
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.nodes import EachItem, HasValue, MemberAccess, Term
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 _EXITS = frozenset(("return_statement", "throw_statement", "continue_statement", "break_statement"))
 
 
-def _block(walk: Walk, node: Node) -> None:
+def _lower_block(walk: Walk, node: Node) -> None:
     children = node.children
     kinds = [child.type for child in children]
     with walk.scopes.branched:
         scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
         with walk.scopes.opened if scoped else nullcontext():
             if scoped:
-                hoist_block(walk, children, is_function=node.parent is not None and node.parent.type not in NESTING)
+                hoist_block(
+                    walk, children, is_function=node.parent is not None and node.parent.type not in NESTING_NODE_TYPES
+                )
             for child, kind in zip(children, kinds, strict=True):
                 if kind == "comment":
                     walk.comment = child
@@ -50,13 +52,13 @@ def _exits(node: Node) -> bool:
     return last is not None and last.type in _EXITS
 
 
-def _if(walk: Walk, node: Node) -> None:
+def _lower_if(walk: Walk, node: Node) -> None:
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) < 2:
         for part in parts:
             walk.statement(part)
         return
-    tested = test(walk, parts[0])
+    tested = lower_condition(walk, parts[0])
     with walk.scopes.branched:
         apply_facts(walk, tested.yes)
         walk.statement(parts[1])
@@ -70,18 +72,18 @@ def _if(walk: Walk, node: Node) -> None:
         apply_facts(walk, tested.no)
 
 
-def _while(walk: Walk, node: Node) -> None:
+def _lower_while(walk: Walk, node: Node) -> None:
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if not parts:
         return
-    tested = test(walk, parts[0])
+    tested = lower_condition(walk, parts[0])
     with walk.scopes.branched:
         apply_facts(walk, tested.yes)
         for part in parts[1:]:
             walk.statement(part)
 
 
-def _for(walk: Walk, node: Node) -> None:
+def _lower_for(walk: Walk, node: Node) -> None:
     with walk.scopes.opened, walk.scopes.branched:
         hoist_block(walk, node.children, is_function=False)
         for child in node.children:
@@ -89,7 +91,7 @@ def _for(walk: Walk, node: Node) -> None:
                 walk.statement(child)
 
 
-def _for_in(walk: Walk, node: Node) -> None:
+def _lower_for_in(walk: Walk, node: Node) -> None:
     children = node.children
     operator = next((place for place, child in enumerate(children) if child.type in ("of", "in") and place > 2), -1)
     if operator < 0 or operator + 1 >= len(children):
@@ -110,18 +112,18 @@ def _for_in(walk: Walk, node: Node) -> None:
                 walk.statement(child)
 
 
-def _return(walk: Walk, node: Node) -> None:
+def _lower_return(walk: Walk, node: Node) -> None:
     for child in node.children:
         if child.is_named and child.type != "comment":
             routine = walk.scopes.routine
             if routine.expected is None:
-                routine.returned_object = object_in(child)
+                routine.returned_object = object_literal_id(child)
             term = walk.expression(child, routine.expected)
             if term is not None and len(routine.returns) < 8:
                 routine.returns.append(term)
 
 
-def _switch(walk: Walk, node: Node) -> None:
+def _lower_switch(walk: Walk, node: Node) -> None:
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     subject = walk.expression(parts[0]) if parts else None
     if len(parts) < 2:
@@ -135,7 +137,7 @@ def _switch(walk: Walk, node: Node) -> None:
 
 
 def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
-    """Read one case; return whether control falls through to the next."""
+    """Lower one case of a `switch` and return whether control falls through to the next case."""
     with walk.scopes.branched:
         body = [child for child in node.children if child.is_named and child.type != "comment"]
         if node.type == "switch_case" and body:
@@ -147,7 +149,7 @@ def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     return not body or not _exits(body[-1])
 
 
-def _catch(walk: Walk, node: Node) -> None:
+def _lower_catch(walk: Walk, node: Node) -> None:
     with walk.scopes.opened:
         for child in node.children:
             if child.type in ("identifier", "object_pattern", "array_pattern"):
@@ -158,37 +160,37 @@ def _catch(walk: Walk, node: Node) -> None:
                 walk.statement(child)
 
 
-def _each(walk: Walk, node: Node) -> None:
+def _lower_each(walk: Walk, node: Node) -> None:
     for child in node.children:
         if child.is_named and child.type != "comment":
             walk.statement(child)
 
 
-def _nothing(_walk: Walk, _node: Node) -> None:
+def _lower_nothing(_walk: Walk, _node: Node) -> None:
     return
 
 
 STATEMENTS: dict[str, StatementHandler] = {
     **DECLARATIONS,
     **MODULES,
-    "statement_block": _block,
-    "if_statement": _if,
-    "else_clause": _each,
-    "while_statement": _while,
-    "do_statement": _each,
-    "for_statement": _for,
-    "for_in_statement": _for_in,
-    "return_statement": _return,
-    "switch_statement": _switch,
-    "try_statement": _each,
-    "finally_clause": _each,
-    "catch_clause": _catch,
-    "labeled_statement": _each,
-    "expression_statement": _each,
-    "throw_statement": _each,
-    "break_statement": _nothing,
-    "continue_statement": _nothing,
-    "empty_statement": _nothing,
-    "comment": _nothing,
-    "hash_bang_line": _nothing,
+    "statement_block": _lower_block,
+    "if_statement": _lower_if,
+    "else_clause": _lower_each,
+    "while_statement": _lower_while,
+    "do_statement": _lower_each,
+    "for_statement": _lower_for,
+    "for_in_statement": _lower_for_in,
+    "return_statement": _lower_return,
+    "switch_statement": _lower_switch,
+    "try_statement": _lower_each,
+    "finally_clause": _lower_each,
+    "catch_clause": _lower_catch,
+    "labeled_statement": _lower_each,
+    "expression_statement": _lower_each,
+    "throw_statement": _lower_each,
+    "break_statement": _lower_nothing,
+    "continue_statement": _lower_nothing,
+    "empty_statement": _lower_nothing,
+    "comment": _lower_nothing,
+    "hash_bang_line": _lower_nothing,
 }

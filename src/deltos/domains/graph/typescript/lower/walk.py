@@ -1,6 +1,6 @@
-"""State of one pass over a syntax tree: names in scope, symbols, references.
+"""State of a pass over a syntax tree: names in scope, symbols and references.
 
-The other modules of this package define how each node type is read; a `Grammar` collects their handlers.
+The other modules of this package contain the handlers for node types, which a `Grammar` combines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import MemberUse, Merge, NameUse
-from deltos.domains.graph.typescript.lower.globals import WELL_KNOWN
+from deltos.domains.graph.typescript.lower.globals import WELL_KNOWN_GLOBALS
 from deltos.store.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 
-MAX_DEPTH = 180  # maximum nesting that is fully read; deeper names are noted without types
-_SIGNATURE_CHARACTERS = 200
-_DOC_CHARACTERS = 400
-_SIGNATURE_BYTES = 10 * _SIGNATURE_CHARACTERS  # bytes read for one signature, including white space
-_MAX_REOPENED = 200_000  # names that reopened namespaces take over from earlier parts, in one file
-_MAX_NARROWED = 300  # narrowed values at one place
+MAX_DEPTH = 180  # maximum nesting that is lowered; names below it are recorded without types
+_MAX_SIGNATURE_CHARACTERS = 200
+_MAX_DOC_CHARACTERS = 400
+_MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # bytes read for one signature, including white space
+_MAX_INHERITED_NAMES = 200_000  # names per file that reopened namespaces inherit from earlier parts
+_MAX_NARROWED = 300  # values that are narrowed at the same time
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -46,7 +46,7 @@ _BLOCK_TAG = re.compile(r"@\w")
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Handlers of all node types."""
+    """Handlers for all node types."""
 
     expressions: dict[str, ExpressionHandler]
     statements: dict[str, StatementHandler]
@@ -55,9 +55,9 @@ class Grammar:
 
 @dataclass(slots=True)
 class Routine:
-    """The function being read: its return values so far and the type that it is expected to return.
+    """The function being read, with the return values found so far and the expected return type.
 
-    `returned_object` is the id of the object literal that is being returned; 0 for other values.
+    `returned_object` is the id of the object literal that is being returned, or 0 for other values.
     """
 
     returns: list[Term] = field(default_factory=list)
@@ -77,7 +77,7 @@ class ClassFrame:
 
 
 class ScriptText:
-    """Text of one file; offsets are in bytes, line numbers start at 1."""
+    """Text of one file, with byte offsets and one-based line numbers."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.text = data.decode("latin-1")  # one character per byte, so byte offsets of the tree are valid indexes
@@ -106,7 +106,7 @@ class ScriptText:
 
 
 class Findings:
-    """Results of a pass so far; entries are only added."""
+    """Results found so far in a pass; entries are never removed."""
 
     def __init__(self, source: ScriptText) -> None:
         self._source = source
@@ -125,7 +125,7 @@ class Findings:
         self.declarations: dict[str, list[nodes.Declaration]] = {}
         self.declared: list[str] = []  # names of `declarations`, in order
         self._declared_in: dict[str, list[str]] = {}  # names of `declarations` by namespace
-        self._reopened_left = _MAX_REOPENED
+        self._reopened_left = _MAX_INHERITED_NAMES
         self.recent: list[str] = []  # names that the current statement declares
         self.merges: list[Merge] = []
         self.augmented: list[Augmentation] = []
@@ -133,7 +133,7 @@ class Findings:
         self.prototypes: dict[str, dict[str, nodes.ClassMember]] = {}
         self.assigned: dict[str, list[Term]] = {}  # values assigned to variables without a declared type
         self.exported_value: Term = None
-        self.has_chained_exports = False  # `module.exports = exports = value`: several names for one value
+        self.has_chained_exports = False  # several names for one value, as in `module.exports = exports = value`
         self.is_module = False
 
     def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
@@ -149,7 +149,7 @@ class Findings:
         return key
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
-        """Add a symbol without a node of its own, such as one in a comment, and return its key."""
+        """Add a symbol without its own node, such as a symbol in a comment, and return its key."""
         key = name if name not in self._places else f"{name}#{kind}"
         self._places[key] = len(self.symbols)
         line = self._source.line_at(offset)
@@ -161,13 +161,13 @@ class Findings:
         return key in self._places
 
     def mark_component(self, key: str) -> None:
-        """Change the kind of a symbol to component: its name is capitalised and it creates JSX elements."""
+        """Change the kind of a symbol to component, because its name is capitalised and it creates JSX elements."""
         place = self._places.get(key)
         if place is not None:
             self.symbols[place] = replace(self.symbols[place], kind="component")
 
     def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
-        """Add a declaration to the module; it is merged with an earlier one of the same meaning."""
+        """Add a declaration to the module, or merge it with an earlier declaration of the same meaning."""
         parts = self.declarations.get(name)
         if parts is None:
             parts = self.declarations[name] = []
@@ -182,22 +182,21 @@ class Findings:
         self.recent.append(name)
 
     def declared_before(self, container: str) -> list[str]:
-        """Return the names that earlier parts of a namespace declare; limited for files that reopen namespaces very
-        often."""
+        """Return the names that earlier parts of a namespace declare, up to a limit per file."""
         names = self._declared_in.get(container, [])
         known = names[: max(0, self._reopened_left)]
         self._reopened_left -= len(known)
         return known
 
 
-class _Shadowed(Struct):
+class _ShadowedNames(Struct):
     """Names that a scope rebound, each with its previous binding."""
 
     values: list[tuple[str, Binding | None]]
     types: list[tuple[str, TypeBinding | None]]
 
 
-# These context managers are classes because generator-based ones took a tenth of the time of a pass.
+# These context managers are classes because generator-based ones took a tenth of the total time.
 
 
 class _NameScope:
@@ -208,10 +207,10 @@ class _NameScope:
     def __init__(self, values: dict[str, Binding], types: dict[str, TypeBinding]) -> None:
         self._values = values
         self._types = types
-        self.shadowed: list[_Shadowed] = []
+        self.shadowed: list[_ShadowedNames] = []
 
     def __enter__(self) -> None:
-        self.shadowed.append(_Shadowed([], []))
+        self.shadowed.append(_ShadowedNames([], []))
 
     def __exit__(self, *_: object) -> None:
         closed = self.shadowed.pop()
@@ -221,8 +220,8 @@ class _NameScope:
             _restore(self._types, closed.types)
 
 
-class _Branched:
-    """A branch: facts about values that it establishes do not hold after it."""
+class _BranchContext:
+    """Context manager for a branch, which drops the facts established in the branch when it ends."""
 
     __slots__ = ("_former", "_scopes")
 
@@ -237,8 +236,8 @@ class _Branched:
         self._scopes.narrowed = self._former.pop()
 
 
-class _Restored:
-    """Context manager that restores the former value of an attribute of the scopes."""
+class _RestoredAttribute:
+    """Context manager that restores the previous value of a `Scopes` attribute."""
 
     __slots__ = ("_attribute", "_former", "_scopes")
 
@@ -255,7 +254,7 @@ class _Restored:
 
 
 class _FunctionBody:
-    """The body of a function; its JSX elements also count for the enclosing function."""
+    """Context manager for a function body; its JSX elements also count for the enclosing function."""
 
     __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
 
@@ -277,7 +276,7 @@ class _FunctionBody:
 
 
 class Scopes:
-    """State at the current place: names in scope, narrowed values, and the enclosing symbol, class and function."""
+    """State at the current position: names in scope, narrowed values, and the enclosing symbol, class and function."""
 
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
@@ -285,10 +284,10 @@ class Scopes:
         self.opened = _NameScope(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
-        self.local_uses = 0  # number of uses of locals; declarations without any need no inlining
+        self.local_uses = 0  # number of uses of locals; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
         self.narrowed: dict[Term, Term] = {}
-        self.branched = _Branched(self)
+        self.branched = _BranchContext(self)
         self.symbol = ""  # the key of the enclosing symbol
         self.container = ""  # the dotted name of the enclosing namespace
         self.enclosing: ClassFrame | None = None
@@ -296,28 +295,28 @@ class Scopes:
         self.in_function = False
         self.in_literal = False
 
-    def inside(self, symbol: str) -> _Restored:
-        """Attribute references to this symbol."""
+    def inside(self, symbol: str) -> _RestoredAttribute:
+        """Return a context that attributes references to the given symbol."""
         outer, self.symbol = self.symbol, symbol
-        return _Restored(self, "symbol", outer)
+        return _RestoredAttribute(self, "symbol", outer)
 
-    def in_part(self) -> _Restored:
-        """Treat object literals as parts of another literal, so that they do not define members of the symbol."""
+    def inside_literal(self) -> _RestoredAttribute:
+        """Return a context in which object literals do not define members of the current symbol."""
         outer, self.in_literal = self.in_literal, True
-        return _Restored(self, "in_literal", outer)
+        return _RestoredAttribute(self, "in_literal", outer)
 
-    def contained(self, container: str) -> _Restored:
-        """Attribute declarations to this namespace."""
+    def inside_namespace(self, container: str) -> _RestoredAttribute:
+        """Return a context that attributes declarations to the given namespace."""
         outer, self.container = self.container, container
-        return _Restored(self, "container", outer)
+        return _RestoredAttribute(self, "container", outer)
 
-    def framed(self, frame: ClassFrame | None) -> _Restored:
-        """Bind `this` to this class or object."""
+    def with_this(self, frame: ClassFrame | None) -> _RestoredAttribute:
+        """Return a context in which `this` is the given class or object."""
         outer, self.enclosing = self.enclosing, frame
-        return _Restored(self, "enclosing", outer)
+        return _RestoredAttribute(self, "enclosing", outer)
 
     def function(self, frame: ClassFrame | None) -> _FunctionBody:
-        """Enter the body of a function in which `this` belongs to `frame`."""
+        """Return a context for a function body in which `this` belongs to `frame`."""
         return _FunctionBody(self, frame)
 
     def names_in_function(self) -> set[str]:
@@ -337,7 +336,7 @@ class Scopes:
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
-        """Create a local: a negative number, which distinguishes it from flags and positions in terms."""
+        """Create a local and return its negative number, which distinguishes it from flags and positions in terms."""
         self.locals.append(term)
         return -len(self.locals)
 
@@ -352,25 +351,25 @@ class Scopes:
         return local
 
     def bind_type_parameter(self, name: str, constraint: Term) -> None:
-        """Declare a type parameter; every use of it repeats its constraint."""
+        """Declare a type parameter, whose uses all repeat its constraint."""
         self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
-        """Return a term that is cheap to repeat: a large term is replaced by a new local."""
+        """Return a term that is cheap to repeat, replacing a large term by a new local."""
         if nodes.is_light(term):
             return term
         self.local_uses += 1
         return self.add_local(term)
 
     def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """Narrow a value by a guard from here on; must be called within `branched`."""
+        """Narrow a value by a guard for the following code; must be called within `branched`."""
         term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
         if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
             self.narrowed[value] = term
 
 
 class Walk:
-    """One pass over one file."""
+    """A pass over the syntax tree of one file."""
 
     def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
         self.source = ScriptText(path, data)
@@ -390,12 +389,12 @@ class Walk:
     # Dispatch
 
     def expression(self, node: Node, expected: Term = None) -> Term:
-        """Note the references in an expression and return its term."""
+        """Record the references in an expression and return its term."""
         handler = self._expressions.get(node.type)
         if handler is None:
             handler = _each_child
         if self.depth > MAX_DEPTH:
-            self.skim(node)
+            self.record_plain_names(node)
             return None
         self.depth += 1
         term = handler(self, node, expected)
@@ -403,29 +402,29 @@ class Walk:
         return term
 
     def statement(self, node: Node) -> None:
-        """Note the declarations and references in a statement."""
+        """Record the declarations and references in a statement."""
         handler = self._statements.get(node.type)
         if handler is None:
             self.expression(node)
         elif self.depth > MAX_DEPTH:
-            self.skim(node)
+            self.record_plain_names(node)
         else:
             self.depth += 1
             handler(self, node)
             self.depth -= 1
 
     def type(self, node: Node) -> Term:
-        """Note the references in a type and return its term."""
+        """Record the references in a type and return its term."""
         if self.depth > MAX_DEPTH:
-            self.skim(node)
+            self.record_plain_names(node)
             return None
         self.depth += 1
         term = self._types.get(node.type, _each_type)(self, node)
         self.depth -= 1
         return term
 
-    def skim(self, node: Node) -> None:
-        """Note the bare names in a subtree that is nested too deeply to be read fully."""
+    def record_plain_names(self, node: Node) -> None:
+        """Record the plain names in a subtree that is nested too deeply to be lowered."""
         stack = [node]
         while stack:
             node = stack.pop()
@@ -440,13 +439,13 @@ class Walk:
     # References
 
     def use(self, node: Node, kind: EdgeKind) -> Term:
-        """Note a reference by plain name and return its term."""
+        """Record a reference by plain name and return its term."""
         start, source = node.start_byte, self.source
         name = source.text[start : node.end_byte] if source.is_ascii else source.name(node)
         return self.use_name(name, start, kind)
 
     def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
-        """Note a reference to this name at this offset and return its term."""
+        """Record a reference to a name at an offset and return its term."""
         scopes = self.scopes
         binding = scopes.values.get(name)
         if isinstance(binding, int):
@@ -455,7 +454,7 @@ class Walk:
                 self._note_name(start, kind, scopes.local_keys[binding], is_symbol=True)
         elif binding is not None:
             self._note_name(start, kind, binding)
-        elif name in WELL_KNOWN:
+        elif name in WELL_KNOWN_GLOBALS:
             return name
         else:
             self._note_name(start, kind, name)
@@ -467,11 +466,11 @@ class Walk:
         self.found.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
 
     def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
-        """Note a reference to a type by plain name and return the binding of the name."""
+        """Record a reference to a type by plain name and return the binding of the name."""
         name = self.source.name(node)
         binding = self.scopes.types.get(name)
         if binding is None:
-            if name not in WELL_KNOWN:
+            if name not in WELL_KNOWN_GLOBALS:
                 self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, name))
             return name
         if isinstance(binding, str):
@@ -482,7 +481,7 @@ class Walk:
         return binding
 
     def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
-        """Note a reference to a member of a value."""
+        """Record a reference to a member of a value."""
         line = bisect_left(self.source.line_ends, node.start_byte) + 1
         self.found.members.append(MemberUse(line, self.scopes.symbol, kind, name))
         self.found.owners.append(owner)
@@ -501,10 +500,10 @@ class Walk:
     ) -> str:
         """Add a symbol with its signature and documentation, and return its key."""
         start = node.start_byte
-        end = min(node.end_byte, start + _SIGNATURE_CHARACTERS)
+        end = min(node.end_byte, start + _MAX_SIGNATURE_CHARACTERS)
         if body is not None:
-            end = min(body.start_byte, start + _SIGNATURE_BYTES)
-        signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_SIGNATURE_CHARACTERS]
+            end = min(body.start_byte, start + _MAX_SIGNATURE_BYTES)
+        signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_MAX_SIGNATURE_CHARACTERS]
         qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
         return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
@@ -513,18 +512,18 @@ class Walk:
         return _ComponentScope(self, key, is_possible=name[:1].isupper())
 
     def _doc(self) -> str:
-        """Return the words of the comment above the current declaration, and detach the comment."""
+        """Return the text of the comment above the current declaration and detach the comment."""
         node, self.comment = self.comment, None
         if node is None:
             return ""
         start = node.start_byte
-        if self._cached_doc[0] != start:  # cached: all variables of one declaration share a comment
+        if self._cached_doc[0] != start:  # cached because all variables of a declaration share a comment
             self._cached_doc = (start, _comment_words(self.source.slice(start, node.end_byte)))
         return self._cached_doc[1]
 
 
 class _ComponentScope:
-    """Context manager that marks a symbol as a component if JSX elements are created inside it."""
+    """Context manager that marks a symbol as a component if it creates JSX elements."""
 
     __slots__ = ("_had_jsx", "_is_possible", "_key", "_routine", "_walk")
 
@@ -554,7 +553,7 @@ def _restore(table: dict[str, Bound], shadowed: list[tuple[str, Bound | None]]) 
 
 
 def _comment_words(comment: str) -> str:
-    """Return the words of a comment, without its marks, up to the first tag."""
+    """Return the text of a comment up to the first tag, without comment marks."""
     words: list[str] = []
     for line in comment.split("\n"):
         text = line.strip()
@@ -563,7 +562,7 @@ def _comment_words(comment: str) -> str:
         if _BLOCK_TAG.match(text):
             break
         words += text.split()
-    return " ".join(words)[:_DOC_CHARACTERS]
+    return " ".join(words)[:_MAX_DOC_CHARACTERS]
 
 
 def qualified_name(owner: str, name: str) -> str:
@@ -572,7 +571,7 @@ def qualified_name(owner: str, name: str) -> str:
 
 
 def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
-    """Read several expressions for their references."""
+    """Lower several expressions only to record their references."""
     for node in nodes:
         if node.is_named:
             walk.expression(node)

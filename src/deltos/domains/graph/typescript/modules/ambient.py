@@ -1,4 +1,4 @@
-"""Ambient declarations: globals and modules that the project's .d.ts files declare for all files."""
+"""Ambient declarations: globals and modules that .d.ts files in the project declare for all files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
 _GLOBAL = "global."
 
 
-class _Declaring(NamedTuple):
-    """The first file that declares a name for all files, its position, and the name of the declaration in it."""
+class _AmbientDeclaration(NamedTuple):
+    """The first module that declares a name for all files, with its position and the name of the declaration in it."""
 
     position: int
     module: Module
@@ -29,8 +29,8 @@ class _Declaring(NamedTuple):
 class Ambient:
     """Globals, and modules that are declared without a file of their own.
 
-    `read` returns the module at a path. A lookup depends on all declaration files up to the first one that has the
-    name.
+    `read` returns the module at a path. A lookup depends on all declaration files up to the first file that declares
+    the name.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class Ambient:
         self._depend_on_all = depend_on_all
 
     def declared(self, name: str) -> DeclaredEntity | None:
-        """Return the declaration of a global."""
+        """Return the declaration of a global name."""
         return self._declaration(self._globals.get(name))
 
     def exported(self, specifier: str, name: str) -> DeclaredEntity | None:
         """Return the declaration of a name in `declare module 'specifier'`."""
         return self._declaration(self._exported.get(f'"{specifier}".{name}'))
 
-    def _declaration(self, declaring: _Declaring | None) -> DeclaredEntity | None:
+    def _declaration(self, declaring: _AmbientDeclaration | None) -> DeclaredEntity | None:
         """Return the declaration and record a dependency on every file that could declare the name earlier."""
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
@@ -60,20 +60,20 @@ class Ambient:
         return [(position, module) for position, module in read if module is not None]
 
     @cached_property
-    def _globals(self) -> dict[str, _Declaring]:
-        found: dict[str, _Declaring] = {}
+    def _globals(self) -> dict[str, _AmbientDeclaration]:
+        found: dict[str, _AmbientDeclaration] = {}
         for position, module in self._modules:
             for name in module.declarations:
                 if name.startswith(_GLOBAL):
-                    found.setdefault(name.removeprefix(_GLOBAL), _Declaring(position, module, name))
+                    found.setdefault(name.removeprefix(_GLOBAL), _AmbientDeclaration(position, module, name))
             for name in () if module.is_module else module.declarations:
-                found.setdefault(name, _Declaring(position, module, name))
+                found.setdefault(name, _AmbientDeclaration(position, module, name))
         return found
 
     @cached_property
-    def _exported(self) -> dict[str, _Declaring]:
-        found: dict[str, _Declaring] = {}
+    def _exported(self) -> dict[str, _AmbientDeclaration]:
+        found: dict[str, _AmbientDeclaration] = {}
         for position, module in self._modules:
             for name in module.declarations:
-                found.setdefault(name, _Declaring(position, module, name))
+                found.setdefault(name, _AmbientDeclaration(position, module, name))
         return found

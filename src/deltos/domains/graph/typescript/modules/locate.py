@@ -1,6 +1,6 @@
-"""Location of the file that an import specifier names, by the rules of TypeScript and Node.
+"""Locate the file to which an import specifier refers, by the rules of TypeScript and Node.
 
-Handles extensions and index files; `path_mappings` handles tsconfig.json, `packages` handles package.json.
+This module handles extensions and index files, `path_mappings` tsconfig.json, and `packages` package.json.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SOURCE_EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Result of locating a specifier: its path; without a path it is external, or missing from the project."""
+    """Result of locating a specifier; if `path` is None, the specifier is external or missing from the project."""
 
     path: str | None
     is_external: bool = False
 
 
 class Locator:
-    """Locator of the files of specifiers; records every path that was checked as a dependency."""
+    """Locator of files by specifier, which records every checked path as a dependency."""
 
     def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
         self._project = project
@@ -51,7 +51,7 @@ class Locator:
         self._packages = Packages(self._paths, self._manifest)
 
     def locate(self, importer: str, specifier: str) -> Located:
-        """Return the file that `specifier` names inside `importer`."""
+        """Return the file to which `specifier` refers in `importer`."""
         known = self._known.get((importer, specifier))
         if known is None:
             self._sought = set()
@@ -83,7 +83,7 @@ class Locator:
         return next((found for path in candidates if (found := self._file(path)) is not None), None)
 
     def _manifest(self, path: str) -> Manifest | None:
-        """Return the facts of a package.json or tsconfig.json; None if it is missing or invalid."""
+        """Return the facts of a package.json or tsconfig.json, or None if it is missing or invalid."""
         if not self._has(path):
             return None
         if path not in self._manifests:
@@ -92,7 +92,7 @@ class Locator:
         return self._manifests[path]
 
     def _has(self, path: str) -> bool:
-        """Whether the project has a file; records the path as a dependency."""
+        """Whether the project contains a file, whose path becomes a dependency."""
         self._sought.add(path)
         return path in self._paths
 
@@ -102,7 +102,7 @@ class Locator:
 
 
 def _candidates(path: str) -> Iterator[str]:
-    """Yield the files that a path may refer to, best first."""
+    """Yield the files to which a path may refer, in order of preference."""
     written = path[path.rfind(".") :] if "." in path.rpartition("/")[2] else ""
     if written in _SOURCE_EXTENSIONS:
         yield from (path[: -len(written)] + extension for extension in _SOURCE_EXTENSIONS[written])

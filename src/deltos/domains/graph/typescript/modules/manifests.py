@@ -1,4 +1,4 @@
-"""Parsing of tsconfig.json and package.json: the fields that affect imports. Invalid files are ignored."""
+"""Parse the fields of tsconfig.json and package.json that affect imports. Invalid files are ignored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_manifest(path: str) -> bool:
 
 
 def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest | None:
-    """Return the facts of a manifest; None if it is invalid."""
+    """Return the facts of a manifest, or None if it is invalid."""
     if len(data) > _MAX_BYTES:
         return None
     content = parse_json(data.decode("utf-8", "replace"))
@@ -39,7 +39,7 @@ def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest |
 
 
 def parse_json(text: str) -> Json:
-    """Parse JSON with comments and trailing commas; None if it is invalid."""
+    """Parse JSON with comments and trailing commas, or return None if it is invalid."""
     bare = "".join(_without_comments(text.lstrip("\ufeff")))
     try:
         found: Json = json.loads("".join(_without_trailing_commas(bare)))
@@ -49,7 +49,7 @@ def parse_json(text: str) -> Json:
 
 
 def _without_comments(text: str) -> Iterator[str]:
-    """Yield the parts of a text, with a blank for each comment; an unclosed comment ends with the text."""
+    """Yield the parts of a text with a blank for each comment; an unclosed comment extends to the end of the text."""
     at = 0
     while mark := _QUOTE_OR_SLASH.search(text, at):
         start = mark.start()
@@ -69,7 +69,7 @@ def _without_comments(text: str) -> Iterator[str]:
 
 
 def _without_trailing_commas(text: str) -> Iterator[str]:
-    """Yield the parts of a text without commas before closing brackets."""
+    """Yield the parts of a text, dropping commas before closing brackets."""
     at = 0
     while mark := _QUOTE_OR_COMMA.search(text, at):
         start = mark.start()

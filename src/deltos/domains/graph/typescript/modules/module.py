@@ -1,4 +1,4 @@
-"""The interface of one file as seen by other files."""
+"""The interface of one file, as other files see it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Module:
-    """Interface of one file; while the file itself is resolved, also its locals."""
+    """Interface of one file, with its locals while the file itself is being resolved."""
 
     __slots__ = (
         "_declared",

@@ -1,4 +1,4 @@
-"""Packages of the project: the files that package.json names in `exports`, `imports` and entry fields."""
+"""Packages in the project: the files listed in the `exports`, `imports` and entry fields of package.json."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.manifests import Json
 
 _CONDITIONS = ("source", "types", "import", "module", "default", "node", "require", "browser")
-_BUILT = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
+_BUILD_FOLDER = re.compile(r"^(?:dist|lib|build|out|es|esm|cjs|output)(?:/(?:esm|cjs|es|types|src))*/")
 _EXTENSION = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 
 
 def package_name(specifier: str) -> str:
-    """Return the package of a bare specifier: `@shop/lib` of `@shop/lib/cart`."""
+    """Return the package name in a bare specifier: `@shop/lib` in `@shop/lib/cart`."""
     return "/".join(specifier.split("/")[: 2 if specifier.startswith("@") else 1])
 
 
@@ -34,7 +34,7 @@ class Packages:
         self._folders: dict[str, str] | None = None
 
     def entry_points(self, specifier: str) -> list[str]:
-        """Return the files that a bare specifier may refer to, best first."""
+        """Return the files to which a bare specifier may refer, in order of preference."""
         name = package_name(specifier)
         folder = self._by_name().get(name)
         if folder is None:
@@ -46,7 +46,7 @@ class Packages:
         return [normpath(join(folder, path)) for path in _sources(_subpath_targets(content, subpath), subpath)]
 
     def own_import(self, folder: str, specifier: str) -> list[str]:
-        """Return the files or packages that a specifier `#name` refers to in the package around a folder."""
+        """Return the files or packages to which a specifier `#name` refers in the package that contains a folder."""
         while True:
             content = self._package(join(folder, "package.json"))
             if content is not None:
@@ -98,7 +98,7 @@ def _match(table: dict[str, Json], name: str) -> list[str]:
 
 
 def _leaves(target: Json, depth: int) -> Iterator[str]:
-    """Yield the paths in nested conditions of a target, by preference."""
+    """Yield the paths in a target's nested conditions, in order of preference."""
     if isinstance(target, str):
         yield target
     elif isinstance(target, list) and depth < 8:
@@ -114,11 +114,11 @@ def _preference(condition: str) -> int:
 
 
 def _sources(targets: list[str], subpath: str) -> Iterator[str]:
-    """Yield the targets, then the source files that they were probably built from."""
+    """Yield the targets, then the source files from which they were likely built."""
     yield from targets
     for target in targets:
         path = normpath(target)
-        bare = _EXTENSION.sub("", _BUILT.sub("", path))
+        bare = _EXTENSION.sub("", _BUILD_FOLDER.sub("", path))
         yield from (join("src", bare), bare)
     rest = subpath[2:]
     yield from (join("src", rest), rest) if rest else ("src/index", "index")

@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
     from deltos.domains.graph.typescript.facts import Manifest
 
-_NAMES = ("tsconfig.json", "jsconfig.json")
+_CONFIG_NAMES = ("tsconfig.json", "jsconfig.json")
 _MAX_EXTENDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class PathMapping:
-    """Folders and patterns for specifiers that are not relative."""
+    """Folders and patterns for resolving specifiers that are not relative."""
 
     base: str | None = None
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
     paths_base: str = ""
 
     def candidates(self, specifier: str) -> tuple[list[str], bool]:
-        """Return the paths that a specifier may refer to, and whether a specific pattern matches it."""
+        """Return the paths to which a specifier may refer, and whether a specific pattern matches it."""
         best = max(
             (pattern for pattern, _ in self.paths if _matches(pattern, specifier)), key=_precedence, default=None
         )
         found: list[str] = []
         if best is not None:
-            middle = _matched(best, specifier)
+            middle = _wildcard_match(best, specifier)
             targets = next(targets for pattern, targets in self.paths if pattern == best)
             found = [normpath(join(self.paths_base, target.replace("*", middle, 1))) for target in targets]
         if self.base is not None:
@@ -49,11 +49,11 @@ def _matches(pattern: str, specifier: str) -> bool:
 
 
 def _precedence(pattern: str) -> tuple[bool, int]:
-    """Return the sort key of a pattern: exact names first, then the longest prefix."""
+    """Return the sort key for a pattern: exact names first, then the longest prefix."""
     return ("*" not in pattern, len(pattern.partition("*")[0]))
 
 
-def _matched(pattern: str, specifier: str) -> str:
+def _wildcard_match(pattern: str, specifier: str) -> str:
     """Return the part of a specifier that matches the `*` of a pattern."""
     prefix, _, suffix = pattern.partition("*")
     return specifier[len(prefix) : len(specifier) - len(suffix)] if "*" in pattern else ""
@@ -68,7 +68,7 @@ class TsConfigs:
     def mapping(self, folder: str) -> PathMapping:
         """Return the mapping of the nearest configuration at or above a folder."""
         while True:
-            for name in _NAMES:
+            for name in _CONFIG_NAMES:
                 path = join(folder, name)
                 if self._config(path) is not None:
                     return self._read(path)
@@ -103,7 +103,7 @@ class TsConfigs:
             if parent.startswith("."):
                 inherited = _merge_mappings(self._chain(self._parent_path(folder, parent), depth + 1), inherited)
         base = normpath(join(folder, content.base)) if content.base is not None else None
-        own = PathMapping(_root(base), tuple(content.paths.items()), _root(base) or folder)
+        own = PathMapping(_normalise_root(base), tuple(content.paths.items()), _normalise_root(base) or folder)
         return _merge_mappings(own, inherited)
 
     def _parent_path(self, folder: str, parent: str) -> str:
@@ -111,13 +111,13 @@ class TsConfigs:
         return path if path.endswith(".json") else path + ".json"
 
 
-def _root(path: str | None) -> str | None:
-    """Return an empty path for the project root."""
+def _normalise_root(path: str | None) -> str | None:
+    """Return a path, or an empty string for the project root."""
     return "" if path == "." else path
 
 
 def _merge_mappings(own: PathMapping, inherited: PathMapping) -> PathMapping:
-    """Complete a mapping with inherited options."""
+    """Return a mapping completed by inherited options."""
     base = own.base if own.base is not None else inherited.base
     return (
         PathMapping(base, own.paths, own.paths_base)

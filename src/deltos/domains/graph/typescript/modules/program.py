@@ -1,4 +1,4 @@
-"""A project during resolution: modules read on demand, and lookup of names through imports and exports."""
+"""A project during resolution: read modules on demand and look up names through imports and exports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Program:
         return self._modules[path]
 
     def import_module(self, module: Module, specifier: str) -> Module | None:
-        """Return the module that a specifier names."""
+        """Return the module to which a specifier refers."""
         path = self.locator.locate(module.path, specifier).path
         return self.module(path) if path is not None else None
 
@@ -57,7 +57,7 @@ class Program:
         """Return the entity that a module-level name refers to."""
         origin = module.imports.get(name)
         if origin is not None:
-            found = self.imported(module, origin)
+            found = self.imported_entity(module, origin)
             return found if found is not None else module.declared(name)
         found = module.declared(name)
         if found is not None or module.is_library:
@@ -65,15 +65,16 @@ class Program:
         found = self.library.declared(name)
         return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
 
-    def is_of_library(self, name: str) -> bool:
-        """Whether the standard library has members of this name, so that the name alone identifies nothing."""
+    def is_library_member(self, name: str) -> bool:
+        """Whether the standard library has members of this name, so that the name alone does not identify a
+        definition."""
         if self._library_members is None:
             parts = [part for parts in self.library.declarations.values() for part in parts]
             tables = [part.members for part in parts if isinstance(part, InterfaceDeclaration)]
             self._library_members = frozenset(member for table in tables for member in table)
         return name in self._library_members
 
-    def imported(self, module: Module, origin: ImportOrigin) -> Found | None:
+    def imported_entity(self, module: Module, origin: ImportOrigin) -> Found | None:
         """Return the entity that a module imports."""
         target = self.import_module(module, origin.specifier)
         if target is None:
@@ -82,11 +83,10 @@ class Program:
             return NamespaceType(target)
         if origin.name == ANY_NAME:
             return self._required_value(target)
-        return self.exported(target, origin.name)
+        return self.exported_entity(target, origin.name)
 
     def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
-        """Whether an imported name refers to the exported declaration itself and not to another name for the same
-        value."""
+        """Whether an imported name refers to the exported declaration and not to another name for the same value."""
         if origin.name not in (ANY_NAME, "default"):
             return True
         target = self.import_module(module, origin.specifier)
@@ -100,7 +100,7 @@ class Program:
             return Property(target, "", target.exported_value)
         return NamespaceType(target)
 
-    def exported(self, module: Module, name: str) -> Found | None:
+    def exported_entity(self, module: Module, name: str) -> Found | None:
         """Return the entity that a module exports under a name, following re-exports."""
         return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
 
@@ -109,19 +109,19 @@ class Program:
         if isinstance(entry, str):
             return self.lookup(module, entry)
         if entry is not None:
-            return self.imported(module, entry)
+            return self.imported_entity(module, entry)
         if module.exported_value is not None:
             return self._member_of_exported_value(module, name)
         if name == "default":
             return None
         for specifier in module.star_exports:
             target = self.import_module(module, specifier)
-            found = self.exported(target, name) if target is not None else None
+            found = self.exported_entity(target, name) if target is not None else None
             if found is not None:
                 return found
         return None
 
     def _member_of_exported_value(self, module: Module, name: str) -> Found | None:
-        """Return a member of the value that a CommonJS module exports; the value itself for `default`."""
+        """Return a member of the value that a CommonJS module exports, or the value itself for `default`."""
         exported_value = self._required_value(module)
         return exported_value if name == "default" else self._member_of_value(module, module.exported_value, name)
