@@ -35,7 +35,7 @@ class CompletionContext:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add `completion`."""
-    verb = add_verb(subparsers, "completion", _completion, "print a completion script for your shell")
+    verb = add_verb(subparsers, "completion", _print_completion, "print a completion script for your shell")
     verb.add_argument("shell", choices=tuple(_WRITERS), help="shell to generate the script for")
     verb.epilog = (
         "bash: deltos completion bash > ~/.local/share/bash-completion/completions/deltos; "
@@ -45,7 +45,7 @@ def add_commands(subparsers: Subparsers) -> None:
     )
 
 
-def _completion(arguments: argparse.Namespace) -> int:
+def _print_completion(arguments: argparse.Namespace) -> int:
     from deltos.cli.main import parser
 
     script = _WRITERS[arguments.shell](list(completion_contexts(parser())))

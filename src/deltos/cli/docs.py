@@ -348,12 +348,12 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     source = library.add_installed_package(arguments.source, root, arguments.version)
     if arguments.batch:
         for row in batch_queries(arguments.batch):
-            found = app.domains.docs.search.search(_question(arguments, source, row.query))
+            found = app.domains.docs.search.search(_build_question(arguments, source, row.query))
             print_json({"id": row.id, "results": [_passage_json(passage) for passage in found.passages]})
         return 0
     if not arguments.query.strip():
         raise BadArgument("No query is given", hint="Try: deltos docs search 'how to set a timeout'")
-    question = _question(arguments, source, arguments.query)
+    question = _build_question(arguments, source, arguments.query)
     found = app.domains.docs.search.search(question)
     if found.passages and not arguments.json:
         for note in found.full_note.splitlines():
@@ -368,7 +368,7 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     return 0 if found.passages else 1
 
 
-def _question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
+def _build_question(arguments: argparse.Namespace, source: str, query: str) -> DocsRequest:
     return DocsRequest(query, arguments.limit, source, arguments.version, roots=project_roots(arguments.project))
 
 

@@ -55,7 +55,7 @@ def _forget(arguments: argparse.Namespace) -> int:
             several = ", ".join(names[index.root] for index in matches[:MAX_LISTED_NAMES])
             raise BadArgument(f"{len(matches)} indexes are called {word[:100]}", hint=f"Choose one of: {several}.")
         chosen |= {index.place: index for index in matches}
-    return _remove_if_confirmed([_removal(stores, index, indexes) for index in chosen.values()], arguments)
+    return _remove_if_confirmed([_describe_removal(stores, index, indexes) for index in chosen.values()], arguments)
 
 
 def _gc(arguments: argparse.Namespace) -> int:
@@ -84,7 +84,11 @@ def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
     A project whose contents are stored in the database is kept, because its folder may be on another machine.
     """
     indexes = stores.known(with_unfinished=True)
-    gone = [_removal(stores, index, indexes) for index in indexes if not index.root.is_dir() and not index.has_contents]
+    gone = [
+        _describe_removal(stores, index, indexes)
+        for index in indexes
+        if not index.root.is_dir() and not index.has_contents
+    ]
     damaged = [
         Removal(
             f"{Path(damaged_index.place).name} (damaged, set aside)",
@@ -100,7 +104,7 @@ def _index_remover(stores: ProjectStores, place: str) -> Callable[[], None]:
     return lambda: stores.remove_set_aside(place)
 
 
-def _removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:
+def _describe_removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:
     name = shortest_names(known.root for known in indexes)[index.root]
     gone = "" if index.root.is_dir() else ", deleted"
     return Removal(f"index of {name} ({index.root}{gone})", index.size_bytes, lambda: stores.remove(index.root))

@@ -72,7 +72,7 @@ def _search(arguments: argparse.Namespace) -> int:
 def _print_answer(app: App, arguments: argparse.Namespace) -> int:
     answer = _answer(app, arguments.query, arguments)
     results = answer[1]["results"]
-    notes = _notes(answer[1])
+    notes = _answer_notes(answer[1])
     if arguments.json:
         print_notes(notes, with_json=True)
         for result in results:
@@ -96,13 +96,13 @@ def _answer_batch(app: App, arguments: argparse.Namespace) -> None:
     printed: set[str] = set()
     for item in batch_queries(arguments.batch):
         answer = _answer(app, item.query, arguments)[1] if item.query.strip() else {"results": []}
-        notes = [note for note in _notes(answer) if note not in printed]
+        notes = [note for note in _answer_notes(answer) if note not in printed]
         printed.update(notes)
         print_notes(notes, with_json=True)
         print_json({"id": item.id, "results": answer["results"]})
 
 
-def _notes(answer: JsonObject) -> list[str]:
+def _answer_notes(answer: JsonObject) -> list[str]:
     """Return the notes of an answer; an answer without results consists of one note."""
     only = answer["note"] if not answer["results"] and "note" in answer else None
     return [replace_tool_names_in_note(note) for note in ([only] if only else answer.get("notes", ()))]

@@ -50,9 +50,9 @@ def _status(arguments: argparse.Namespace) -> int:
             print("No project is indexed yet. Run `deltos index` in a repository.")
             return 0
         names = shortest_names(index.root for index in indexes)
-        notes = {index.place: _notes(index) for index in indexes}
-        plain = [line for index in indexes for line in (_line(index, names), *notes[index.place])]
-        print_table(_COLUMNS, [_row(index, names) for index in indexes], plain)
+        notes = {index.place: _index_notes(index) for index in indexes}
+        plain = [line for index in indexes for line in (_index_line(index, names), *notes[index.place])]
+        print_table(_COLUMNS, [_table_row(index, names) for index in indexes], plain)
         if is_interactive(sys.stdout):
             for index in indexes:
                 for note in notes[index.place][bool(index.history) :]:
@@ -60,7 +60,7 @@ def _status(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _notes(index: KnownIndex) -> list[str]:
+def _index_notes(index: KnownIndex) -> list[str]:
     from deltos.workspace.failure_messages import summaries
 
     history = [f"  history: {index.history}"] if index.history else []
@@ -68,7 +68,7 @@ def _notes(index: KnownIndex) -> list[str]:
     return [*history, *unfinished, *(f"  {summary}" for summary in summaries(index.failures))]
 
 
-def _row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:
+def _table_row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:
     return (
         names[index.root],
         f"{index.files:,}",
@@ -94,7 +94,7 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
     }
 
 
-def _line(index: KnownIndex, names: dict[Path, str]) -> str:
+def _index_line(index: KnownIndex, names: dict[Path, str]) -> str:
     size = index.size_bytes / 1_000_000
     when = f", indexed {_format_time(index)}" if index.is_finished else ""
     details = f"{counted(index.files, 'file')}, {size:.1f} MB{when}{_missing_note(index)}"

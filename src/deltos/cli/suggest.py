@@ -22,15 +22,15 @@ _FOLDER_NAME = "suggested"
 MAX_SESSIONS = 200
 MAX_SYMBOL_CHARACTERS = 100
 MAX_COMMAND_CHARACTERS = 2_000
-_CONTEXT_OPTIONS = "ABCmf"
+_COMMON_VALUE_OPTIONS = "ABCmf"
 # Search programs, and the short options of each that take a value.
 _GREP_VALUE_OPTIONS = {
-    "grep": f"{_CONTEXT_OPTIONS}dD",
-    "egrep": f"{_CONTEXT_OPTIONS}dD",
-    "git grep": f"{_CONTEXT_OPTIONS}O",
-    "rg": f"{_CONTEXT_OPTIONS}gtTjMErd",
-    "ag": f"{_CONTEXT_OPTIONS}GW",
-    "ack": _CONTEXT_OPTIONS,
+    "grep": f"{_COMMON_VALUE_OPTIONS}dD",
+    "egrep": f"{_COMMON_VALUE_OPTIONS}dD",
+    "git grep": f"{_COMMON_VALUE_OPTIONS}O",
+    "rg": f"{_COMMON_VALUE_OPTIONS}gtTjMErd",
+    "ag": f"{_COMMON_VALUE_OPTIONS}GW",
+    "ack": _COMMON_VALUE_OPTIONS,
 }
 _LONG_OPTIONS_WITH_VALUE = frozenset(
     "--context --after-context --before-context --max-count --file --include --exclude --exclude-dir --glob --iglob "

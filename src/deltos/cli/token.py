@@ -58,7 +58,10 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _create(arguments: argparse.Namespace) -> int:
-    projects = [*(str(_project(path)) for path in arguments.project), *map(_workspace, arguments.workspace)]
+    projects = [
+        *(str(_resolve_project(path)) for path in arguments.project),
+        *map(_require_workspace, arguments.workspace),
+    ]
     lifetime = lifetime_seconds(arguments.expires)
     with _open_tokens() as store:
         token_id, text = Tokens(store, time.time).create(
@@ -69,7 +72,9 @@ def _create(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**_as_data(created), "token": text})
     else:
-        print(f"{_line(created)}\n\n{text}\n\nThis text is not stored and cannot be shown again. Clients send it as")
+        print(
+            f"{_token_line(created)}\n\n{text}\n\nThis text is not stored and cannot be shown again. Clients send it as"
+        )
         print("  Authorization: Bearer TOKEN")
     return 0
 
@@ -81,7 +86,7 @@ def _list(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(_as_data(token))
         else:
-            print(_line(token))
+            print(_token_line(token))
     if not tokens and not arguments.json:
         print("No tokens yet. `deltos token create NAME` creates one.")
     return 0
@@ -129,7 +134,7 @@ def _open_tokens() -> Iterator[TokenRecords]:
         store.close()
 
 
-def _workspace(name: str) -> str:
+def _require_workspace(name: str) -> str:
     config = Config.from_environment()
     with closing(open_workspaces(config.home, config.database)) as records:
         found = records.get(name)
@@ -138,7 +143,7 @@ def _workspace(name: str) -> str:
     return f"{WORKSPACE_PREFIX}{found.name}"
 
 
-def _project(text: str) -> Path:
+def _resolve_project(text: str) -> Path:
     path = given_path(text).resolve()
     if not path.is_dir():
         raise NoSuchFolder(f"No such folder: {text}", hint="Give the root of a project.")
@@ -163,7 +168,7 @@ def _status(token: StoredToken) -> str:
     return "valid" if is_valid(token, time.time()) else "expired"
 
 
-def _line(token: StoredToken) -> str:
+def _token_line(token: StoredToken) -> str:
     until = ", never expires" if token.expires_at is None else f" until {_format_time(token.expires_at)}"
     projects, status = ", ".join(token.projects) or "all projects", _status(token)
     return f"{token.id}  {token.name}  {token.level}  {projects}  {status}{until if status == 'valid' else ''}"

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def add_commands(subparsers: Subparsers) -> None:
     """Add the `toolsets` command."""
-    verb = add_verb(subparsers, "toolsets", _toolsets, "show or choose the toolsets that servers offer")
+    verb = add_verb(subparsers, "toolsets", _show_or_set_toolsets, "show or choose the toolsets that servers offer")
     verb.add_argument("choice", nargs="?", metavar="LIST", help=f"'all', or some of {','.join(TOOLSETS)}")
 
 
-def _toolsets(arguments: argparse.Namespace) -> int:
+def _show_or_set_toolsets(arguments: argparse.Namespace) -> int:
     home = Config.from_environment(
         toolsets=",".join(TOOLSETS)
     ).home  # does not read the toolsets file, which may be invalid

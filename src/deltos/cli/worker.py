@@ -91,7 +91,7 @@ def _list(arguments: argparse.Namespace) -> int:
     jobs = open_jobs(database_config().database)
     every = jobs.all()
     for job in every:
-        print_json(asdict(job)) if arguments.json else print(_line(job))
+        print_json(asdict(job)) if arguments.json else print(_job_line(job))
     if not arguments.json:
         if not every:
             print("No jobs.")
@@ -100,7 +100,7 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _line(job: JobRow) -> str:
+def _job_line(job: JobRow) -> str:
     failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
     return f"{job.describe()}: {job.state}{failed}"
 

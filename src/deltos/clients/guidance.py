@@ -47,12 +47,12 @@ def with_paragraph(text: str) -> str:
     """Return an AGENTS.md text with the Deltos section appended, or replaced if it exists."""
     if (earlier := _split_at_paragraph(text)) is not None:
         before, after = earlier
-        return f"{before}{_paragraph()}{after}"
+        return f"{before}{_paragraph_text()}{after}"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}{_paragraph()}\n"
+    return f"{text}{gap}{_paragraph_text()}\n"
 
 
-def _paragraph() -> str:
+def _paragraph_text() -> str:
     return f"{_PARAGRAPH_MARK}\n## Code search, graph and memory: deltos\n\n{_tool_table()}\n\n{_RULES}\n{_END_MARK}"
 
 
@@ -63,7 +63,7 @@ def has_paragraph(text: str) -> bool:
 
 def has_own_words(text: str) -> bool:
     """Whether the Deltos section in the text is unmodified."""
-    return _paragraph() in text
+    return _paragraph_text() in text
 
 
 def without_paragraph(text: str) -> str:

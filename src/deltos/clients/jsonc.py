@@ -102,13 +102,13 @@ class _JsoncReader:
             self.fail(position, "it is nested too deeply")
         match self._text[position : position + 1]:
             case "{" | "[":
-                return self._container(position, depth)
+                return self._read_container(position, depth)
             case '"':
-                return self._string(position)
+                return self._read_string(position)
             case _:
-                return self._literal(position)
+                return self._read_literal(position)
 
-    def _container(self, position: int, depth: int) -> Container:
+    def _read_container(self, position: int, depth: int) -> Container:
         is_object = self._text[position] == "{"
         close = "}" if is_object else "]"
         items: list[Item] = []
@@ -116,17 +116,17 @@ class _JsoncReader:
         while self._text[here : here + 1] != close:
             if items and items[-1].comma < 0:
                 self.fail(here, f"expected a comma or {close}")
-            item = self._item(here, is_object, depth)
+            item = self._read_item(here, is_object, depth)
             items.append(item)
             here = self.skip(item.comma + 1 if item.comma >= 0 else item.value.end)
         return Container(position, here + 1, tuple(items), is_object)
 
-    def _item(self, position: int, is_object: bool, depth: int) -> Item:
+    def _read_item(self, position: int, is_object: bool, depth: int) -> Item:
         key, start = "", position
         if is_object:
             if self._text[position : position + 1] != '"':
                 self.fail(position, "expected a key in double quotes")
-            name = self._string(position)
+            name = self._read_string(position)
             key, colon = str(name.value), self.skip(name.end)
             if self._text[colon : colon + 1] != ":":
                 self.fail(colon, "expected a colon")
@@ -135,7 +135,7 @@ class _JsoncReader:
         after = self.skip(value.end)
         return Item(start, value, after if self._text[after : after + 1] == "," else -1, key)
 
-    def _string(self, position: int) -> Scalar:
+    def _read_string(self, position: int) -> Scalar:
         match = _STRING.match(self._text, position)
         if match is None or not match[1]:
             self.fail(position, "unterminated string")
@@ -144,7 +144,7 @@ class _JsoncReader:
         except ValueError:
             self.fail(position, "unknown escape in a string")
 
-    def _literal(self, position: int) -> Scalar:
+    def _read_literal(self, position: int) -> Scalar:
         match = _LITERAL.match(self._text, position)
         if match is None:
             self.fail(position, "expected a value")

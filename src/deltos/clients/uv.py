@@ -77,6 +77,6 @@ def install_tool(requirement: str) -> Path:
     found = shutil.which("deltos", path=tool_folder.strip())
     if found is None:
         raise BadConfiguration(
-            "uv installed Deltos, but its program was not found", hint="Pass its path: --command PATH."
+            "uv installed Deltos, but its executable was not found", hint="Pass its path: --command PATH."
         )
     return Path(found)

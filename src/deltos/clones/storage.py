@@ -48,7 +48,7 @@ class Clones:
 
     def reference(self, url: str, wanted: str, login: Login | None) -> Reference:
         """Return the branch or tag `wanted` of the repository at `url`, or its default branch if `wanted` is empty."""
-        remote = self._remote(url, login)
+        remote = self._open_remote(url, login)
         with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
             prepare_folder(Path(folder), remote)
             return find_reference(remote, wanted, Path(folder))
@@ -62,7 +62,7 @@ class Clones:
         stopping: Callable[[], bool] = never_stops,
     ) -> Repository:
         """Fetch the current commit of the branch or tag; only new objects are downloaded."""
-        remote = self._remote(url, login)
+        remote = self._open_remote(url, login)
         folder = self._existing_folder / source_id
         if self._can_grow(folder):
             _remove_git_leftovers(folder)
@@ -71,20 +71,20 @@ class Clones:
                 fetch(remote, find_reference(remote, wanted, folder, stopping), folder, self.limits, stopping)
             finally:
                 _remove_git_leftovers(folder)
-            return _repository(folder)
+            return _open_repository(folder)
         with self._incomplete_folder(source_id) as new:
             prepare_folder(new, remote)
             fetch(remote, find_reference(remote, wanted, new, stopping), new, self.limits, stopping)
             shutil.rmtree(folder, ignore_errors=True)
             new.rename(folder)
-        return _repository(folder)
+        return _open_repository(folder)
 
     def fetched_repository(self, source_id: str) -> Repository:
         """Return a previously fetched repository; raise SourceError if there is no complete one."""
         folder = self._existing_folder / source_id
         if not _is_complete(folder):
             raise SourceError("The fetched repository is missing", hint="Recrawl the source.")
-        return _repository(folder)
+        return _open_repository(folder)
 
     def remove(self, source_id: str) -> None:
         """Delete the repository of a source."""
@@ -112,7 +112,7 @@ class Clones:
             raise SourceError("Fetching repositories is disabled in this process")
         return self.folder
 
-    def _remote(self, url: str, login: Login | None) -> Remote:
+    def _open_remote(self, url: str, login: Login | None) -> Remote:
         client = self.client(login)
         try:
             return open_remote(url, client, self.private_hosts, login)
@@ -132,7 +132,7 @@ class Clones:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _repository(folder: Path) -> Repository:
+def _open_repository(folder: Path) -> Repository:
     return Repository(folder, folder, folder)
 
 

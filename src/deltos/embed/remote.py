@@ -78,15 +78,17 @@ class RemoteModel:
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
         """Return unit vectors of texts."""
-        rows = [row for batch in _batches(passages) for row in self._ask(batch, "document", TIMEOUT_SECONDS, ATTEMPTS)]
-        return _unit(np.array(rows, np.float32))
+        rows = [
+            row for batch in _split_batches(passages) for row in self._ask(batch, "document", TIMEOUT_SECONDS, ATTEMPTS)
+        ]
+        return _to_unit_length(np.array(rows, np.float32))
 
     def question(self, passage: TextToEmbed) -> Vectors:
         """Return the unit vector of a question, requested with a short timeout and without retries."""
         if self._clock() < self._quiet_until:
             raise EmbedderUnavailable(f"{self.identity} failed less than {RETRY_PAUSE_SECONDS:.0f} seconds ago")
         rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
-        vector: Vectors = _unit(np.array(rows, np.float32))[0]
+        vector: Vectors = _to_unit_length(np.array(rows, np.float32))[0]
         return vector
 
     def _ask(self, texts: list[str], purpose: str, timeout_seconds: float, attempts: int) -> list[list[float]]:
@@ -110,9 +112,9 @@ class RemoteModel:
         try:
             return self._ask_server(self._endpoint.address, json.dumps(body).encode(), headers, timeout_seconds)
         except AddressRefused as exc:
-            raise _unavailable(self.identity, exc.message, retryable=False) from exc
+            raise _unavailable_error(self.identity, exc.message, retryable=False) from exc
         except FetchFailed as exc:
-            raise _unavailable(self.identity, exc.message, retryable=exc.retryable) from exc
+            raise _unavailable_error(self.identity, exc.message, retryable=exc.retryable) from exc
 
     def _vectors_in(self, data: bytes, count: int) -> list[list[float]]:
         """Return the vectors in a response in the order of the texts."""
@@ -123,17 +125,17 @@ class RemoteModel:
             else:
                 rows = [item["embedding"] for item in sorted(answer["data"], key=lambda item: item["index"])]
         except (ValueError, KeyError, TypeError, RecursionError) as exc:
-            raise _unavailable(self.identity, "invalid response", retryable=False) from exc
+            raise _unavailable_error(self.identity, "invalid response", retryable=False) from exc
         if len(rows) != count:
-            raise _unavailable(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)
+            raise _unavailable_error(self.identity, f"{len(rows)} vectors for {count} texts", retryable=False)
         return list(rows)
 
 
-def _unavailable(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
+def _unavailable_error(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
     return EmbedderUnavailable(f"{identity}: {reason}", hint="Search continues with words only.", retryable=retryable)
 
 
-def _batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
+def _split_batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
     """Return batches of texts, one for each request; an empty text is sent as a space, which servers accept."""
     groups: list[list[str]] = [[]]
     size = 0
@@ -147,6 +149,6 @@ def _batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
     return [group for group in groups if group]
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _to_unit_length(vectors: Vectors) -> Vectors:
     lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9)
     return vectors / lengths

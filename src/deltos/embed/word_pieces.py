@@ -27,7 +27,7 @@ class WordPieces:
     def of(self, text: str, max_pieces: int) -> list[int]:
         """Return at most `max_pieces` pieces of a text, including the start and end tokens."""
         found = [self._begin]
-        for word in _words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE], lower_cases=self._lower_cases):
+        for word in _split_words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE], lower_cases=self._lower_cases):
             found += self.of_word(word)
             if len(found) >= max_pieces - 1:
                 break
@@ -50,7 +50,7 @@ class WordPieces:
         return tuple(pieces)
 
 
-def _words(text: str, *, lower_cases: bool) -> Iterator[str]:
+def _split_words(text: str, *, lower_cases: bool) -> Iterator[str]:
     """Yield words; each punctuation mark and each ideograph is a word."""
     if lower_cases:
         text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")

@@ -53,7 +53,7 @@ def analyse_change(search: GraphSearch, files: Sequence[ChangedFile]) -> ChangeI
     rows: dict[int, Symbol] = {}
     bare: list[str] = []
     for file in files:
-        inner = _innermost(search.reader.symbols_in(file.path), file.lines)
+        inner = _innermost_definitions(search.reader.symbols_in(file.path), file.lines)
         rows.update((row.node_id, row) for row in inner)
         if not inner:
             bare.append(file.path)
@@ -64,7 +64,7 @@ def analyse_change(search: GraphSearch, files: Sequence[ChangedFile]) -> ChangeI
     return ChangeImpact(impacts, tuple(bare), len(rows) - len(chosen))
 
 
-def _innermost(symbols: Sequence[Symbol], lines: frozenset[int] | None) -> list[Symbol]:
+def _innermost_definitions(symbols: Sequence[Symbol], lines: frozenset[int] | None) -> list[Symbol]:
     """Return the innermost definition on each changed line; for a new file, its top-level definitions."""
     if lines is None:
         return [row for row in symbols if "." not in row.key]

@@ -72,7 +72,7 @@ def central_files(reader: Graph) -> list[CentralFile]:
                 by_file[row.path].append(row)
         usage = Counter({path: sum(users[row.node_id] for row in rows) for path, rows in by_file.items()})
         best = _by_weight(paths, weights, usage)[:_MAX_FILES]
-        chosen = {path: by_file[path] or _outermost(reader, path) for path in best}
+        chosen = {path: by_file[path] or _top_level_definitions(reader, path) for path in best}
         return [CentralFile(path, tuple(rows[:_MAX_SYMBOLS_PER_FILE]), users) for path, rows in chosen.items()]
 
 
@@ -85,11 +85,11 @@ def page_rank(imports: Sequence[ImportRow]) -> dict[str, float]:
     files = sorted({*imports_by_file, *(target for targets in imports_by_file.values() for target in targets)})
     weights = dict.fromkeys(files, 1.0)
     for _ in range(_ROUNDS):
-        weights = _spread(weights, imports_by_file)
+        weights = _spread_rank(weights, imports_by_file)
     return weights
 
 
-def _spread(weights: Mapping[str, float], imports_by_file: Mapping[str, set[str]]) -> dict[str, float]:
+def _spread_rank(weights: Mapping[str, float], imports_by_file: Mapping[str, set[str]]) -> dict[str, float]:
     spread = dict.fromkeys(weights, 1 - _DAMPING)
     for path, targets in imports_by_file.items():
         for target in targets:
@@ -112,7 +112,7 @@ def _is_detail(row: Symbol) -> bool:
     return "." in row.key and row.kind in ("variable", "property")
 
 
-def _outermost(reader: Graph, path: str) -> list[Symbol]:
+def _top_level_definitions(reader: Graph, path: str) -> list[Symbol]:
     """Return the top-level definitions of a file to which no other file refers."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 

@@ -119,7 +119,7 @@ def rank_all(
 ) -> list[RankedHit]:
     """Return all relevant hits, best first; providers keep their order."""
     asked = _best_question(query, [hit for hits in found for hit in hits], intent, compare)
-    lists = (_monotonic([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
+    lists = (_make_scores_decrease([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
     every = sorted(
         (ranked for hits in lists for ranked in hits), key=lambda ranked: (not ranked.version_score, -ranked.score)
     )
@@ -137,7 +137,7 @@ def rank_one_provider(
 ) -> list[RankedHit]:
     """Score the hits of one provider, keeping its order."""
     asked = _best_question(query, hits, intent, compare)
-    return _monotonic([_rank(hit, hits[0], asked, intent) for hit in hits])
+    return _make_scores_decrease([_rank(hit, hits[0], asked, intent) for hit in hits])
 
 
 def _drop_noise(every: Sequence[RankedHit]) -> list[RankedHit]:
@@ -152,7 +152,7 @@ def _drop_noise(every: Sequence[RankedHit]) -> list[RankedHit]:
 def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
     coverage = asked.coverage_by(hit)
     own = hit.own_score / best.own_score if best.own_score > 0 else 1.0
-    defines = any(_defines(hit, name) for name in intent.names)
+    defines = any(_defines_exactly(hit, name) for name in intent.names)
     mentions = not defines and any(has_word(hit.text, name) for name in intent.names)
     is_name = bool(intent.name)
     features = HitFeatures(
@@ -183,12 +183,12 @@ def _effective_kind(hit: Hit) -> str:
     return "doc" if hit.kind == "code" and is_prose(hit.path) else hit.kind
 
 
-def _defines(hit: Hit, name: str) -> bool:
+def _defines_exactly(hit: Hit, name: str) -> bool:
     """Whether a hit defines exactly the given name."""
     return any(name in (own, last_part(own)) or own.endswith(f".{name}") for own in hit.names)
 
 
-def _monotonic(ranked: Sequence[RankedHit]) -> list[RankedHit]:
+def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
     """Make scores decrease: each becomes the best of the next few scores, but less than the previous score."""
     ordered: list[RankedHit] = []
     ceiling = math.inf

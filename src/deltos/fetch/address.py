@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.private_hosts import Address, Network, PrivateHosts
 
 
-def _networks(text: str) -> tuple[Network, ...]:
+def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
 # Copied from IANA's special-purpose registries, because `is_global` differs between Python versions and treats some of
 # these as global (192.88.99.0/24, 192.0.0.192).
-_SPECIAL_V4 = _networks(
+_SPECIAL_V4 = _parse_networks(
     """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
@@ -34,17 +34,17 @@ _SPECIAL_V4 = _networks(
 )
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4; documentation.
-_SPECIAL_V6 = _networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
+_SPECIAL_V6 = _parse_networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
 # Networks whose addresses lead to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
-_IPV4_GATEWAYS = _networks("::ffff:0:0/96 64:ff9b::/96")
+_IPV4_GATEWAYS = _parse_networks("::ffff:0:0/96 64:ff9b::/96")
 # Other networks with an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
-_LOCAL_NAT64 = _networks("64:ff9b:1::/48")
-_IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_networks("::/96 ::ffff:0:0:0/96"))
+_LOCAL_NAT64 = _parse_networks("64:ff9b:1::/48")
+_IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_parse_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
 # Addresses at which clouds and container platforms serve credentials: link-local networks, and other addresses of AWS,
 # Google, Scaleway, Alibaba, Azure and Oracle.
-_METADATA = _networks(
+_METADATA = _parse_networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
 )
@@ -102,7 +102,7 @@ def refuse_metadata_name(host: str) -> None:
 def refuse_metadata_address(host: str, text: str) -> None:
     """Raise AddressRefused for an address at which clouds serve credentials, even if the user allowed it."""
     address = _parse_address(text)
-    if any(_is_in(part, _METADATA) for part in (address, *embedded_ipv4(address))):
+    if any(_is_in_networks(part, _METADATA) for part in (address, *embedded_ipv4(address))):
         raise _metadata_refused(host)
 
 
@@ -131,9 +131,9 @@ def embedded_ipv4(address: Address) -> list[Address]:
     found: list[Address] = list(address.teredo or ())
     if address.sixtofour:
         found.append(address.sixtofour)
-    if _is_in(address, _IPV4_SUFFIXES) or _is_isatap(address):
+    if _is_in_networks(address, _IPV4_SUFFIXES) or _is_isatap(address):
         found.append(_last_32_bits(address))
-    if _is_in(address, _LOCAL_NAT64):  # RFC 6052 splits the IPv4 address around the eighth octet
+    if _is_in_networks(address, _LOCAL_NAT64):  # RFC 6052 splits the IPv4 address around the eighth octet
         octets = address.packed
         found.append(ipaddress.IPv4Address(octets[6:8] + octets[9:11]))
     return found
@@ -149,14 +149,18 @@ def _is_allowed(text: str, private_hosts: PrivateHosts) -> bool:
 def _is_public(address: Address) -> bool:
     address = _reachable_address(address)
     if isinstance(address, ipaddress.IPv4Address):
-        return not _is_in(address, _SPECIAL_V4) and not _is_in(address, _METADATA)
+        return not _is_in_networks(address, _SPECIAL_V4) and not _is_in_networks(address, _METADATA)
     inner = _last_32_bits(address) if _is_isatap(address) else None
-    return address in _GLOBAL_UNICAST and not _is_in(address, _SPECIAL_V6) and (inner is None or _is_public(inner))
+    return (
+        address in _GLOBAL_UNICAST
+        and not _is_in_networks(address, _SPECIAL_V6)
+        and (inner is None or _is_public(inner))
+    )
 
 
 def _reachable_address(address: Address) -> Address:
     """Return the IPv4 address that a mapped or translated address leads to, or the address itself."""
-    return _last_32_bits(address) if _is_in(address, _IPV4_GATEWAYS) else address
+    return _last_32_bits(address) if _is_in_networks(address, _IPV4_GATEWAYS) else address
 
 
 def _last_32_bits(address: Address) -> ipaddress.IPv4Address:
@@ -167,7 +171,7 @@ def _is_isatap(address: Address) -> bool:
     return address.version == 6 and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
 
 
-def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
+def _is_in_networks(address: Address, networks: tuple[Network, ...]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 

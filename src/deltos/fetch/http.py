@@ -180,7 +180,7 @@ class HttpClient:
                 url,
                 headers=_encode_headers(request.headers | self._login_headers(url), url),
                 content=request.body,
-                extensions=_timeouts(request.limits),
+                extensions=_transport_timeouts(request.limits),
             ) as answer:
                 response_headers = _Headers(answer.headers)
                 if answer.status in _REDIRECTS and (location := response_headers.get("location")):
@@ -244,7 +244,7 @@ class _Headers:
         return self._values.get(name, "")
 
 
-def _timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
+def _transport_timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
     return {
         "timeout": {
             "connect": limits.connect_seconds,

@@ -94,7 +94,7 @@ def rules_for(agent: str, text: str) -> RobotsRules:
     sitemaps: list[str] = []
     current_agents: set[str] = set()  # those of `agent` and `*` to which the current group applies
     after_agent = False
-    for name, value in _statements(text):
+    for name, value in _parse_statements(text):
         if name == "agent":
             current_agents = current_agents if after_agent else set()
             if (product_token := _product_token(value)) in ("*", agent):
@@ -110,7 +110,7 @@ def rules_for(agent: str, text: str) -> RobotsRules:
     return RobotsRules(groups.get(agent) or groups.get("*") or RuleGroup(), tuple(sitemaps))
 
 
-def _statements(text: str) -> Iterator[tuple[str, str]]:
+def _parse_statements(text: str) -> Iterator[tuple[str, str]]:
     """Yield the normalised field name and value of each line; the name of an unknown field is empty."""
     for line in text.splitlines():
         line = line.partition("#")[0].strip()

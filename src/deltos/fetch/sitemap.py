@@ -43,13 +43,13 @@ class UnreadSitemap:
 def parse_sitemap(data: bytes) -> Sitemap:
     """Parse one sitemap file, gzipped or not; a plain list of URLs is also accepted."""
     text = _decompress(data).decode("utf-8", "replace")
-    found = tuple(_locations(text))
+    found = tuple(_find_locations(text))
     if not found and not text.lstrip().startswith("<"):
         found = tuple(line.strip() for line in text.splitlines() if line.strip().startswith("http"))
     return Sitemap(found, _INDEX.search(text) is not None)
 
 
-def _locations(text: str) -> Iterator[str]:
+def _find_locations(text: str) -> Iterator[str]:
     """Yield the contents of all `loc` elements."""
     start = -1
     for tag in _LOCATION_TAG.finditer(text):

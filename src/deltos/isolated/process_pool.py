@@ -35,7 +35,7 @@ MAX_CONCURRENT_TASKS = 8
 MAX_BULK_PROCESSES = 4
 # Buffer size for replies that the parent has not read yet (Linux only).
 _PIPE_BYTES = 1 << 20
-_END_SECONDS = 5.0
+_END_TIMEOUT_SECONDS = 5.0
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -101,7 +101,7 @@ class ChildProcess:
         """Kill the process, wait until it has ended, and close the pipes."""
         self.kill()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+            self._process.wait(_END_TIMEOUT_SECONDS)
         for pipe in (self._requests, self._run_items):
             with suppress(OSError):
                 pipe.close()
@@ -278,7 +278,7 @@ class ProcessPool:
             was_fresh = child.is_fresh
             reply = self._await_reply(child, limits)
             if self._closed or job.stopped.is_set():
-                raise _cancelled()
+                raise _cancelled_error()
             if reply.error is not None and reply.is_about_request:
                 raise reply.error
             is_stopped = isinstance(reply.error, ParserStopped)
@@ -307,7 +307,7 @@ class ProcessPool:
         try:
             with self._change:
                 if self._closed or job.stopped.is_set():
-                    raise _cancelled()
+                    raise _cancelled_error()
                 self._busy.add(child)
                 job.children.add(child)
                 self._start_watcher()
@@ -354,10 +354,10 @@ class ProcessPool:
     def _start_watcher(self) -> None:
         """Start the thread that kills children after their deadline."""
         if self._watcher is None:
-            self._watcher = threading.Thread(target=self._watch, name="deltos-workers", daemon=True)
+            self._watcher = threading.Thread(target=self._watch_deadlines, name="deltos-workers", daemon=True)
             self._watcher.start()
 
-    def _watch(self) -> None:
+    def _watch_deadlines(self) -> None:
         while True:
             expired = self._kill_overdue()
             for child in expired:
@@ -383,7 +383,7 @@ class ProcessPool:
         return expired
 
 
-def _cancelled() -> Cancelled:
+def _cancelled_error() -> Cancelled:
     return Cancelled("Reading was cancelled")
 
 

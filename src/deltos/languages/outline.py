@@ -23,7 +23,7 @@ _CLASS_LIKE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _LEADING_CAPTURES = frozenset({"comment", "decorator"})
 _PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # enclosing kinds in which a method is a plain function
 _LOCAL_KINDS = frozenset({"variable", "type"})  # kinds that are left out of the outline inside a function
-_MACROS = frozenset(
+_MACRO_NODE_TYPES = frozenset(
     {"preproc_def", "preproc_function_def"}
 )  # node types that are valid for the rest of the file, wherever they occur
 _KINDS_WITH_FULL_SIGNATURE = frozenset(
@@ -31,7 +31,7 @@ _KINDS_WITH_FULL_SIGNATURE = frozenset(
 )  # kinds whose signature is the entire definition if there is no body
 _FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
 _NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # parts of a path that are not names
-_QUOTES = ('"', "'", "`")
+_QUOTE_CHARACTERS = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
@@ -158,7 +158,7 @@ class _OutlineReader:
     def _define(self, found_definition: _DefinitionMatch) -> Definition | None:
         """Return the definition of a match and open its scope; return None for an unnamed scope or a local name."""
         name, container = self._names(found_definition)
-        is_in_scope = self._scopes and found_definition.node.type not in _MACROS
+        is_in_scope = self._scopes and found_definition.node.type not in _MACRO_NODE_TYPES
         outer = self._scopes[-1] if is_in_scope else _FILE
         kind = self._kind(found_definition, name, container, outer)
         if outer.kind in _CALLABLE_KINDS and kind in _LOCAL_KINDS:
@@ -329,7 +329,7 @@ def _selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str])
 def _name_parts(name: str) -> list[str]:
     """Split a written name into its containers and the name: `Foo<T>::bar` into `Foo` and `bar`."""
     first = name[:1]
-    if first in _QUOTES:
+    if first in _QUOTE_CHARACTERS:
         return [name.strip(first)]
     if first == "(":
         name = name.strip("()")  # an operator, written as a function

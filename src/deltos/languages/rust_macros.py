@@ -66,10 +66,10 @@ def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
         has_room = call_end <= first and b"\n" not in data[macro.name_end : call_end]
         at = macro.name_end if has_room else macro.name_start
         for start, end in macro.parts:
-            _blank(out, at, start)
+            _blank_range(out, at, start)
             out[end : end + 1] = _END_OF_PART
             at = end + 1
-        _blank(out, at, macro.end)
+        _blank_range(out, at, macro.end)
         if has_room:
             out[macro.name_end : call_end] = _EMPTY_CALL
     return bytes(out)
@@ -98,7 +98,7 @@ def unwrap_item_macros(
     return unwrap_macros(data, unwrapped) if unwrapped else None
 
 
-def _blank(out: bytearray, start: int, end: int) -> None:
+def _blank_range(out: bytearray, start: int, end: int) -> None:
     out[start:end] = b"\n".join(b" " * len(line) for line in bytes(out[start:end]).split(b"\n"))
 
 

@@ -49,20 +49,20 @@ class HtmlWalker:
         self._cell_depth = 0
         self._depth = 0
         self._handlers: dict[str, Callable[[LexborNode, dict[str, str | None]], None]] = {
-            "pre": self._pre,
-            "table": self._table,
-            "ul": self._list,
-            "ol": self._list,
-            "li": self._item,
-            "dl": self._definitions,
-            "dt": self._term,
-            "a": self._anchor,
-            "img": self._image,
-            "br": self._line_break,
-            "math": self._math,
+            "pre": self._walk_preformatted,
+            "table": self._walk_table,
+            "ul": self._walk_list,
+            "ol": self._walk_list,
+            "li": self._walk_item,
+            "dl": self._walk_definitions,
+            "dt": self._walk_term,
+            "a": self._walk_anchor,
+            "img": self._walk_image,
+            "br": self._walk_line_break,
+            "math": self._walk_math,
         }
-        self._handlers.update(dict.fromkeys(_HEADINGS, self._heading))
-        self._handlers.update(dict.fromkeys(_CODE, self._inline_code))
+        self._handlers.update(dict.fromkeys(_HEADINGS, self._walk_heading))
+        self._handlers.update(dict.fromkeys(_CODE, self._walk_inline_code))
 
     def sections(self, root: LexborNode) -> tuple[Section, ...]:
         """Return all sections under `root` in reading order."""
@@ -77,10 +77,10 @@ class HtmlWalker:
             if tag == "-text":
                 self._inline.append(child.text_content or "")
             elif tag is not None and tag not in SKIPPED_TAGS:
-                self._element(child, tag)
+                self._walk_element(child, tag)
         self._depth -= 1
 
-    def _element(self, node: LexborNode, tag: str) -> None:
+    def _walk_element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
             if identifier := attributes.get(
@@ -96,11 +96,11 @@ class HtmlWalker:
         elif tag in _INLINE:
             self._walk(node)
         else:
-            self._paragraph(node, attributes)
+            self._walk_paragraph(node, attributes)
 
     # ------------------------------------------------------------------ blocks
 
-    def _paragraph(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_paragraph(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._walk(node)
         self._end_block()
@@ -139,7 +139,7 @@ class HtmlWalker:
         self._inline = outer
         return text
 
-    def _pre(self, node: LexborNode, _attributes: dict[str, str | None]) -> None:
+    def _walk_preformatted(self, node: LexborNode, _attributes: dict[str, str | None]) -> None:
         for boilerplate in node.css(_PREFORMATTED_CHROME):
             boilerplate.decompose()
         parts = node.css("code") if len(node.css("code")) > 1 else [node]
@@ -162,7 +162,7 @@ class HtmlWalker:
                 if piece.strip():
                     self._outline.block(fenced(piece.strip("\n").rstrip(), language), "code")
 
-    def _inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
         text = node.text() if node.css_first(_LINE_BREAKING_TAGS) is None else collapse(_preformatted_text(node)[0])
         self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat_depth else text)
         if node.css_first("a, [id]") is not None:
@@ -174,10 +174,10 @@ class HtmlWalker:
                 self._outline.anchor(identifier)
             self._links.note(inner.attributes.get("href"), inner.text())
 
-    def _line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
+    def _walk_line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
         self._inline.append(_BREAK)
 
-    def _image(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _walk_image(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         alt, title = ((attributes.get(name) or "").strip() for name in ("alt", "title"))
         label = title if len(alt) <= _MAX_BULLET_CHARACTERS and title else alt
         if not re.search(r"\w", label) or re.fullmatch(r"[\w./-]+\.\w{3,4}", label):
@@ -191,10 +191,10 @@ class HtmlWalker:
         """Whether an image is in a table cell or the only content of its element, so that its label replaces a word."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
-    def _math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _walk_math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         self._inline.append(attributes.get("alttext") or node.text(separator=" "))
 
-    def _anchor(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _walk_anchor(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         if name := attributes.get("name"):
             self._outline.anchor(name)
         start = len(self._inline)
@@ -206,21 +206,21 @@ class HtmlWalker:
 
     # ------------------------------------------------------------------ lists and tables
 
-    def _list(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_list(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._list_depth += 1
         self._walk(node)
         self._list_depth -= 1
         self._end_block()
 
-    def _item(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_item(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._item_prefix = "  " * max(0, self._list_depth - 1) + "- "
         self._walk(node)
         self._end_block()
         self._item_prefix = ""
 
-    def _table(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_table(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         if self._flat_depth or node.css_first("pre, table table, ul, ol, dl, h1, h2, h3, h4, h5, h6") is not None:
             self._walk(node)
@@ -250,7 +250,7 @@ class HtmlWalker:
 
     # ------------------------------------------------------------------ sections
 
-    def _heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
+    def _walk_heading(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         if self._flat_depth:
             self._walk(node)
             return
@@ -261,7 +261,7 @@ class HtmlWalker:
             own = self._outline.take_pending(before)
             self._outline.heading(_HEADINGS[node.tag or "h6"], text, own)
 
-    def _definitions(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_definitions(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._definition_depth += 1
         self._walk(node)
@@ -269,7 +269,7 @@ class HtmlWalker:
         self._outline.leave(_DEFINITION_RANK + self._definition_depth)
         self._definition_depth -= 1
 
-    def _term(self, node: LexborNode, _: dict[str, str | None]) -> None:
+    def _walk_term(self, node: LexborNode, _: dict[str, str | None]) -> None:
         if self._flat_depth:
             self._walk(node)
             return

@@ -91,14 +91,14 @@ class Includer:
             text = self.expand(text, form, name, depth + 1)
             text = split_front_matter(text)[1].lstrip("\n") if form == "markdown" else text
         if include.is_code:
-            language = include.language or _language(name)
+            language = include.language or _language_of_suffix(name)
             text = _rst_code(text, language) if form == "rst" else fenced(text, language)
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
     def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
         """Return the path and text of the first existing candidate, from the page's folder upwards."""
         self.attempts += 1
-        for candidate in _candidates(wanted, path):
+        for candidate in _candidate_paths(wanted, path):
             text = self.read(candidate)
             if text is not None:
                 self._characters += len(text)
@@ -106,7 +106,7 @@ class Includer:
         return None
 
 
-def _candidates(wanted: str, path: str) -> Iterator[str]:
+def _candidate_paths(wanted: str, path: str) -> Iterator[str]:
     """Yield the paths that an include may refer to, from the folder of the page up to the root."""
     folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
     target = wanted.removeprefix("@").lstrip("/")
@@ -121,7 +121,7 @@ def _candidates(wanted: str, path: str) -> Iterator[str]:
         folder = posixpath.dirname(folder)
 
 
-def _language(name: str) -> str:
+def _language_of_suffix(name: str) -> str:
     """Return the language name of a file with this name, determined by its suffix."""
     suffix = posixpath.splitext(name)[1][1:].lower()
     return _LANGUAGES.get(suffix, suffix)
@@ -140,7 +140,7 @@ def _select_part(text: str, include: _Include) -> str:
     """Return the part of the included text that the directive selects."""
     lines = text.split("\n")
     if include.region:
-        lines = _region(lines, include.region)
+        lines = _select_region(lines, include.region)
     if include.start_after:
         lines = lines[next((n + 1 for n, line in enumerate(lines) if include.start_after in line), 0) :]
     if include.end_before:
@@ -151,7 +151,7 @@ def _select_part(text: str, include: _Include) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _region(lines: list[str], name: str) -> list[str]:
+def _select_region(lines: list[str], name: str) -> list[str]:
     """Return the lines between the markers of a region, or all lines if it is not marked."""
     start = next((n for n, line in enumerate(lines) if _is_region_marker(line, _REGION_STARTS, name)), None)
     if start is None:
@@ -200,7 +200,7 @@ def _rst_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
             at += 1
             continue
         indent = lines[at][: len(lines[at]) - len(stripped)]
-        options, end = _options(lines, at + 1)
+        options, end = _read_options(lines, at + 1)
         is_code = name == "literalinclude" or "literal" in options or "code" in options
         yield (
             at,
@@ -218,7 +218,7 @@ def _rst_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
         at = end
 
 
-def _options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
+def _read_options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
     """Return the `:name: value` lines below a directive, and the index of the line after them."""
     options = {}
     while at < len(lines) and lines[at][:1] in (" ", "\t") and lines[at].lstrip().startswith(":"):

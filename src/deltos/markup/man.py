@@ -154,19 +154,19 @@ class _ManPageReader:
             self.title = f"{name}({words[1]})" if len(words) > 1 else name
 
     def _start_section(self, words: list[str]) -> None:
-        self._heading(2, words)
+        self._start_heading(2, words)
 
     def _start_subsection(self, words: list[str]) -> None:
-        self._heading(3, words)
+        self._start_heading(3, words)
 
-    def _heading(self, rank: int, words: list[str]) -> None:
+    def _start_heading(self, rank: int, words: list[str]) -> None:
         self.end()
         self._depth = 0
         text = collapse(" ".join(words))
         if text:
             self.outline.heading(rank, text, [unique_slug(text, self._slugs)])
         else:
-            self._next_text_handler = lambda line: self._heading(rank, [line])
+            self._next_text_handler = lambda line: self._start_heading(rank, [line])
 
     def _start_tagged_entry(self, _: list[str]) -> None:
         self._flush([])
@@ -181,16 +181,16 @@ class _ManPageReader:
         if tag in _BULLETS or tag.rstrip(".)").isdigit() or not tag:
             self._is_item = True
         else:
-            self.outline.heading(self._rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
+            self.outline.heading(self._entry_rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
 
     def _add_entry_name(self, tag: str) -> None:
         """Add the tag to the heading of the current definition, or start a new one."""
         tag = collapse(tag)
-        if not self.outline.add_heading_name(self._rank, tag, [unique_slug(tag, self._slugs)]):
+        if not self.outline.add_heading_name(self._entry_rank, tag, [unique_slug(tag, self._slugs)]):
             self._start_entry(tag)
 
     @property
-    def _rank(self) -> int:
+    def _entry_rank(self) -> int:
         return _ENTRY_RANK + min(self._depth, _MAX_ENTRY_DEPTH)
 
     def _start_indented(self, words: list[str]) -> None:
@@ -218,7 +218,7 @@ class _ManPageReader:
 
     def _dedent(self, _: list[str]) -> None:
         self._flush([])
-        self.outline.leave(self._rank)
+        self.outline.leave(self._entry_rank)
         self._depth = max(0, self._depth - 1)
 
     # ------------------------------------------------------------------ text

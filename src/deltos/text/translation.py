@@ -323,7 +323,7 @@ class _UnspacedGlossary:
     english: Mapping[str, str]
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, matching the longest first and keeping parts in scripts with spaces."""
+        """Yield the words of a text in English, matching the longest words first; keep parts in scripts with spaces."""
         for piece in _PIECE.findall(text):
             at = 0
             for run in UNSPACED.finditer(piece):

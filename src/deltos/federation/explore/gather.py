@@ -108,7 +108,7 @@ def gather(
     candidates: list[Candidate] = []
     for number in chosen:
         hits = [hit for hit in answer.hits if named[hit.repository] == number]
-        candidates += _candidates(projects[number], number, question, hits, ranks, searches[number], finder)
+        candidates += _collect_candidates(projects[number], number, question, hits, ranks, searches[number], finder)
     score(candidates, terms, about_tests=answer.query.about_tests)
     for number in chosen:
         _prefer_named(projects[number], [each for each in candidates if each.project == number], answer)
@@ -116,7 +116,7 @@ def gather(
     return Gathered(tuple(projects), answer, tuple(ordered), terms)
 
 
-def _candidates(
+def _collect_candidates(
     project: OpenProject,
     number: int,
     question: str,

@@ -192,11 +192,11 @@ class _Composer:
             [line + digits for line in lines],
             unit.head - unit.start,
             characters - len(heading),
-            lambda span: self._share(lines, span),
+            lambda span: self._question_share(lines, span),
         )
         return ShownUnit(candidate, heading, _number_lines(lines, ranges, unit.start), identity, is_whole=False)
 
-    def _share(self, lines: Sequence[str], span: Span) -> float:
+    def _question_share(self, lines: Sequence[str], span: Span) -> float:
         terms = [term for line in lines[span.first : span.last + 1] for term in self._finder.found(line)[0]]
         return self._gathered.terms.share(terms)
 

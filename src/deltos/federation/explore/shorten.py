@@ -35,19 +35,19 @@ def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callabl
     header_end = _header_end(lines, head)
     doc_end = _doc_end(lines, header_end + 1)
     fixed = Span(0, min(doc_end, header_end + _MAX_DOC_LINES))
-    left = int(characters * _KEPT_SHARE) - _size(lines, fixed)
+    left = int(characters * _KEPT_SHARE) - _character_count(lines, fixed)
     kept = [fixed]
     rest = [Span(fixed.last + 1, doc_end)] if doc_end > fixed.last else []
-    blocks = [*rest, *_blocks(lines, Span(doc_end + 1, len(lines) - 1))]
+    blocks = [*rest, *_split_into_statements(lines, Span(doc_end + 1, len(lines) - 1))]
     for block in sorted(blocks, key=lambda each: (-share(each), each.first)):
-        size = _size(lines, block)
+        size = _character_count(lines, block)
         if size <= left:
             kept.append(block)
             left -= size
     return _join_close_ranges(sorted(kept), lines)
 
 
-def _size(lines: Sequence[str], span: Span) -> int:
+def _character_count(lines: Sequence[str], span: Span) -> int:
     return sum(len(line) + 1 for line in lines[span.first : span.last + 1])
 
 
@@ -72,7 +72,7 @@ def _doc_end(lines: Sequence[str], start: int) -> int:
     return next((n for n in range(start + 1, len(lines)) if quotes in lines[n]), start)
 
 
-def _blocks(lines: Sequence[str], span: Span) -> list[Span]:
+def _split_into_statements(lines: Sequence[str], span: Span) -> list[Span]:
     """Split lines into statements by indentation, and split long statements again."""
     written = [number for number in range(span.first, span.last + 1) if lines[number].strip()]
     if not written:
@@ -86,7 +86,7 @@ def _blocks(lines: Sequence[str], span: Span) -> list[Span]:
     for first, following in pairwise(bounds):
         block = Span(first, following - 1)
         is_long = block.last - block.first >= _MAX_BLOCK_LINES
-        inner = _blocks(lines, Span(first + 1, block.last)) if is_long else []
+        inner = _split_into_statements(lines, Span(first + 1, block.last)) if is_long else []
         blocks += [Span(first, first), *inner] if len(inner) > 1 else [block]
     return blocks
 

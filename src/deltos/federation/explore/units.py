@@ -14,7 +14,7 @@ CALLABLE_KINDS = frozenset({"function", "method", "component"})
 CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
 _MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines that belong to the definition below them
 _MAX_PARAGRAPH_LINES = 40
-_COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "@")
+_COMMENT_MARKERS = ("#", "//", "/*", "*", "--", "@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _unsplit_definitions(
 def _with_lines_above(lines: Sequence[str], line: int, first: int) -> int:
     """Return the first comment or decorator line directly above a definition, not before `first`."""
     start = line
-    while start > max(first, line - _MAX_LINES_ABOVE) and lines[start - 2].lstrip().startswith(_COMMENT_SIGNS):
+    while start > max(first, line - _MAX_LINES_ABOVE) and lines[start - 2].lstrip().startswith(_COMMENT_MARKERS):
         start -= 1
     return start
 
@@ -97,12 +97,12 @@ def _units_between(
     heads = [each for each in containers if bounds[0] <= each.line <= bounds[1]]
     for number, head in enumerate(heads, 1):
         begin = _with_lines_above(lines, head.line, start)
-        yield from _paragraphs(path, lines, (start, begin - 1), containers, definitions)
+        yield from _split_paragraphs(path, lines, (start, begin - 1), containers, definitions)
         following = heads[number].line if number < len(heads) else bounds[1] + 1
         end = _without_blank_end(lines, begin, following - 1)
         yield Unit(path, qualified_name(head), head.kind, begin, end, head.line)
         start = following
-    yield from _paragraphs(path, lines, (start, bounds[1]), containers, definitions)
+    yield from _split_paragraphs(path, lines, (start, bounds[1]), containers, definitions)
 
 
 def _without_blank_end(lines: Sequence[str], start: int, end: int) -> int:
@@ -111,7 +111,7 @@ def _without_blank_end(lines: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _paragraphs(
+def _split_paragraphs(
     path: str,
     lines: Sequence[str],
     bounds: tuple[int, int],

@@ -32,7 +32,7 @@ class ApiProvider:
         others = self._domains.apis.library.elsewhere(requested_roots(self._domains, asked))
         fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
-        hits = tuple(_hit(hit, asked.root) for hit in found)
+        hits = tuple(_to_hit(hit, asked.root) for hit in found)
         total = len(hits) + (len(hits) >= asked.limit)  # if the limit is reached, assume that there are more
         searched = searcher.count_searchable(without=tuple(others))
         return ProviderResults(
@@ -61,7 +61,7 @@ class ApiProvider:
         )
 
 
-def _hit(hit: ApiHit, root: Path) -> Hit:
+def _to_hit(hit: ApiHit, root: Path) -> Hit:
     url = display_path(hit.citation, root)
     return Hit(
         id=hit.id,

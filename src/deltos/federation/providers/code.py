@@ -57,8 +57,8 @@ class CodeProvider:
         index, foreign = selection.alone, foreign_id(selection, asked)
 
         def work(freshness: Freshness) -> ProviderResults:
-            defined = self._definitions(index, asked, foreign) if "graph" in scope else []
-            chunks, total, files = self._chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
+            defined = self._find_definitions(index, asked, foreign) if "graph" in scope else []
+            chunks, total, files = self._find_chunks(index, asked, foreign) if "code" in scope else ([], 0, 0)
             hits = {hit.id: hit for hit in reversed([*defined, *chunks])}
             searched = f"{counted(files or index.store.file_count(), 'file')} of code"
             notes = freshness.notes_about("code")
@@ -81,7 +81,9 @@ class CodeProvider:
             fresh, chunks, total = freshen_all(selection, asked.progress, files_only=True), [], 0
         defined = []
         for each in fresh.ready if "graph" in scope else ():
-            defined += self._definitions(each.index, asked, unique_project_name(each.index.project.root), each.name)
+            defined += self._find_definitions(
+                each.index, asked, unique_project_name(each.index.project.root), each.name
+            )
         hits = {hit.id: hit for hit in reversed([*defined[:_MAX_DEFINITIONS], *chunks])}
         files = sum(each.index.store.file_count() for each in fresh.ready)
         searched = f"{counted(files, 'file')} of code in {counted(len(fresh.ready), 'project')}"
@@ -95,7 +97,7 @@ class CodeProvider:
         return index.answer(lambda _freshness: _full_text(index, location), progress=asked.progress)
 
     @staticmethod
-    def _definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
+    def _find_definitions(index: ProjectIndex, asked: SearchRequest, foreign: str, repository: str = "") -> list[Hit]:
         name = intent_of(asked.query).name
         if not name:
             return []
@@ -106,7 +108,7 @@ class CodeProvider:
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
         return [_definition_hit(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
 
-    def _chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
+    def _find_chunks(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> tuple[list[Hit], int, int]:
         search = CodeSearch(index.store, index.project.root, workers=index.workers, by_meaning=self._by_meaning)
         answer = search.search(asked.query, limit=asked.limit, every_line=False)
         return [_chunk_hit(hit, foreign) for hit in answer.hits], answer.total, answer.files_searched
@@ -114,23 +116,23 @@ class CodeProvider:
 
 def _chunk_hit(hit: CodeHit, foreign: str, repository: str = "") -> Hit:
     location = code_location(hit.path, hit.symbol, hit.start_line, hit.end_line, foreign)
-    found = _hit(location, hit.start_line, hit.end_line, hit.content, hit.score, repository)
+    found = _build_hit(location, hit.start_line, hit.end_line, hit.content, hit.score, repository)
     mark = COMMITS_MARK if hit.found_by == "commits" else ""
     return replace(found, mark=mark, is_semantic_match=hit.found_by == "meaning")
 
 
 def _definition_hit(row: Symbol, foreign: str, repository: str) -> Hit:
     location = CodeLocation(row.path, row.key, project_id=foreign)
-    return _hit(location, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
+    return _build_hit(location, row.line, row.end_line, f"{row.signature}\n{row.doc}".strip(), 1.0, repository)
 
 
-def _hit(location: CodeLocation, start: int, end: int, text: str, score: float, repository: str) -> Hit:
+def _build_hit(location: CodeLocation, start: int, end: int, text: str, score: float, repository: str) -> Hit:
     name = f"{location.symbol} " if location.symbol else ""
     whose = f"[{repository}] " if repository else ""
     return Hit(
         id=location.id,
         title=f"{whose}{name}{location.path}:{start}-{end}",
-        url=_url(location.path, start, end),
+        url=_line_url(location.path, start, end),
         text=text,
         source="code",
         own_score=score,
@@ -139,7 +141,7 @@ def _hit(location: CodeLocation, start: int, end: int, text: str, score: float, 
     )
 
 
-def _url(path: str, start: int, end: int) -> str:
+def _line_url(path: str, start: int, end: int) -> str:
     return f"{path}#L{start}-L{end}"
 
 
@@ -164,7 +166,7 @@ def _full_text(index: ProjectIndex, location: CodeLocation) -> FullText:
         id=location.id,
         title=f"{location.symbol} {location.path}:{start}-{end}".strip(),
         text="\n".join(lines[start - 1 : end]),
-        url=_url(location.path, start, end),
+        url=_line_url(location.path, start, end),
         metadata={
             "kind": kind,
             "path": location.path,

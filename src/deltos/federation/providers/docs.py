@@ -36,7 +36,7 @@ class DocsProvider:
         roots = requested_roots(self._domains, asked)
         found = docs.search.search(DocsRequest(asked.query, limit=asked.limit, with_apis=False, roots=roots))
         searched = "" if found.searched is None else counted(found.searched.chunks, "section")
-        hits = tuple(_hit(passage, asked.root) for passage in found.passages)
+        hits = tuple(_to_hit(passage, asked.root) for passage in found.passages)
         return ProviderResults(
             hits,
             found.total + found.total_is_least,
@@ -71,7 +71,7 @@ def title_of(passage: Passage) -> str:
     return section if not passage.title or section.startswith(passage.title) else f"{passage.title} > {section}"
 
 
-def _hit(passage: Passage, root: Path) -> Hit:
+def _to_hit(passage: Passage, root: Path) -> Hit:
     url = display_path(passage.citation, root)
     return Hit(
         id=passage.id,

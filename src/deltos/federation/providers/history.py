@@ -75,8 +75,8 @@ class HistoryProvider:
             index.store.history, asked.query, datetime.now(UTC), limit=asked.limit, filters=asked.filters
         )
         notes = (f"Note: history: {limits}",) if limits and (is_asked_for or not found.hits) else ()
-        hits = tuple(_hit(hit, foreign) for hit in found.hits)
-        return _results(found, hits, counted(known, "commit"), notes)
+        hits = tuple(_to_hit(hit, foreign) for hit in found.hits)
+        return _to_results(found, hits, counted(known, "commit"), notes)
 
     def _search_several(self, selection: Selection, asked: SearchRequest) -> ProviderResults:
         """Search several projects; the code provider reports unreadable ones."""
@@ -116,10 +116,10 @@ class HistoryProvider:
         hits = []
         for hit in found.hits:
             repository = repositories[hit.repository]
-            hit_of_project = _hit(hit, unique_project_name(repository.index.project.root))
+            hit_of_project = _to_hit(hit, unique_project_name(repository.index.project.root))
             hits.append(replace(hit_of_project, title=f"[{repository.name}] {hit_of_project.title}"))
         searched = f"{counted(known, 'commit')} of {counted(len(repositories), 'project')}"
-        return _results(found, tuple(hits), searched, tuple(notes))
+        return _to_results(found, tuple(hits), searched, tuple(notes))
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
         """Return the message, files and diff of a commit, limited to commits and files of the project."""
@@ -130,13 +130,13 @@ class HistoryProvider:
         )
 
     def _full_text(self, index: ProjectIndex, identifier: str, name: str, asked: SearchRequest) -> FullText:
-        commit = self._commit(index, name, identifier, asked)
+        commit = self._find_commit(index, name, identifier, asked)
         foreign = identifier.removeprefix(PREFIX).rpartition("!")[0]
         return FullText(
-            id=_id(commit, foreign),
+            id=_commit_id(commit, foreign),
             title=headline(commit),
             text=text_of(commit, index.project.root),
-            url=_url(commit.hash),
+            url=_commit_url(commit.hash),
             metadata={
                 "commit": commit.hash,
                 "author": commit.author,
@@ -148,7 +148,7 @@ class HistoryProvider:
         )
 
     @staticmethod
-    def _commit(index: ProjectIndex, name: str, identifier: str, asked: SearchRequest) -> CommitRow:
+    def _find_commit(index: ProjectIndex, name: str, identifier: str, asked: SearchRequest) -> CommitRow:
         if not (_MIN_HASH_CHARACTERS <= len(name) <= _MAX_HASH_CHARACTERS and _HEX.issuperset(name)):
             raise NotFound(
                 f"No commit with id '{identifier[:200]}'", hint="Give an id from search, such as commit:1a2b3c4d."
@@ -162,7 +162,7 @@ class HistoryProvider:
             hint = f"Only commits reachable from HEAD are indexed. {limits}".strip()
             raise NotFound(f"No commit '{name}' in this project's history", hint=hint)
         if len(found) > 1:
-            choices = ", ".join(_id(row, "") for row in found)
+            choices = ", ".join(_commit_id(row, "") for row in found)
             raise NotFound(f"'{name}' matches several commits", hint=f"Choose one: {choices}.")
         return found[0]
 
@@ -172,7 +172,7 @@ def _pending_note(index: ProjectIndex) -> str:
     return _CHECKOUT_PENDING if index.follower_is_behind() else ""
 
 
-def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
+def _to_results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: tuple[str, ...]) -> ProviderResults:
     if found.is_nearest_substitute:
         whose = f" by {' or '.join(found.authors[:_MAX_AUTHORS])}" if found.authors else ""
         nearest = found.hits[0].commit.time
@@ -189,12 +189,12 @@ def _results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes: t
     )
 
 
-def _hit(hit: CommitHit, foreign: str) -> Hit:
+def _to_hit(hit: CommitHit, foreign: str) -> Hit:
     commit = hit.commit
     return Hit(
-        id=_id(commit, foreign),
+        id=_commit_id(commit, foreign),
         title=headline(commit),
-        url=_url(commit.hash[:SHORT_HASH_CHARACTERS]),  # the full hash would take a third of a result line
+        url=_commit_url(commit.hash[:SHORT_HASH_CHARACTERS]),  # the full hash would take a third of a result line
         text="\n".join(part for part in (commit.subject, commit.body, " ".join(hit.paths)) if part),
         source="history",
         own_score=hit.score,
@@ -202,11 +202,11 @@ def _hit(hit: CommitHit, foreign: str) -> Hit:
     )
 
 
-def _id(commit: CommitRow, foreign: str) -> str:
+def _commit_id(commit: CommitRow, foreign: str) -> str:
     return f"{PREFIX}{foreign}{'!' if foreign else ''}{commit.hash[:SHORT_HASH_CHARACTERS]}"
 
 
-def _url(name: str) -> str:
+def _commit_url(name: str) -> str:
     return f"commit/{name}"
 
 

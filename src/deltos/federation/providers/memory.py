@@ -37,8 +37,8 @@ class MemoryProvider:
         memory, project = self._domains.memory, self._domains.project_with_stored_identity(asked.root)
         where = self._memory_scope(memory, asked)
         found = memory.search(asked.query, *where, limit=asked.limit, filters=asked.filters)
-        changed = self._changed(memory, project, [hit.observation for hit in found.hits])
-        hits = tuple(_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
+        changed = self._changed_ids(memory, project, [hit.observation for hit in found.hits])
+        hits = tuple(_to_hit(hit, changed=hit.observation.place in changed) for hit in found.hits)
         searched = counted(found.searched, "observation")
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
@@ -70,7 +70,7 @@ class MemoryProvider:
                 hint="Ids come from search; forget with restore=true restores forgotten observations.",
             )
         observation = lookup.found[0]
-        changed = bool(self._changed(memory, project, lookup.found))
+        changed = bool(self._changed_ids(memory, project, lookup.found))
         return FullText(
             id=format_id(observation.id),
             title=title_of(observation.text),
@@ -80,11 +80,11 @@ class MemoryProvider:
         )
 
     @staticmethod
-    def _changed(memory: Memory, project: Project, rows: Sequence[Observation]) -> set[int]:
+    def _changed_ids(memory: Memory, project: Project, rows: Sequence[Observation]) -> set[int]:
         return memory.changed_places(list(rows), {project.project_id: project.root})
 
 
-def _hit(found: MemoryHit, *, changed: bool) -> Hit:
+def _to_hit(found: MemoryHit, *, changed: bool) -> Hit:
     observation = found.observation
     return Hit(
         id=format_id(observation.id),
