@@ -198,9 +198,9 @@ def _render_with_code(
 
 
 def _render_concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:
-    """Render every hit in one line, together at most half as long as the full answer if possible.
+    """Render every hit in one line; lines after the first are shortened to half the size of the full answer.
 
-    `around_text` and `around_data` are the sizes of the rest of both forms.
+    `around_text` and `around_data` are the sizes of the notes and of the other data in both forms.
     """
     full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
     room_text, room_data = (full_text - around_text) // 2, (full_data - around_data) // 2
@@ -209,7 +209,7 @@ def _render_concise(answer: CodeAnswer, around_text: int, around_data: int) -> l
         for characters in _CONCISE_LINE_LENGTHS[:-1]:
             longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
             text, data = _text_and_data_sizes(longer)
-            if text <= room_text and data <= room_data:
+            if number == 0 or (text <= room_text and data <= room_data):
                 rendered = longer
                 break
     return rendered
