@@ -161,7 +161,7 @@ class UiRoutes:
             return _problem_response(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
         if any(len(value) > MAX_PARAMETER_CHARACTERS for value in given.values()):
             return _problem_response(414, "A parameter is too long")
-        result = await self._in_thread(_run_view, name, given, user.caller)
+        result = await self._run_in_thread(_run_view, name, given, user.caller)
         if name == "state" and isinstance(result, bytes):
             state = msgspec.json.decode(result, type=structs.PageState)
             level = user.caller.level.scope
@@ -173,7 +173,7 @@ class UiRoutes:
         if user.caller.level < _CHANGE_LEVEL:
             return _problem_response(403, f"This requires the scope '{_CHANGE_LEVEL.scope}'")
         texts = {str(name): str(value) for name, value in given.items()}
-        result = await self._in_thread(_run_change, request.path_params["name"], texts, user.caller)
+        result = await self._run_in_thread(_run_change, request.path_params["name"], texts, user.caller)
         return _json_response(result)
 
     async def call_tool(self, request: Request, user: PageUser, given: dict[str, Any]) -> Response:
@@ -204,7 +204,7 @@ class UiRoutes:
     async def _source_events(self, request: Request) -> AsyncIterator[bytes]:
         last = b""
         while not await request.is_disconnected() and (user := await self._find_user(request)):
-            result = await self._in_thread(_run_view, "sources", {}, user.caller)
+            result = await self._run_in_thread(_run_view, "sources", {}, user.caller)
             if isinstance(result, bytes) and result != last:
                 last = result
                 yield b"event: sources\ndata: " + result + b"\n\n"
@@ -275,7 +275,7 @@ class UiRoutes:
             return _problem_response(408, "The request was not received in time", {"Connection": "close"})
         return bytes(parts)
 
-    async def _in_thread(
+    async def _run_in_thread(
         self, work: Callable[..., bytes | FailedCall], name: str, given: dict[str, str], caller: Caller
     ) -> bytes | FailedCall:
         return await self._threads.run(caller, partial(work, name, given, caller, self._tool_runner))

@@ -314,7 +314,7 @@ class WordChanges:
         """Write the changes to the index."""
         if not self.added and not self.removed:
             return
-        added, removed = _Occurrences.of(self.added), _Occurrences.of(self.removed)
+        added, removed = _Occurrences.from_rows(self.added), _Occurrences.from_rows(self.removed)
         self._rewrite_rows(connection, key, added, removed)
         self._add_to_total(connection, key, added, removed)
         self.clear()
@@ -414,7 +414,7 @@ class _Occurrences:
     count: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
+    def from_rows(cls, rows: Mapping[int, tuple[str, ...]]) -> _Occurrences:
         """Create the occurrences of rows, ordered by row id."""
         found = cls()
         terms = found.terms
@@ -487,7 +487,7 @@ class _Postings:
         starts = np.flatnonzero((np.diff(terms, prepend=-1) != 0) | (np.diff(blocks, prepend=blocks[0] - 1) != 0))
         ends = [*starts[1:].tolist(), len(ids)]
         places = (ids & _BLOCK_MASK).astype("<u2").tobytes()
-        columns = [_WidthColumn.of(values[order], starts) for values in (self.lengths, *self.counts)]
+        columns = [_WidthColumn.from_values(values[order], starts) for values in (self.lengths, *self.counts)]
         for start, end, term, block in zip(
             starts.tolist(), ends, terms[starts].tolist(), blocks[starts].tolist(), strict=True
         ):
@@ -505,7 +505,7 @@ class _WidthColumn:
     codes: dict[int, int]
 
     @classmethod
-    def of(cls, values: Numbers, starts: Numbers) -> _WidthColumn:
+    def from_values(cls, values: Numbers, starts: Numbers) -> _WidthColumn:
         most = np.maximum.reduceat(values, starts)
         codes = np.searchsorted(np.array([0, 0xFF, 0xFFFF]), most)
         data = {width: values.astype(kind).tobytes() for width, kind in _TYPES.items()}
