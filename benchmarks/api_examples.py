@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=0, help="omit descriptions with fewer invalid calls")
     parser.add_argument("places", nargs="+", type=Path)
     args = parser.parse_args()
-    files = [file for place in args.places for file in _files(place)]
+    files = [file for place in args.places for file in _description_files(place)]
     tallies = [tally for tally in map(check_description, files) if tally and tally.calls]
     print("| description | calls | valid | share | most frequent reasons |\n|---|--:|--:|--:|---|")
     for tally in sorted(tallies, key=lambda one: one.name):
@@ -100,7 +100,7 @@ def main() -> None:
             print(f"\n## {tally.name}\n{text}")
 
 
-def _files(place: Path) -> list[Path]:
+def _description_files(place: Path) -> list[Path]:
     return [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
 
 
@@ -267,7 +267,7 @@ class OpenApiChecker:
             return "benchmark: the operation was not found"
         if found.method != operation.method:
             return f"method: {found.method}"
-        parameters = list(self._parameters(raw, pointer))
+        parameters = list(self._resolve_parameters(raw, pointer))
         return self._parameter_problem(operation, found, parameters) or self._body_problem(
             found, raw, pointer, parameters
         )
@@ -299,7 +299,7 @@ class OpenApiChecker:
                 value = value.get(key) if isinstance(value, dict) else None
         return value
 
-    def _parameters(self, raw: dict[str, Any], pointer: str) -> Iterator[tuple[dict[str, Any], str]]:
+    def _resolve_parameters(self, raw: dict[str, Any], pointer: str) -> Iterator[tuple[dict[str, Any], str]]:
         merged: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
         item_pointer = pointer.rpartition("/")[0]
         item = self._value_at(item_pointer) or {}
@@ -339,7 +339,7 @@ class OpenApiChecker:
             if given and not _VARIABLE.search(given):
                 schema = pointer if self._is_swagger and "schema" not in parameter else f"{pointer}/schema"
                 if self._value_at(schema) is not None and (
-                    problem := self._problem(self._coerce(given, schema), schema)
+                    problem := self._schema_problem(self._coerce(given, schema), schema)
                 ):
                     return f"parameter value: {name} = {given}: {problem}"
         return ""
@@ -371,7 +371,7 @@ class OpenApiChecker:
         """Return whether a required body needs content; a form without required fields may be empty."""
         for media_type in body["content"]:
             schema = f"{place}/content/{escape_pointer_token(media_type)}/schema"
-            if "form" in media_type and not self._problem({}, schema):
+            if "form" in media_type and not self._schema_problem({}, schema):
                 return False
         return True
 
@@ -397,7 +397,9 @@ class OpenApiChecker:
             if parameter.get("required") is True and name not in given:
                 return f"form field missing: {name}"
             for value in given.get(name, ()):
-                if parameter.get("type") != "file" and (problem := self._problem(self._coerce(value, place), place)):
+                if parameter.get("type") != "file" and (
+                    problem := self._schema_problem(self._coerce(value, place), place)
+                ):
                     return f"form field: {name} = {value}: {problem}"
         return ""
 
@@ -408,7 +410,7 @@ class OpenApiChecker:
             return ""
         if "form" in media_type:
             value = self._coerce(nested_fields(found.fields), schema)
-            problem = self._problem(value, schema)
+            problem = self._schema_problem(value, schema)
             return f"form: {problem}" if problem else ""
         if found.data and found.data.startswith("@"):
             return "" if "json" not in media_type else "body: in a file that does not exist"
@@ -417,11 +419,11 @@ class OpenApiChecker:
                 value = json.loads(found.data or "")
             except ValueError as exc:
                 return f"json: {exc}"
-            problem = self._problem(value, schema)
+            problem = self._schema_problem(value, schema)
             return f"body: {problem}" if problem else ""
         return "" if found.data else "body missing"
 
-    def _problem(self, value: Any, pointer: str) -> str:
+    def _schema_problem(self, value: Any, pointer: str) -> str:
         from jsonschema.exceptions import best_match  # type: ignore[import-untyped,unused-ignore]
         from referencing.exceptions import Unresolvable
 
@@ -443,7 +445,7 @@ class OpenApiChecker:
             for position in range(len(schema.get(keyword) or [])):
                 inner = f"{pointer}/{keyword}/{position}"
                 changed = self._coerce(value, inner, depth + 1)
-                if keyword == "allOf" or not self._problem(changed, inner):
+                if keyword == "allOf" or not self._schema_problem(changed, inner):
                     value = changed
                     if keyword != "allOf":
                         break

@@ -137,7 +137,7 @@ def print_further(searcher: ApiSearcher, questions: Sequence[dict[str, Any]], ri
         place = place_of([hit.id for hit in found], {f"api:{api}:{key}" for key in answers})
         for group in ("", api) if is_given else ("", f"names the {question['names']}"):
             places[group].append(place)
-    name = f"{_part(questions[0])} | {'its API' if is_given else 'all'}"
+    name = f"{_part_name(questions[0])} | {'its API' if is_given else 'all'}"
     for group, found_at in sorted(places.items()):
         print_shares(name, group or "all questions", found_at)
 
@@ -159,12 +159,12 @@ def print_places(
         written = {f"api:{api}:{key}" for key in right[api][question["operation"]]}
         strict.append(place_of(ids, written))
         lenient.append(place_of(ids, written.union(f"api:{other}" for other in also.get(question["id"], ()))))
-    name = f"{_part(questions[0])} | {'its API' if is_given else 'all'}"
+    name = f"{_part_name(questions[0])} | {'its API' if is_given else 'all'}"
     for what, places in (("labelled", strict), ("judged right", lenient)):
         print_shares(name, what, places)
 
 
-def _part(question: dict[str, Any]) -> str:
+def _part_name(question: dict[str, Any]) -> str:
     return "held-out" if question["held_out"] else "development"
 
 

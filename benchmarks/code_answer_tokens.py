@@ -51,12 +51,12 @@ class AnsweredQuestion:
     @property
     def named(self) -> list[bool]:
         """Whether each result of the full answer is in a right file."""
-        return [is_right(result["file_path"], self.query) for result in _results(self.full)]
+        return [is_right(result["file_path"], self.query) for result in _parse_results(self.full)]
 
     @property
     def shows_lines(self) -> bool:
         """Whether the first result is in a right file and shows a line of the target."""
-        first = _results(self.full)[:1]
+        first = _parse_results(self.full)[:1]
         return any(_shows_target(result, self.query) for result in first)
 
 
@@ -102,18 +102,19 @@ def _render(answer: CodeAnswer, query: Query, *, concise: bool) -> Answer:
     )
 
 
-def _results(answer: Answer) -> list[JsonObject]:
+def _parse_results(answer: Answer) -> list[JsonObject]:
     return answer.structured["results"] if answer.structured else []
 
 
 def _shows_target(result: JsonObject, query: Query) -> bool:
     shown = range(result["start_line"], result["end_line"] + 1)
     return any(
-        hits(result["file_path"], target) and "start" in target and _overlap(shown, target) for target in query.targets
+        hits(result["file_path"], target) and "start" in target and _ranges_overlap(shown, target)
+        for target in query.targets
     )
 
 
-def _overlap(shown: range, target: dict[str, object]) -> bool:
+def _ranges_overlap(shown: range, target: dict[str, object]) -> bool:
     return shown.start <= int(str(target["end"])) and int(str(target["start"])) < shown.stop
 
 
@@ -156,7 +157,7 @@ def print_confidence(asked: Sequence[AnsweredQuestion]) -> None:
 def print_slots(asked: Sequence[AnsweredQuestion]) -> None:
     """Print how many results are tests or prose, and how many of those precede the right file."""
     kinds: dict[str, Callable[[str], bool]] = {"test": is_test, "prose": is_prose}
-    shown = [(each, [result["file_path"] for result in _results(each.full)]) for each in asked]
+    shown = [(each, [result["file_path"] for result in _parse_results(each.full)]) for each in asked]
     total = sum(len(paths) for _, paths in shown)
     print("\n| kind | share of results | first | before the right file, per question |\n|---|--:|--:|--:|")
     for name, is_kind in kinds.items():

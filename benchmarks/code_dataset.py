@@ -79,7 +79,7 @@ def subjects() -> Iterator[Query]:
     held_out = {query.repository: query.held_out for query in questions()}
     for repository in sorted(held_out):
         found = 0
-        for number, (subject, files) in enumerate(_log(MIRRORS / repository / "repo")):
+        for number, (subject, files) in enumerate(_read_log(MIRRORS / repository / "repo")):
             files = [path for path in files if not is_prose(path) and not is_settings(path)]
             there = [path for path in files if (SCRATCH / "questions" / repository / path).is_file()]
             if not 1 <= len(there) == len(files) <= MAX_CHANGED_FILES or not _describes_change(subject):
@@ -92,7 +92,7 @@ def subjects() -> Iterator[Query]:
                 break
 
 
-def _log(clone: Path) -> Iterator[tuple[str, list[str]]]:
+def _read_log(clone: Path) -> Iterator[tuple[str, list[str]]]:
     command = ["git", "-C", str(clone), "log", "-n", "1500", "--no-merges", "--no-renames"]
     command += ["--name-only", "--format=%x01%s"]
     listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True).stdout

@@ -153,10 +153,10 @@ def copy(source: Path, target: Path) -> None:
 def natural_questions(site: str) -> list[LabelledQuestion]:
     """Return the natural questions about a site."""
     rows = map(json.loads, (QUESTIONS / "docs_training.jsonl").read_text("utf-8").splitlines())
-    return [_natural(row) for row in rows if row["site"] == site]
+    return [_natural_question(row) for row in rows if row["site"] == site]
 
 
-def _natural(row: dict[str, Any]) -> LabelledQuestion:
+def _natural_question(row: dict[str, Any]) -> LabelledQuestion:
     targets = (Target(target["path"], "", shingles_of([target["text"]])) for target in row["targets"])
     return LabelledQuestion(
         NATURAL, row["site"], row["query"], tuple(Location(each.path, lines=each) for each in targets)

@@ -137,15 +137,15 @@ def _unpack(site: Row, folder: Path) -> None:
 def _check_out(site: Row, folder: Path) -> None:
     repository = MIRRORS / site["repository"].replace("/", "+") / "repo"
     git = ["git", "--git-dir", str(repository)]
-    listed = _output([*git, "ls-tree", "-r", "-z", site["commit"], f"{site['folder']}/"]).decode()
+    listed = _run_command([*git, "ls-tree", "-r", "-z", site["commit"], f"{site['folder']}/"]).decode()
     for entry in listed.split("\0"):
         meta, _, path = entry.partition("\t")
         relative = path.removeprefix(f"{site['folder']}/")
         if path.endswith(DOCUMENTS) and relative not in site["left_out"]:
-            _write(folder / relative, _output([*git, "cat-file", "blob", meta.split()[2]]))
+            _write(folder / relative, _run_command([*git, "cat-file", "blob", meta.split()[2]]))
 
 
-def _output(command: Sequence[str]) -> bytes:
+def _run_command(command: Sequence[str]) -> bytes:
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
@@ -161,15 +161,15 @@ def questions_about(sites: Iterable[str], place: Path) -> list[Question]:
     """Return the questions about sites, with the texts of their targets read from the files."""
     wanted = set(sites)
     rows = map(json.loads, (QUESTIONS / "docs.jsonl").read_text("utf-8").splitlines())
-    return [_question(row, place) for row in rows if row["site"] in wanted]
+    return [_parse_question(row, place) for row in rows if row["site"] in wanted]
 
 
-def _question(row: Row, place: Path) -> Question:
-    targets = tuple(_target(target, place / row["site"]) for target in row["targets"])
+def _parse_question(row: Row, place: Path) -> Question:
+    targets = tuple(_parse_target(target, place / row["site"]) for target in row["targets"])
     return Question(row["id"], row["site"], row["query"], row["kind"], targets)
 
 
-def _target(row: Row, folder: Path) -> Target:
+def _parse_target(row: Row, folder: Path) -> Target:
     lines = (folder / row["path"]).read_text("utf-8", errors="replace").splitlines()
     return Target(row["path"], squash_text(row["anchor_or_heading"]), shingles_of(lines[row["start"] - 1 : row["end"]]))
 

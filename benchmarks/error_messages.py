@@ -92,13 +92,15 @@ def measure(client: ToolClient, root: Path, *, show_misses: bool = False) -> str
         first += right[:1] == [True]
         among += any(right)
         if show_misses and right[:1] != [True]:
-            print(f"  {message.text!r} <- {message.path}:{message.line} {message.part!r}; got {_place(results)}")
+            print(
+                f"  {message.text!r} <- {message.path}:{message.line} {message.part!r}; got {_format_location(results)}"
+            )
     count = max(1, len(sampled))
     spent = statistics.median(took) if took else 0.0
     return f"| {root.resolve().name} | {len(sampled)} | {first / count:.2f} | {among / count:.2f} | {spent:.0f} |"
 
 
-def _place(results: list[dict[str, object]]) -> str:
+def _format_location(results: list[dict[str, object]]) -> str:
     return f"{results[0]['file_path']}:{results[0]['start_line']}" if results else "nothing"
 
 

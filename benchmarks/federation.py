@@ -53,7 +53,7 @@ def main() -> None:
     print(f"| merged | {' | '.join(KINDS.values())} | all |")
     print("|---|" + "--:|" * (len(KINDS) + 1))
     for name, found in ways.items():
-        print(f"| {name} | {' | '.join(_shares(questions, found, kind) for kind in (*KINDS, ''))} |")
+        print(f"| {name} | {' | '.join(_format_shares(questions, found, kind) for kind in (*KINDS, ''))} |")
     times = sorted(1_000 * (after - before) for before, after in pairwise(started))
     slow = times[int(0.95 * len(times))]
     print(f"\nA search took {statistics.median(times):.0f} ms at the median, {slow:.0f} ms at p95.")
@@ -73,7 +73,7 @@ def _merge_by_scores(lists: list[list[Hit]]) -> list[Hit]:
     return [hit for _, hit in sorted(scaled, key=lambda pair: -pair[0])]
 
 
-def _shares(questions: list[Golden], found: list[list[Hit]], kind: str) -> str:
+def _format_shares(questions: list[Golden], found: list[list[Hit]], kind: str) -> str:
     pairs = [(g, hits) for g, hits in zip(questions, found, strict=True) if not kind or g.kind == kind]
     first = sum(bool(hits) and hits[0].kind == golden.kind for golden, hits in pairs)
     answered = sum(any(map(golden.is_answered_by, hits[:3])) for golden, hits in pairs)

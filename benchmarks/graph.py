@@ -181,10 +181,10 @@ def peer_answers(command: str, root: Path, rows: list[Row]) -> Answers:
             "SELECT target_qualified, file_path, line FROM edges WHERE kind != 'CONTAINS'"
         ).fetchall()
         connection.close()
-        return _matched(rows, nodes, edges, f"{copy}/")
+        return _match_rows(rows, nodes, edges, f"{copy}/")
 
 
-def _matched(rows: list[Row], nodes: list[Any], edges: list[Any], prefix: str) -> Answers:
+def _match_rows(rows: list[Row], nodes: list[Any], edges: list[Any], prefix: str) -> Answers:
     places: dict[str, set[str]] = defaultdict(set)
     for target, path, line in edges:
         places[target].add(f"{path.removeprefix(prefix)}:{line}")
@@ -279,7 +279,7 @@ def print_speed() -> None:
     search = app.graph_search(index)
     names = random.Random(1).sample(sorted(search.reader.names()), QUERIES)
     milliseconds = sorted(_answer_time(search, name) for name in names)
-    cycles = _timed(lambda: find_cycles(search.reader.imports()))
+    cycles = _time_ms(lambda: find_cycles(search.reader.imports()))
     app.close()
     p50, p95 = milliseconds[QUERIES // 2], milliseconds[QUERIES * 95 // 100]
     print("\n| Django | p50 | p95 | target |\n|---|---|---|---|")
@@ -288,10 +288,10 @@ def print_speed() -> None:
 
 
 def _answer_time(search: GraphSearch, name: str) -> float:
-    return _timed(lambda: [search.references(target) for target in search.targets(name)])
+    return _time_ms(lambda: [search.references(target) for target in search.targets(name)])
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _time_ms(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return (time.perf_counter() - started) * 1000

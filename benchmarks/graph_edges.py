@@ -81,13 +81,13 @@ def record(root: Path, target: Path) -> int:
         projects = Projects(SqliteProjects(Path(home)), [GraphIndexer()])
         projects.at(root).index()
         projects.close()
-        rows = sorted(itertools.chain.from_iterable(_graph(path) for path in Path(home).rglob("*.db")))
+        rows = sorted(itertools.chain.from_iterable(_graph_lines(path) for path in Path(home).rglob("*.db")))
     with gzip.open(target, "wt", encoding="utf-8", errors="surrogatepass", compresslevel=1) as file:
         file.writelines(f"{row}\n" for row in rows)
     return len(rows)
 
 
-def _graph(database: Path) -> Iterator[str]:
+def _graph_lines(database: Path) -> Iterator[str]:
     with closing(sqlite3.connect(database)) as connection:
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'edge'").fetchone():
             for query in _ROWS:
@@ -103,7 +103,7 @@ def compare(before: Path, after: Path) -> int:
         if not new.exists():
             print(f"{old.stem}: not recorded again")
             continue
-        old_rows, new_rows = _lines(old), _lines(new)
+        old_rows, new_rows = _read_lines(old), _read_lines(new)
         gone, come = sorted(old_rows - new_rows), sorted(new_rows - old_rows)
         differs |= bool(gone or come)
         print(f"{old.stem}: {len(old_rows):,} rows, {len(gone):,} gone, {len(come):,} new")
@@ -113,7 +113,7 @@ def compare(before: Path, after: Path) -> int:
     return int(differs)
 
 
-def _lines(path: Path) -> set[str]:
+def _read_lines(path: Path) -> set[str]:
     with gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") as file:
         return set(file.read().splitlines())
 

@@ -49,10 +49,10 @@ def main() -> None:
             index = app.domains.projects.at(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
-            print(_row(ToolClient(app, root), root), flush=True)
+            print(_measure_repository(ToolClient(app, root), root), flush=True)
 
 
-def _row(client: ToolClient, root: Path) -> str:
+def _measure_repository(client: ToolClient, root: Path) -> str:
     asked = headings(root)
     first = in_code = in_all = 0
     for heading in asked:
@@ -79,7 +79,7 @@ def headings(root: Path) -> list[Heading]:
             and not is_changelog(path)
             and not re.search(r"(?:^|/)(?:\.|node_modules)", path)
         ):
-            for text in _titles(file):
+            for text in _heading_texts(file):
                 plain = _MARKUP.sub("", text).strip()
                 if MIN_WORDS <= len(plain.split()) <= MAX_WORDS:
                     places.setdefault(plain, set()).add(path)
@@ -87,7 +87,7 @@ def headings(root: Path) -> list[Heading]:
     return random.Random(SEED).sample(alone, min(MAX_HEADINGS, len(alone)))
 
 
-def _titles(file: Path) -> Iterator[str]:
+def _heading_texts(file: Path) -> Iterator[str]:
     lines = lines_of(file.read_bytes())
     if file.suffix == ".rst":
         yield from (section.name for section in sections("restructuredtext", lines))

@@ -52,10 +52,10 @@ def main() -> None:
     print(f"| {' | '.join(titles)} |\n|---{'|--:' * (len(titles) - 1)}|")
     for root in parser.parse_args().repositories:
         with tempfile.TemporaryDirectory() as home:
-            print(_row(root.resolve(), Path(home)), flush=True)
+            print(_measure_repository(root.resolve(), Path(home)), flush=True)
 
 
-def _row(root: Path, home: Path) -> str:
+def _measure_repository(root: Path, home: Path) -> str:
     project = Project(root, "benchmark")
     with closing(open_projects(home).store_of(root)) as store:
         first = _measure(lambda: _catch_up(project, store))

@@ -52,10 +52,10 @@ def main() -> None:
                 project = Project(root.resolve(), "benchmark")
                 HistoryIndexer(workers=workers, makes_vectors=False).catch_up(project, store, Silent())
             for half in _HALVES if asked.half == "both" else [asked.half]:
-                print(_row(f"{root.name}, {half}", store.history, _HALVES[half]), flush=True)
+                print(_measure_half(f"{root.name}, {half}", store.history, _HALVES[half]), flush=True)
 
 
-def _row(name: str, history: History, last_digits: str) -> str:
+def _measure_half(name: str, history: History, last_digits: str) -> str:
     rows = history.commits_in([], limit=50_000)
     commits = sorted(_usable_commits([row for row in rows if row.hash[-1] in last_digits]), key=lambda row: row.hash)[
         :_COMMITS_PER_HALF

@@ -102,7 +102,7 @@ class Session:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
 
     async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
-        request = self._request(message, notification=notification)
+        request = self._build_request(message, notification=notification)
         try:
             return await self._exchange(request)
         except (ConnectionError, asyncio.IncompleteReadError):  # servers close idle connections
@@ -110,7 +110,7 @@ class Session:
             await self._connect()
             return await self._exchange(request)
 
-    def _request(self, message: dict[str, Any], *, notification: bool) -> bytes:
+    def _build_request(self, message: dict[str, Any], *, notification: bool) -> bytes:
         if not notification:
             self._next_id += 1
             message["id"] = self._next_id

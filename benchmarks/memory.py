@@ -110,7 +110,7 @@ def asked(memory: Memory, question: dict[str, Any]) -> list[str]:
 
 def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[str]:
     """Return the results of FTS5 alone: any term that is not a stop word may match; results are ordered by BM25."""
-    connection = _fts(turns)
+    connection = _fts_table(turns)
     words = [word for word in re.findall(r"[a-z0-9]+", question["question"].lower()) if word not in PROSE_STOP_WORDS]
     if not words:
         return []
@@ -121,7 +121,7 @@ def _porter_or(turns: list[dict[str, Any]], question: dict[str, Any]) -> list[st
 _TABLES: dict[str, sqlite3.Connection] = {}
 
 
-def _fts(turns: list[dict[str, Any]]) -> sqlite3.Connection:
+def _fts_table(turns: list[dict[str, Any]]) -> sqlite3.Connection:
     conversation = turns[0]["conversation"]
     if conversation not in _TABLES:
         connection = _TABLES[conversation] = sqlite3.connect(":memory:")
@@ -153,7 +153,7 @@ def durability(_: argparse.Namespace) -> None:
     """Print the number of acknowledged observations that are lost after 8 × 500 writes and 20 kills."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        contenders = [_deltos(Path(folder))]
+        contenders = [_deltos_server(Path(folder))]
         if command := install_peer(Path(folder)):
             contenders.append(_server_memory(Path(folder), command))
         for memory_server in contenders:
@@ -166,7 +166,7 @@ def durability(_: argparse.Namespace) -> None:
     print(f"\nintegrity of deltos' file: {', '.join(integrity)}")
 
 
-def _deltos(folder: Path) -> memory_durability.MemoryServer:
+def _deltos_server(folder: Path) -> memory_durability.MemoryServer:
     def kept() -> set[str]:
         return {observation.text for observation in SqliteObservations(folder / "memory.db").all()}
 
@@ -215,9 +215,9 @@ def latency(args: argparse.Namespace) -> None:
     table(
         ("at " + f"{args.observations:,} observations", "p50 ms", "p95 ms", "p95 CPU ms"),
         (
-            ("search, 60-word questions", *_percentiles(searches)),
-            ("remember", *_percentiles(writes)),
-            ("(one fsync of this disk)", *_percentiles(flushes)),
+            ("search, 60-word questions", *_format_percentiles(searches)),
+            ("remember", *_format_percentiles(writes)),
+            ("(one fsync of this disk)", *_format_percentiles(flushes)),
         ),
     )
     print(f"\nfile size / text: {ratio:.2f}")
@@ -262,7 +262,7 @@ def _time_ms(work: Callable[[], object]) -> tuple[float, float]:
     return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
 
 
-def _percentiles(times: list[tuple[float, float]]) -> tuple[str, str, str]:
+def _format_percentiles(times: list[tuple[float, float]]) -> tuple[str, str, str]:
     wall, cpu = sorted(time[0] for time in times), sorted(time[1] for time in times)
     last = int(len(times) * 0.95)
     return f"{wall[len(wall) // 2]:.1f}", f"{wall[last]:.1f}", f"{cpu[last]:.1f}"
@@ -336,11 +336,11 @@ def _cpu_ms(command: list[str], data: str, environment: dict[str, str]) -> float
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    for row in _markdown(list(head), rows):
+    for row in _format_markdown(list(head), rows):
         print(row)
 
 
-def _markdown(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+def _format_markdown(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
     yield "| " + " | ".join(head) + " |"
     yield "|" + "---|" * len(head)
     for row in rows:

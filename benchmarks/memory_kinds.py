@@ -87,10 +87,10 @@ def table(items: Sequence[Labelled], judgements: Sequence[Judgement]) -> list[st
         groups[f"told {kind}"] = [pair for pair in pairs if pair[1] == kind]
     heads = ("texts", "told", "either", "precision", "recall", "kind right", "precision", "recall")
     lines = [" " * 22 + "".join(f"{head:>11}" for head in heads)]
-    return lines + [_row(name, group) for name, group in groups.items()]
+    return lines + [_format_row(name, group) for name, group in groups.items()]
 
 
-def _row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
+def _format_row(name: str, pairs: Sequence[tuple[Labelled, str]]) -> str:
     recognised = [(item, kind) for item, kind in pairs if kind in (DECISION, PREFERENCE)]
     either = sum(item.label != NONE for item, _ in recognised)
     right = sum(is_right(item, kind) for item, kind in recognised)

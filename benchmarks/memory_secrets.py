@@ -58,7 +58,7 @@ def main() -> None:
     if args.what == "leaks":
         leaks(args.per_kind, args.channel or ["*"], show_misses=args.misses)
     else:
-        false_lines(args.folders or _corpora(), show=args.list)
+        false_lines(args.folders or _default_folders(), show=args.list)
 
 
 def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) -> None:
@@ -80,8 +80,8 @@ def leaks(per_kind: int, channel_patterns: Sequence[str], *, show_misses: bool) 
         for number in sorted(result.leaked) if show_misses else ():
             if group_of(samples[number].kind) != "held-out":
                 print(f"{channel.name}: {samples[number].kind} | {samples[number].text[:150]!r}", file=sys.stderr)
-    _table(("channel", "texts", "stored", "secrets on disk"), rows)
-    _summary(samples, sent, lost, leaked_samples)
+    _print_table(("channel", "texts", "stored", "secrets on disk"), rows)
+    _print_summary(samples, sent, lost, leaked_samples)
 
 
 class Result:
@@ -165,7 +165,7 @@ def leaked(raw: bytes, samples: dict[int, SecretInText]) -> set[int]:
         raise ValueError(f"These secrets cannot be distinguished from the texts around them: {sorted(unjudged)}")
     raw = raw.replace(_PADDING_TEXT.encode(), b" ")
     inside = {piece for piece in pieces if len(piece) < PIECE_CHARACTERS and piece in raw}
-    inside |= {raw[at : at + PIECE_CHARACTERS] for at in _candidates(raw, pieces.keys())} & pieces.keys()
+    inside |= {raw[at : at + PIECE_CHARACTERS] for at in _candidate_positions(raw, pieces.keys())} & pieces.keys()
     return {number for piece in inside for number in pieces[piece]}
 
 
@@ -177,7 +177,7 @@ def _public_text(samples: Iterable[SecretInText]) -> bytes:
     return f"{around}\n{around.replace(' ', '-')}".encode()
 
 
-def _candidates(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
+def _candidate_positions(raw: bytes, pieces: Iterable[bytes]) -> Iterator[int]:
     """Yield the positions at which the first eight bytes of a piece occur."""
     heads = np.array(
         [int.from_bytes(piece[:8], "little") for piece in pieces if len(piece) == PIECE_CHARACTERS], dtype=np.uint64
@@ -204,14 +204,16 @@ def group_of(kind: str) -> str:
     return "requested" if any(kind == other.name and other.named for other in all_kinds()) else "development"
 
 
-def _summary(samples: Sequence[SecretInText], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]) -> None:
+def _print_summary(
+    samples: Sequence[SecretInText], sent: Counter[str], lost: Counter[str], leaked_samples: set[int]
+) -> None:
     rows = [
         (name, f"{sent[name]:,}", lost[name], f"{100 - 100 * lost[name] / sent[name]:.2f} %")
         for name in ("requested", "development", "held-out")
     ]
     total, gone = sum(sent.values()), sum(lost.values())
     rows.append(("all", f"{total:,}", gone, f"{100 - 100 * gone / total:.2f} %"))
-    _table(("kinds", "texts sent", "on disk", "redacted"), rows)
+    _print_table(("kinds", "texts sent", "on disk", "redacted"), rows)
     print(
         f"\n{len(samples):,} secrets of {len(all_kinds())} kinds; {len(leaked_samples)} of them "
         f"({100 * len(leaked_samples) / len(samples):.2f} %) reached the disk through any channel"
@@ -234,7 +236,7 @@ def false_lines(folders: Iterable[Path], *, show: bool) -> None:
                 if show:
                     print(f"{digest_of(line)} {path.relative_to(folder)}:{number}: {line.strip()[:220]}")
         rows.append((folder.name, f"{lines:,}", touched, false, f"{10_000 * false / lines:.2f}"))
-    _table(("source", "lines", "redacted lines", "of them false", "false per 10,000"), rows)
+    _print_table(("source", "lines", "redacted lines", "of them false", "false per 10,000"), rows)
 
 
 def digest_of(line: str) -> str:
@@ -266,14 +268,14 @@ def _lines_of_secrets(text: str) -> list[int]:
     return sorted(found)
 
 
-def _corpora() -> list[Path]:
+def _default_folders() -> list[Path]:
     folders = [CORPORA / "django", CORPORA / "rails", *sorted(CORPORA.glob("linux/*/Documentation"))]
     if missing := [folder for folder in folders if not folder.is_dir()]:
         sys.exit(f"Not found: {', '.join(map(str, missing))}. Pass folders.")
     return folders
 
 
-def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+def _print_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
     print(f"\n| {' | '.join(map(str, head))} |\n|{'---|' * len(head)}")
     for row in rows:
         print(f"| {' | '.join(map(str, row))} |")

@@ -97,7 +97,7 @@ def read_week(path: Path) -> Week:
         head["project"],
         head["files"],
         datetime.fromisoformat(head["asked"]).replace(tzinfo=UTC),
-        tuple(_timed(head["monday"], [row for row in rows if "event" in row])),
+        tuple(_add_times(head["monday"], [row for row in rows if "event" in row])),
         tuple(
             Question(row["question"], tuple(row["needs"]), tuple(row.get("or", ())), row.get("outdated", ""))
             for row in rows
@@ -108,7 +108,7 @@ def read_week(path: Path) -> Week:
     )
 
 
-def _timed(monday: str, rows: Iterable[Row]) -> Iterator[tuple[datetime, str, Row]]:
+def _add_times(monday: str, rows: Iterable[Row]) -> Iterator[tuple[datetime, str, Row]]:
     moment, session = datetime.fromisoformat(monday).replace(tzinfo=UTC), ""
     first = moment
     for row in rows:
@@ -630,7 +630,7 @@ def play(
     sent_texts: list[str] = []
 
     def send(call: HookCall) -> str:
-        sent_texts.append("\n".join(_strings(call.payload)))
+        sent_texts.append("\n".join(_strings_in(call.payload)))
         return capture(
             memory,
             call.event,
@@ -655,16 +655,16 @@ def play(
     return Answers(hooks, kept, wrong, not_reported, send(start))
 
 
-def _strings(value: object) -> Iterator[str]:
+def _strings_in(value: object) -> Iterator[str]:
     """Yield all strings in a payload."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for each in value.values():
-            yield from _strings(each)
+            yield from _strings_in(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _strings(each)
+            yield from _strings_in(each)
 
 
 def context_of(output: str) -> str:
@@ -691,14 +691,16 @@ def check_processes(week: Week) -> None:
         replay(week, Agent(root), send, Clock())
         distill(Memory(SqliteObservations(home / "memory.db")), Journal(home))
         play(week, Agent, Path(other))
-        by_processes, in_process = (_kept(Path(folder) / "home", Path(folder)) for folder in (one, other))
+        by_processes, in_process = (
+            _stored_observations(Path(folder) / "home", Path(folder)) for folder in (one, other)
+        )
     print(
         f"stored by processes: {len(by_processes)}, in one process: {len(in_process)}, "
         f"equal: {by_processes == in_process}"
     )
 
 
-def _kept(home: Path, folder: Path) -> list[tuple[str, str, bool]]:
+def _stored_observations(home: Path, folder: Path) -> list[tuple[str, str, bool]]:
     store = SqliteObservations(home / "memory.db")
     rows: list[tuple[str, str, bool]] = [
         (row.kind, row.text.replace(str(folder), ""), row.superseded_by is None) for row in store.all()
@@ -727,7 +729,7 @@ def main() -> None:
         if kind.name in args.agent:
             with tempfile.TemporaryDirectory() as folder:
                 answers = play(week, kind, Path(folder))
-            rows.append(_row(week, kind, answers))
+            rows.append(_format_row(week, kind, answers))
             _print_details(args, kind, answers)
     heads = (
         "agent",
@@ -744,7 +746,7 @@ def main() -> None:
     table(heads, rows)
 
 
-def _row(week: Week, kind: type[Agent], answers: Answers) -> tuple[object, ...]:
+def _format_row(week: Week, kind: type[Agent], answers: Answers) -> tuple[object, ...]:
     context = context_of(answers.context)
     right = len(week.questions) - len(answers.wrong)
     share = f"{right / len(week.questions):.3f}"

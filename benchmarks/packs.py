@@ -89,7 +89,7 @@ def main() -> None:
     print("|---|---|--:|--:|--:|--:|--:|--:|")
     for name, given in [("search_code", {}), *(("explore", {"budget": budget}) for budget in arguments.budget)]:
         label = f"{name} {given.get('budget', '')}".strip()
-        answers = dict(_answers(tools[name], asked, given))
+        answers = dict(_read_answers(tools[name], asked, given))
         if arguments.answers:
             lines = [json.dumps({"id": q.id, "text": answers[q][0]}) for q in asked]
             (arguments.answers / f"{label.replace(' ', '-')}.jsonl").write_text("\n".join(lines) + "\n")
@@ -98,11 +98,11 @@ def main() -> None:
         groups["held out"] = [q for q in asked if is_held_out(q.repo)]
         for group, members in groups.items():
             if members:
-                print(_row(label, group, members, answers), flush=True)
+                print(_format_row(label, group, members, answers), flush=True)
     app.close()
 
 
-def _answers(
+def _read_answers(
     tool: Tool, asked: Sequence[Question], given: Mapping[str, int]
 ) -> Iterator[tuple[Question, tuple[str, float]]]:
     key = "question" if tool.name == "explore" else "query"
@@ -113,7 +113,9 @@ def _answers(
         yield question, (answer.text, time.perf_counter() - started)
 
 
-def _row(label: str, group: str, members: Sequence[Question], answers: Mapping[Question, tuple[str, float]]) -> str:
+def _format_row(
+    label: str, group: str, members: Sequence[Question], answers: Mapping[Question, tuple[str, float]]
+) -> str:
     scores = [score(question, answers[question][0]) for question in members]
     lined = [each.lines_shown for each in scores if each.lines_shown is not None]
     means = [
@@ -152,10 +154,10 @@ def is_held_out(repo: str) -> bool:
 def questions() -> list[Question]:
     """Return all questions."""
     rows = map(json.loads, (PACKS / "questions.jsonl").read_text("utf-8").splitlines())
-    return [_question(row) for row in rows]
+    return [_parse_question(row) for row in rows]
 
 
-def _question(row: dict[str, object]) -> Question:
+def _parse_question(row: dict[str, object]) -> Question:
     return Question(**{**row, "files": tuple(row["files"])})  # type: ignore[arg-type]
 
 

@@ -34,7 +34,7 @@ def measure(command: Sequence[str | Path], environment: Mapping[str, str] | None
     )
     ended = threading.Event()
     peaks = [0]
-    sampler = threading.Thread(target=_sample, args=(process.pid, ended, peaks))
+    sampler = threading.Thread(target=_sample_memory, args=(process.pid, ended, peaks))
     sampler.start()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(
@@ -86,7 +86,7 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def _sample(pid: int, ended: threading.Event, peaks: list[int]) -> None:
+def _sample_memory(pid: int, ended: threading.Event, peaks: list[int]) -> None:
     """Record the peak memory of the process tree of `pid`."""
     while not ended.wait(SAMPLE_SECONDS):
         peaks[0] = max(peaks[0], sum(map(_proportional_bytes, tree(pid))))

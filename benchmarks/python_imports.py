@@ -25,10 +25,10 @@ class PythonImports:
 
     def imports_of(self, paths: Sequence[str]) -> dict[str, set[str]]:
         """Return the files that each file imports."""
-        found = {path: set(self._imported(path)) - {path} for path in paths if path.endswith(".py")}
+        found = {path: set(self._imported_files(path)) - {path} for path in paths if path.endswith(".py")}
         return {path: targets for path, targets in found.items() if targets}
 
-    def _imported(self, path: str) -> Iterator[str]:
+    def _imported_files(self, path: str) -> Iterator[str]:
         try:
             with warnings.catch_warnings(action="ignore"):
                 tree = ast.parse((self._root / path).read_text("utf-8", "replace"))
@@ -37,15 +37,15 @@ class PythonImports:
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for name in node.names:
-                    yield from self._files(name.name.split("."))
+                    yield from self._module_files(name.name.split("."))
             elif isinstance(node, ast.ImportFrom):
                 above = path.split("/")[: -node.level] if node.level else []
                 module = [*above, *(node.module.split(".") if node.module else ())]
-                yield from self._files(module)
+                yield from self._module_files(module)
                 for name in node.names:
-                    yield from self._files([*module, name.name])
+                    yield from self._module_files([*module, name.name])
 
-    def _files(self, module: Sequence[str]) -> list[str]:
+    def _module_files(self, module: Sequence[str]) -> list[str]:
         """Return the files of a module, or an empty list if too many paths end with its name."""
         ends = ["/".join(module) + ".py", "/".join((*module, "__init__.py"))] if module else []
         found = [

@@ -83,11 +83,11 @@ def compose_repository(name: str, parts: dict[str, Path]) -> Path:
     target = SCRATCH / name
     for part, source in parts.items():
         if not (target / part).exists():
-            shutil.copytree(source.resolve(), target / part, copy_function=_link, symlinks=True)
+            shutil.copytree(source.resolve(), target / part, copy_function=_link_tree, symlinks=True)
     return target
 
 
-def _link(source: str, target: str) -> None:
+def _link_tree(source: str, target: str) -> None:
     try:
         os.link(source, target)
     except OSError:

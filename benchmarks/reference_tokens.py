@@ -66,7 +66,7 @@ def main() -> None:
         for project in projects:
             search = _open_search(app, project)
             for what, is_shared in (("any name", False), ("shared names", True)):
-                targets = _sample(search, given.symbols, is_shared=is_shared)
+                targets = _sample_symbols(search, given.symbols, is_shared=is_shared)
                 _print_row(f"{project.name}, {what}", [_measure(search, target) for target in targets])
         _print_speed(app, Path(home) / "many")
 
@@ -77,7 +77,7 @@ def _open_search(app: App, project: Path) -> GraphSearch:
     return app.graph_search(index)
 
 
-def _sample(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]:
+def _sample_symbols(search: GraphSearch, count: int, *, is_shared: bool) -> list[Target]:
     """Return a reproducible sample of functions, methods and classes that have references, optionally only symbols that
     share their name.
     """
@@ -106,7 +106,7 @@ def _measure(search: GraphSearch, target: Target) -> SymbolMeasurement:
     return SymbolMeasurement(
         estimate_tokens(answer.text),
         estimate_tokens(_format_locations(references)),
-        estimate_tokens(_grep(search.root, target.first.name)),
+        estimate_tokens(_grep_output(search.root, target.first.name)),
         len(uses),
         sum(use.location in texts for use in uses),
     )
@@ -125,7 +125,7 @@ def _format_locations(references: FoundReferences) -> str:
     return "\n".join(lines)
 
 
-def _grep(root: Path, name: str) -> str:
+def _grep_output(root: Path, name: str) -> str:
     """Return the output of a word search from the root of the project."""
     command = ["grep", "-rnwI", "--exclude-dir=.git", "-F", "-e", name, "."]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, errors="replace", check=False).stdout

@@ -43,7 +43,7 @@ def generator_for(pattern: str) -> Callable[[Random], str]:
     """Return a generator for a pattern such as `ghp_{A36}`, which is a prefix and 36 letters or digits."""
 
     def make(random: Random) -> str:
-        return _FIELD.sub(lambda field: _field(random, field[1], field[2]), pattern)
+        return _FIELD.sub(lambda field: _random_field(random, field[1], field[2]), pattern)
 
     return make
 
@@ -53,7 +53,7 @@ def characters(random: Random, alphabet: str, count: int) -> str:
     return "".join(random.choices(_ALPHABETS[alphabet], k=count))
 
 
-def _field(random: Random, alphabet: str, count: str) -> str:
+def _random_field(random: Random, alphabet: str, count: str) -> str:
     if alphabet == "uuid":
         return "-".join(characters(random, "h", size) for size in (8, 4, 4, 4, 12))
     return characters(random, alphabet, int(count))
@@ -95,19 +95,21 @@ def random_base64(random: Random, size: int) -> str:
     return base64.b64encode(random.randbytes(size)).decode("ascii")
 
 
-def _segment(value: Mapping[str, object] | bytes) -> str:
+def _jwt_segment(value: Mapping[str, object] | bytes) -> str:
     raw = value if isinstance(value, bytes) else json.dumps(value, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
 
 
 def jwt(random: Random) -> str:
     """Return a signed JSON Web Token (RFC 7519)."""
-    head = _segment({"alg": "HS256", "typ": "JWT"})
-    body = _segment({"sub": characters(random, "d", 10), "name": random.choice(_WORDS), "iat": random.randrange(10**9)})
-    return f"{head}.{body}.{_segment(random.randbytes(32))}"
+    head = _jwt_segment({"alg": "HS256", "typ": "JWT"})
+    body = _jwt_segment(
+        {"sub": characters(random, "d", 10), "name": random.choice(_WORDS), "iat": random.randrange(10**9)}
+    )
+    return f"{head}.{body}.{_jwt_segment(random.randbytes(32))}"
 
 
-def _lines(text: str, width: int) -> str:
+def _wrap_lines(text: str, width: int) -> str:
     return "\n".join(text[start : start + width] for start in range(0, len(text), width))
 
 
@@ -115,7 +117,7 @@ def armoured_key(label: str, size: int, *, width: int = 64, head: str = "") -> C
     """Return a generator for a key between BEGIN and END lines (RFC 7468, RFC 4880)."""
 
     def make(random: Random) -> str:
-        body = _lines(head + random_base64(random, size), width)
+        body = _wrap_lines(head + random_base64(random, size), width)
         return f"-----BEGIN {label}-----\n{body}\n-----END {label}-----"
 
     return make
@@ -124,13 +126,13 @@ def armoured_key(label: str, size: int, *, width: int = 64, head: str = "") -> C
 def pgp_key(random: Random) -> str:
     """Return an exported OpenPGP private key with its checksum line."""
     label = "PGP PRIVATE KEY BLOCK"
-    body = _lines(random_base64(random, 700), 64)
+    body = _wrap_lines(random_base64(random, 700), 64)
     return f"-----BEGIN {label}-----\n\n{body}\n={random_base64(random, 3)}\n-----END {label}-----"
 
 
 def putty_key(random: Random) -> str:
     """Return the private part of PuTTY's file format 3."""
-    key = _lines(random_base64(random, 600), 64)
+    key = _wrap_lines(random_base64(random, 600), 64)
     return f"Private-Lines: 14\n{key}\nPrivate-MAC: {characters(random, 'h', 64)}"
 
 
@@ -221,7 +223,7 @@ def sentry_org(random: Random) -> str:
 
 def one_password(random: Random) -> str:
     """Return a 1Password service account token."""
-    return "ops_" + _segment({"signInAddress": "my.1password.com", "secret": characters(random, "A", 180)})
+    return "ops_" + _jwt_segment({"signInAddress": "my.1password.com", "secret": characters(random, "A", 180)})
 
 
 def grafana_cloud(random: Random) -> str:

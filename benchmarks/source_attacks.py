@@ -802,14 +802,14 @@ def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, sh
         if now.failure:
             break
     half = measure_stages(row, attack_source(parts, size * 2))
-    growth = _growth(half, now)
-    verdict = _verdict(now, growth, len(data))
+    growth = _growth_factors(half, now)
+    verdict = _describe_verdict(now, growth, len(data))
     if verdict and not now.failure:  # measure again, because other load slows down single runs
         half, now = (
             _faster(old, measure_stages(row, attack_source(parts, size * n))) for old, n in ((half, 2), (now, 4))
         )
-        growth = _growth(half, now)
-        verdict = _verdict(now, growth, len(data))
+        growth = _growth_factors(half, now)
+        verdict = _describe_verdict(now, growth, len(data))
     if verdict or show_all:
         stages = " | ".join(f"{now.stages.get(stage, 0.0):.2f}" for stage in ("parse", "code", "graph"))
         factors = " ".join(f"{factor:.1f}" for factor in growth.values())
@@ -817,7 +817,7 @@ def _report(row: Language, attack: str, parts: tuple[str, ...], size: int, *, sh
     return bool(verdict)
 
 
-def _growth(half: Timing, now: Timing) -> dict[str, float]:
+def _growth_factors(half: Timing, now: Timing) -> dict[str, float]:
     return {stage: seconds / max(half.stages.get(stage, 0.0), 0.001) for stage, seconds in now.stages.items()}
 
 
@@ -825,7 +825,7 @@ def _faster(one: Timing, other: Timing) -> Timing:
     return Timing({stage: min(seconds, other.stages.get(stage, seconds)) for stage, seconds in one.stages.items()})
 
 
-def _verdict(now: Timing, growth: dict[str, float], size: int) -> str:
+def _describe_verdict(now: Timing, growth: dict[str, float], size: int) -> str:
     if now.failure:
         return now.failure
     steep = [

@@ -100,7 +100,7 @@ def main() -> int:
         connection.execute("SET search_path TO deltos")
         size = size_of(connection)
         asked = [each for root in roots for each in questions(connection, root)]
-        postmasters = [_postmaster(connection)]
+        postmasters = [_postmaster_pid(connection)]
     settings = {"DELTOS_DATABASE": given.database}
     print(f"{size.projects} projects, {size.chunks:,} chunks, {size.lines:,} lines, {size.megabytes:,.0f} MB\n")
     print("| clients | tool | answers | p50 ms | p95 ms | without the file | errors | CPU ms each | load |")
@@ -157,7 +157,7 @@ def run_load(
     settings: dict[str, str], root: Path, asked: Sequence[Question], count: int, seconds: float, postmasters: list[int]
 ) -> tuple[Answers, float]:
     """Let `count` users query for `seconds`; return the answers, and the CPU seconds of servers and database."""
-    with ExitStack() as opened, _environment(settings):
+    with ExitStack() as opened, _set_environment(settings):
         home = opened.enter_context(TemporaryDirectory())
         running = [opened.enter_context(start_server(root, home, "--root", "/")) for _ in range(SERVERS)]
         pids = [process.pid for process, _, _ in running]
@@ -169,7 +169,7 @@ def run_load(
 
 
 @contextmanager
-def _environment(settings: dict[str, str]) -> Iterator[None]:
+def _set_environment(settings: dict[str, str]) -> Iterator[None]:
     """Set the environment for servers that are started next."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
@@ -271,7 +271,7 @@ def _percentiles(ordered: Sequence[float]) -> tuple[float, float]:
     return statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
 
 
-def _postmaster(connection: psycopg.Connection[Any]) -> int:
+def _postmaster_pid(connection: psycopg.Connection[Any]) -> int:
     """Return the root process of a database server on this machine."""
     pid = connection.info.backend_pid
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -173,10 +173,10 @@ class Caller(StatelessClient):
                 status, message = await self.ask("tools/call", {"name": tool, "arguments": arguments})
             except _CONNECTION_LOST as exc:
                 if self._servers[self._at].killed_at >= sent:
-                    self._fail(tool, sent, f"connection lost: {type(exc).__name__}")
-                    await self._move()
+                    self._record_failure(tool, sent, f"connection lost: {type(exc).__name__}")
+                    await self._connect_elsewhere()
                     return None
-                await self._move()
+                await self._connect_elsewhere()
                 self._seen.moved += 1
                 continue
             if status == "503" and time.monotonic() - began < WAIT_TIMEOUT_SECONDS:
@@ -185,18 +185,18 @@ class Caller(StatelessClient):
                 continue
             result: dict[str, Any] = message.get("result", {})
             if status != "200" or result.get("isError", True):
-                self._fail(tool, sent, f"{status} {json.dumps(message, ensure_ascii=False)[:300]}")
+                self._record_failure(tool, sent, f"{status} {json.dumps(message, ensure_ascii=False)[:300]}")
                 return None
             self._seen.seconds[tool].append(time.monotonic() - began)
             return result
 
-    def _fail(self, tool: str, sent: float, text: str) -> None:
+    def _record_failure(self, tool: str, sent: float, text: str) -> None:
         self._seen.failures.append(Failure(tool, sent, time.monotonic(), text))
 
     async def _post(self, message: dict[str, Any], *, notification: bool = False) -> tuple[dict[str, str], bytes]:
-        return await self._exchange(self._request(message, notification=notification))
+        return await self._exchange(self._build_request(message, notification=notification))
 
-    async def _move(self) -> None:
+    async def _connect_elsewhere(self) -> None:
         """Connect to an available server, and try the other one first."""
         self._writer.close()
         until = time.monotonic() + WAIT_TIMEOUT_SECONDS

@@ -111,21 +111,25 @@ class Team:
         self.database = role_url()
         self.config = Config(folder / "home", database=self.database)
         sources = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
-        self.repositories = [self._repository(n, sources) for n in range(repositories)]
+        self.repositories = [self._create_repository(n, sources) for n in range(repositories)]
         self.secrets = {place.secret: place for each in self.repositories for place in each.places}
         self._index()
-        self.people = [self._person(n) for n in range(people)]
+        self.people = [self._create_person(n) for n in range(people)]
 
-    def _word(self, start: str) -> str:
+    def _new_word(self, start: str) -> str:
         return start + "".join(self.random.choices(string.ascii_lowercase, k=9))
 
-    def _repository(self, number: int, sources: Sequence[Path]) -> Repository:
+    def _create_repository(self, number: int, sources: Sequence[Path]) -> Repository:
         root = self.folder / "served" / f"repo{number:02d}"
-        top = Place(root, self._word("ask"), self._word("sec"))
-        inner = None if number % INNER_FOLDER_INTERVAL else Place(root / "inner", self._word("ask"), self._word("sec"))
+        top = Place(root, self._new_word("ask"), self._new_word("sec"))
+        inner = (
+            None
+            if number % INNER_FOLDER_INTERVAL
+            else Place(root / "inner", self._new_word("ask"), self._new_word("sec"))
+        )
         git_root(root)
         for place in filter(None, (top, inner)):
-            write_files(place.root, _files(place, self.random.sample(sources, FILES_PER_PLACE)))
+            write_files(place.root, _files_of_place(place, self.random.sample(sources, FILES_PER_PLACE)))
             git(root, "add", "--all")
             git(root, "commit", "--quiet", f"--message=Let {place.word} work with {place.secret}")
         return Repository(top, inner)
@@ -147,7 +151,7 @@ class Team:
 
             list(threads.map(index, self.secrets.values()))
 
-    def _person(self, number: int) -> Person:
+    def _create_person(self, number: int) -> Person:
         roots: list[Path] = []
         granted: list[str] = []
         if number:
@@ -212,7 +216,7 @@ def git_root(root: Path) -> None:
     git(root, "init", "--quiet", "--initial-branch=main")
 
 
-def _files(place: Place, sources: Sequence[Path]) -> dict[str, str]:
+def _files_of_place(place: Place, sources: Sequence[Path]) -> dict[str, str]:
     """Return real source files with the words of a place inserted."""
     files = {
         "docs/guide.md": f"# Guide to {place.word}\n\nThe {place.word} keeps {place.secret} in step with the rest.\n",

@@ -85,13 +85,13 @@ def fit(training: list[Example]) -> Vector:
     weights: Vector = np.zeros(len(FEATURES))
     weights[[FEATURES.index("bm25_best"), FEATURES.index("bm25_file")]] = 1.0
     for _ in range(ROUNDS):
-        differences, importance = _pairs(training, spread, weights)
+        differences, importance = _difference_pairs(training, spread, weights)
         weights = _descend(differences, importance, weights)
     result: Vector = weights / spread
     return result
 
 
-def _pairs(training: list[Example], spread: Vector, weights: Vector) -> tuple[Vector, Vector]:
+def _difference_pairs(training: list[Example], spread: Vector, weights: Vector) -> tuple[Vector, Vector]:
     differences, importance = [], []
     for example in training:
         scaled = example.features / spread

@@ -159,7 +159,7 @@ def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np
     value, gradient = loss(weights)
     moves: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(STEPS):
-        direction = _direction(gradient, moves)
+        direction = _descent_direction(gradient, moves)
         rate = 1.0 if moves else 1 / max(1.0, float(np.abs(gradient).sum()))
         slope = float((gradient * direction).sum())
         while True:
@@ -176,7 +176,7 @@ def fit(design: Design, targets: np.ndarray, importance: np.ndarray, weights: np
     return weights
 
 
-def _direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def _descent_direction(gradient: np.ndarray, moves: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Return the descent direction, corrected by the curvature of the last moves."""
     direction = -gradient
     shares = []
@@ -198,12 +198,14 @@ def train(examples: Sequence[Example]) -> tuple[Features, np.ndarray]:
     weights = np.zeros((design.size, len(LABELS)))
     for round_number in range(ROUNDS):
         guess = softmax(design.times(weights)) if round_number else None
-        targets, importance = _targets(examples, design, guess)
+        targets, importance = _sentence_targets(examples, design, guess)
         weights = fit(design, targets, importance, weights)
     return known, weights
 
 
-def _targets(examples: Sequence[Example], design: Design, guess: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _sentence_targets(
+    examples: Sequence[Example], design: Design, guess: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the target of each sentence and its importance."""
     targets = np.zeros((design.sentences, len(LABELS)))
     targets[:, 2] = 1
@@ -249,10 +251,10 @@ def print_figures(name: str, examples: Sequence[Example], judgements: list[tuple
     """Print precision and recall at some thresholds."""
     pairs = [(e.item, kind, score) for e, (kind, score) in zip(examples, judgements, strict=True)]
     for at in (0.7, 0.8, 0.85, STORE_THRESHOLD, 0.95):
-        print(_figures(f"{name} at {at:.3f}", pairs, at))
+        print(_format_figures(f"{name} at {at:.3f}", pairs, at))
 
 
-def _figures(name: str, pairs: list[tuple[Labelled, str, float]], threshold: float) -> str:
+def _format_figures(name: str, pairs: list[tuple[Labelled, str, float]], threshold: float) -> str:
     recognised = [(item, kind) for item, kind, score in pairs if score >= threshold]
     either = sum(item.label != NONE for item, _ in recognised)
     right = sum(is_right(item, kind) for item, kind in recognised)

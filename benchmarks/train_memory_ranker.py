@@ -68,7 +68,7 @@ def examples(number: int) -> list[Example]:
 
         with patch.object(memory_search, "_rank", noted):
             texts = first_texts(memory, text, project_id)
-        found.append(_example(number, by_text[text], described, memory))
+        found.append(_build_example(number, by_text[text], described, memory))
         return texts
 
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +76,7 @@ def examples(number: int) -> list[Example]:
     return found
 
 
-def _example(week: int, question: Question, rows: Mapping[int, ObservationFeatures], memory: Memory) -> Example:
+def _build_example(week: int, question: Question, rows: Mapping[int, ObservationFeatures], memory: Memory) -> Example:
     texts = {row.place: row.text for row in memory.store.at_places(list(rows))}
     right = [question.is_answered([texts[place]]) for place in rows]
     outdated = [

@@ -60,7 +60,7 @@ def main() -> None:
     if arguments.cache and arguments.cache.exists():
         every = pickle.loads(arguments.cache.read_bytes())
     else:
-        every = _examples()
+        every = _read_examples()
         if arguments.cache:
             arguments.cache.write_bytes(pickle.dumps(every))
     for repo in dict.fromkeys(each.repo for each in every):
@@ -75,14 +75,14 @@ def main() -> None:
         WEIGHTS_FILE.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
 
 
-def _examples() -> list[Example]:
+def _read_examples() -> list[Example]:
     app = open_app()
-    found = [_example(app, each) for each in questions() if not is_held_out(each.repo)]
+    found = [_build_example(app, each) for each in questions() if not is_held_out(each.repo)]
     app.close()
     return [each for each in found if each.cited_lines and len(each.rows)]
 
 
-def _example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
+def _build_example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
     index = app.domains.projects.at(repository_folder(question.repo))
     search = app.code_search(index)
     answer = search.search(question.question, limit=MAX_HITS)

@@ -50,11 +50,11 @@ class CloneHistory:
     """Commits reachable from a commit of a clone, newest first."""
 
     def __init__(self, clone: Path, commit: str) -> None:
-        there = set(_git(clone, "ls-tree", "-r", "-z", "--name-only", commit).split("\0"))
+        there = set(_git_output(clone, "ls-tree", "-r", "-z", "--name-only", commit).split("\0"))
         listing = ["log", "-n", str(MAX_COMMITS), "--no-merges", "--no-renames", "--name-only"]
         self.commits: list[_Commit] = []
         self.touches: dict[str, list[int]] = defaultdict(list)
-        for entry in _git(clone, *listing, "--format=%x01%ct%x02%s", commit).split("\x01")[1:]:
+        for entry in _git_output(clone, *listing, "--format=%x01%ct%x02%s", commit).split("\x01")[1:]:
             head, _, listed = entry.partition("\n")
             seconds, _, subject = head.partition("\x02")
             if not seconds.isdigit():  # the subject contains the separator of the fields
@@ -123,6 +123,6 @@ class History:
         return [ChangedTogether(other, count, len(counted)) for other, count in often]
 
 
-def _git(clone: Path, *arguments: str) -> str:
+def _git_output(clone: Path, *arguments: str) -> str:
     command = ["git", "-C", str(clone), *arguments]
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout

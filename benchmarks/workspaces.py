@@ -88,7 +88,7 @@ def main() -> int:
 def lay_out(folder: Path, count: int) -> list[Path]:
     """Create the repositories, or reuse those of an earlier run."""
     found = []
-    for source in _sources(count):
+    for source in _source_folders(count):
         root = folder / "repositories" / source.name
         if not (root / ".git").exists():
             _copy(source, root)
@@ -98,7 +98,7 @@ def lay_out(folder: Path, count: int) -> list[Path]:
     return found
 
 
-def _sources(count: int) -> list[Path]:
+def _source_folders(count: int) -> list[Path]:
     """Return folders of Python files that have the size of a small repository, in a fixed order."""
     places = [Path(each) for each in sys.path if Path(each).name in ("site-packages", "dist-packages")]
     tops = [each for place in places if place.is_dir() for each in place.iterdir() if (each / "__init__.py").is_file()]
@@ -106,14 +106,14 @@ def _sources(count: int) -> list[Path]:
     for top in sorted(tops):
         for package in sorted({path.parent for path in top.rglob("__init__.py")}):
             files = list(package.rglob("*.py"))
-            is_small = MIN_FILES <= len(files) <= MAX_FILES and _size(files) <= MAX_BYTES
+            is_small = MIN_FILES <= len(files) <= MAX_FILES and _total_bytes(files) <= MAX_BYTES
             is_inside_another = any(package.is_relative_to(other) for other in found.values())
             if is_small and not is_inside_another and package.name not in ("tests", "test", "_vendor", "vendor"):
                 found.setdefault(package.name, package)
-    return sorted(found.values(), key=lambda path: (-_size(list(path.rglob("*.py"))), path.name))[:count]
+    return sorted(found.values(), key=lambda path: (-_total_bytes(list(path.rglob("*.py"))), path.name))[:count]
 
 
-def _size(files: Sequence[Path]) -> int:
+def _total_bytes(files: Sequence[Path]) -> int:
     return sum(path.stat().st_size for path in files)
 
 
@@ -174,7 +174,7 @@ def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
     named: dict[str, str] = {}
     for root in roots:
         for path in sorted(root.rglob("*.py")):
-            for name, text in _documented(path):
+            for name, text in _documented_functions(path):
                 names[name] = names.get(name, 0) + 1
                 if len(text.split()) >= MIN_WORDS:
                     place = path.relative_to(root).as_posix()
@@ -185,7 +185,7 @@ def questions(roots: Sequence[Path], count: int) -> list[tuple[Question, str]]:
     return [(each, named[each.text] if names[named[each.text]] == 1 else "") for each in chosen]
 
 
-def _documented(path: Path) -> Iterator[tuple[str, str]]:
+def _documented_functions(path: Path) -> Iterator[tuple[str, str]]:
     try:
         tree = ast.parse(path.read_text("utf-8"))
     except (SyntaxError, ValueError):

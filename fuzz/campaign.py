@@ -194,7 +194,7 @@ class Campaign:
                 break
             self._run_child(seconds - self._result.cpu_seconds, self._seed + attempt, suspects)
         for number, suspect in enumerate(suspects):
-            self._confirm(suspect, number)
+            self._confirm_finding(suspect, number)
         return self._result
 
     def _run_child(self, seconds: float, seed: int, suspects: list[Finding]) -> None:
@@ -234,7 +234,7 @@ class Campaign:
         result.largest_growth = max(result.largest_growth, event["largest_growth"])
         result.inputs = event["inputs"]
 
-    def _confirm(self, suspect: Finding, number: int) -> None:
+    def _confirm_finding(self, suspect: Finding, number: int) -> None:
         """Run a suspect input in a new child three times without tracing; minimise and save it if it fails each time."""
         folder = self._scratch / f"confirm-{number}"
         folder.mkdir()

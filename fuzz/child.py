@@ -123,7 +123,7 @@ class Child:
 
     def serve(self, request: dict[str, Any]) -> None:
         """Execute a request and report its results as events."""
-        bench = self._bench(request["target"])
+        bench = self._target_runner(request["target"])
         match request["do"]:
             case "fuzz":
                 self._fuzz(bench, request)
@@ -134,7 +134,7 @@ class Child:
             case "minimise":
                 self._minimise(bench, request)
 
-    def _bench(self, name: str) -> TargetRunner:
+    def _target_runner(self, name: str) -> TargetRunner:
         if name not in self._benches:
             target = target_named(name)
             folder = self._scratch / "work" / name
@@ -188,7 +188,7 @@ class FuzzLoop:
     """Mutates and runs inputs, keeps those with new coverage or record time, and reports failures."""
 
     def __init__(self, bench: TargetRunner, emit: Emit, rng: Random, folder: Path | None, *, max_bytes: int) -> None:
-        self._bench = bench
+        self._target_runner = bench
         self._emit = emit
         self._rng = rng
         self._folder = folder
@@ -206,20 +206,24 @@ class FuzzLoop:
 
     def fuzz_for(self, *, seconds: float | None, executions: int | None) -> None:
         """Run until the CPU time or the number of runs is used up; wall-clock time would depend on other load."""
-        until = self._bench.cpu_seconds() + seconds if seconds else float("inf")
+        until = self._target_runner.cpu_seconds() + seconds if seconds else float("inf")
         latest = time.monotonic() + seconds * MAX_WALL_FACTOR if seconds else float("inf")
-        enough = self._bench.executions + executions if executions else sys.maxsize
+        enough = self._target_runner.executions + executions if executions else sys.maxsize
         if self._queue and self._folder is not None:
-            self._bench.run(self._queue[0])  # loads modules that are imported on first use
-        for data in self._inputs():
+            self._target_runner.run(self._queue[0])  # loads modules that are imported on first use
+        for data in self._next_inputs():
             self._run_and_judge(data)
             if time.monotonic() - self._told_at > PROGRESS_SECONDS:
                 self._report_progress()
-            if self._bench.cpu_seconds() > until or time.monotonic() > latest or self._bench.executions >= enough:
+            if (
+                self._target_runner.cpu_seconds() > until
+                or time.monotonic() > latest
+                or self._target_runner.executions >= enough
+            ):
                 break
         self._report_progress()
 
-    def _inputs(self) -> Iterator[bytes]:
+    def _next_inputs(self) -> Iterator[bytes]:
         yield from self._queue[: self._first]
         while True:
             yield self._mutator.mutate(self._choose_input(), self._rng.choice(self._queue))
@@ -247,10 +251,10 @@ class FuzzLoop:
 
     def _run_traced(self, data: bytes) -> Outcome:
         if self._edges is None:
-            return self._bench.run(data)
+            return self._target_runner.run(data)
         self._edges.start()
         try:
-            return self._bench.run(data)
+            return self._target_runner.run(data)
         finally:
             self._edges.stop()
 
@@ -261,7 +265,7 @@ class FuzzLoop:
             return
         samples: Counter[str] = Counter()
         with CpuSampler(samples):
-            again = self._bench.run(data)
+            again = self._target_runner.run(data)
         self._slowest_ms_per_kb = max(self._slowest_ms_per_kb, self._ms_per_kb(data, again))
         share = again.cpu_seconds / limit
         if share > self._worst_share:
@@ -290,8 +294,8 @@ class FuzzLoop:
         self._told_at = time.monotonic()
         self._emit(
             "progress",
-            cpu_seconds=self._bench.cpu_seconds(),
-            executions=self._bench.executions,
+            cpu_seconds=self._target_runner.cpu_seconds(),
+            executions=self._target_runner.executions,
             edges=self._edges_seen,
             slowest_ms_per_kb=self._slowest_ms_per_kb,
             largest_growth=self._largest_growth,
@@ -306,13 +310,13 @@ class CpuSampler:
         self._samples = samples
 
     def __enter__(self) -> None:
-        signal.signal(signal.SIGPROF, self._sample)
+        signal.signal(signal.SIGPROF, self._record_sample)
         signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
 
     def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
-    def _sample(self, _number: int, frame: FrameType | None) -> None:
+    def _record_sample(self, _number: int, frame: FrameType | None) -> None:
         while frame is not None and not frame.f_code.co_filename.startswith(oracle.SOURCE):
             frame = frame.f_back
         if frame is not None:

@@ -50,7 +50,7 @@ def sample_files(target: Target, folders: Sequence[Path], rng: Random) -> list[b
     paths = [
         path
         for folder in (ROOT, *installed_folders(), *folders)
-        for path in _listed(folder)
+        for path in _list_files(folder)
         if path.endswith(target.suffixes)
     ]
     rng.shuffle(paths)
@@ -70,7 +70,7 @@ def _pth_folders() -> Iterable[str]:
 
 
 @cache
-def _listed(folder: Path) -> tuple[str, ...]:
+def _list_files(folder: Path) -> tuple[str, ...]:
     listed: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)

@@ -43,8 +43,8 @@ class Mutator:
         self._max_bytes = max_bytes
         self._is_json = is_json
         self._operations: tuple[Callable[[bytes, bytes], bytes], ...] = (
-            self._flip, self._insert_token, self._insert_token, self._replace_word, self._repeat, self._repeat_token,
-            self._nest, self._delete, self._delete_lines, self._move, self._cross, self._truncate, self._duplicate_lines,
+            self._replace_bytes, self._insert_token, self._insert_token, self._replace_word, self._repeat_range, self._repeat_token,
+            self._nest_brackets, self._delete_range, self._delete_lines, self._move_range, self._replace_range, self._truncate_input, self._duplicate_lines,
         )  # fmt: skip
 
     def mutate(self, data: bytes, other: bytes) -> bytes:
@@ -57,7 +57,7 @@ class Mutator:
             data = self._rng.choice(self._operations)(data, other)[: self._max_bytes]
         return data
 
-    def _flip(self, data: bytes, _other: bytes) -> bytes:
+    def _replace_bytes(self, data: bytes, _other: bytes) -> bytes:
         changed = bytearray(data)
         for _ in range(self._rng.randint(1, 4)):
             if changed:
@@ -75,7 +75,7 @@ class Mutator:
         first, last = self._random_word_range(other)
         return data[:start] + other[first:last] + data[end:]
 
-    def _repeat(self, data: bytes, _other: bytes) -> bytes:
+    def _repeat_range(self, data: bytes, _other: bytes) -> bytes:
         start, end = self._random_word_range(data) if self._rng.random() < 0.5 else self._random_range(data)
         return data[:end] + self._repeat_randomly(data[start:end]) + data[end:]
 
@@ -85,7 +85,7 @@ class Mutator:
         token = b"".join(self._rng.choice(self._tokens) for _ in range(count))
         return data[:at] + self._repeat_randomly(token) + data[at:]
 
-    def _nest(self, data: bytes, _other: bytes) -> bytes:
+    def _nest_brackets(self, data: bytes, _other: bytes) -> bytes:
         start, end = self._random_range(data)
         if self._rng.random() < 0.5:
             left, right = self._rng.choice(_BRACKETS)
@@ -95,7 +95,7 @@ class Mutator:
         closed = right * (len(left) // max(1, len(right)))
         return data[:start] + left + data[start:end] + closed[: len(left)] + data[end:]
 
-    def _delete(self, data: bytes, _other: bytes) -> bytes:
+    def _delete_range(self, data: bytes, _other: bytes) -> bytes:
         start, end = self._random_word_range(data) if self._rng.random() < 0.5 else self._random_range(data)
         return data[:start] + data[end:]
 
@@ -112,18 +112,18 @@ class Mutator:
         at = self._random_position(data)
         return data[:at] + self._repeat_randomly(piece) + data[at:]
 
-    def _move(self, data: bytes, _other: bytes) -> bytes:
+    def _move_range(self, data: bytes, _other: bytes) -> bytes:
         start, end = self._random_range(data)
         rest = data[:start] + data[end:]
         at = self._random_position(rest)
         return rest[:at] + data[start:end] + rest[at:]
 
-    def _cross(self, data: bytes, other: bytes) -> bytes:
+    def _replace_range(self, data: bytes, other: bytes) -> bytes:
         first, last = self._random_range(other)
         start, end = self._random_range(data)
         return data[:start] + other[first:last] + data[end:]
 
-    def _truncate(self, data: bytes, _other: bytes) -> bytes:
+    def _truncate_input(self, data: bytes, _other: bytes) -> bytes:
         return data[: self._random_position(data)]
 
     def _repeat_randomly(self, piece: bytes) -> bytes:

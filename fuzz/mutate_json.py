@@ -41,7 +41,7 @@ def mutate_json(rng: Random, data: bytes, other: bytes) -> bytes | None:
 
 def _mutate_value(rng: Random, document: Any, donor: Any) -> Any:
     """Mutate one value of the document, in place if it is in a container."""
-    places = list(_places(document))
+    places = list(_value_positions(document))
     if not places:
         return _replacement_value(rng, document, donor)
     holder, key = rng.choice(places)
@@ -61,7 +61,7 @@ def _replacement_value(rng: Random, value: Any, donor: Any) -> Any:
     choice = rng.random()
     if choice < 0.05:
         return _DEEP
-    if choice < 0.25 and (places := list(_places(donor))):
+    if choice < 0.25 and (places := list(_value_positions(donor))):
         holder, key = rng.choice(places)
         return _copy(holder[key])
     if choice < 0.35:
@@ -86,11 +86,11 @@ def _add_member(rng: Random, holder: Any, piece: Any) -> None:
 
 
 def _new_key(rng: Random, key: str, donor: Any) -> str:
-    keys = [name for holder, name in _places(donor) if isinstance(holder, dict)]
+    keys = [name for holder, name in _value_positions(donor) if isinstance(holder, dict)]
     return str(rng.choice([*keys, "", "\0", "$ref", key + " ", key * 50, "\ud800"]))
 
 
-def _places(document: Any) -> list[tuple[Any, Any]]:
+def _value_positions(document: Any) -> list[tuple[Any, Any]]:
     """Return the container and key of every value below the root."""
     sample_files: list[tuple[Any, Any]] = []
     pending = [document]

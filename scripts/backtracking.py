@@ -184,11 +184,11 @@ class _Look(_Guard):
     def holds(self, before: int, after: int) -> bool | None:
         found: bool | None = False
         for part in self.alternatives:
-            one = self._one(part, before, after)
+            one = self._part_holds(part, before, after)
             found = True if found or one else None if one is None or found is None else False
         return found if found is None or not self.negative else not found
 
-    def _one(self, part: _Class | _Edge | None, before: int, after: int) -> bool | None:
+    def _part_holds(self, part: _Class | _Edge | None, before: int, after: int) -> bool | None:
         if part is None:
             return True
         if isinstance(part, _Class):
@@ -240,17 +240,17 @@ class _Automaton:
         self._classes: dict[_Class, _Class] = {}
         self._cache: dict[tuple[int, int, int], tuple[_Move, ...]] = {}
         self.heads: dict[int, tuple[_Guard | None, int]] = {}  # exits of the loops, by the state of the loop head
-        self.accept = self._state()
+        self.accept = self._add_state()
         flags = tree.state.flags
         last = self.accept
         if use is Use.FULLMATCH:
-            last = self._guarded_state(self._edge(_c.AT_END_STRING, flags), self.accept)
-        self.start = self._sequence(tree, flags, last)
-        self._letters()
+            last = self._guarded_state(self._build_edge(_c.AT_END_STRING, flags), self.accept)
+        self.start = self._build_sequence(tree, flags, last)
+        self._assign_letters()
 
     # Building: each part is built in front of the state that follows it.
 
-    def _state(self, takes: _Class | None = None, leads: list[tuple[_Guard | None, int]] | None = None) -> int:
+    def _add_state(self, takes: _Class | None = None, leads: list[tuple[_Guard | None, int]] | None = None) -> int:
         if len(self.takes) > MAX_STATES:
             raise _Unproven(f"more than {MAX_STATES} states")
         self.takes.append(takes)
@@ -258,46 +258,48 @@ class _Automaton:
         return len(self.takes) - 1
 
     def _guarded_state(self, guard: _Guard | None, then: int) -> int:
-        return self._state(leads=[(guard, then)])
+        return self._add_state(leads=[(guard, then)])
 
-    def _sequence(self, items: Any, flags: int, then: int) -> int:
+    def _build_sequence(self, items: Any, flags: int, then: int) -> int:
         for op, av in reversed(list(items)):
-            then = self._part(op, av, flags, then)
+            then = self._build_part(op, av, flags, then)
         return then
 
-    def _part(self, op: Any, av: Any, flags: int, then: int) -> int:
+    def _build_part(self, op: Any, av: Any, flags: int, then: int) -> int:
         if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
-            return self._state(takes=self._class(op, av, flags), leads=[(None, then)])
+            return self._add_state(takes=self._build_class(op, av, flags), leads=[(None, then)])
         if op is _c.SUBPATTERN:
             _, added, removed, items = av
-            return self._sequence(items, (flags | added) & ~removed, then)
+            return self._build_sequence(items, (flags | added) & ~removed, then)
         if op is _c.BRANCH:
-            return self._state(leads=[(None, self._sequence(items, flags, then)) for items in av[1]])
+            return self._add_state(leads=[(None, self._build_sequence(items, flags, then)) for items in av[1]])
         if op is _c.AT:
-            return self._guarded_state(self._edge(av, flags), then)
+            return self._guarded_state(self._build_edge(av, flags), then)
         if op in (_c.ASSERT, _c.ASSERT_NOT):
-            return self._guarded_state(self._look(op, av, flags), then)
+            return self._guarded_state(self._build_look(op, av, flags), then)
         if op in (_c.MAX_REPEAT, _c.MIN_REPEAT, _c.POSSESSIVE_REPEAT):
-            return self._repeat(op, av, flags, then)
+            return self._build_repeat(op, av, flags, then)
         if op is _c.ATOMIC_GROUP:
-            return self._atomic(av, flags, then)
+            return self._build_atomic(av, flags, then)
         if op is _c.FAILURE:
-            return self._state()
+            return self._add_state()
         raise _Unproven(f"{str(op).lower()} is not covered (back-references never are)")
 
-    def _edge(self, at: Any, flags: int) -> _Edge:
+    def _build_edge(self, at: Any, flags: int) -> _Edge:
         multiline = {_c.AT_BEGINNING: _c.AT_BEGINNING_LINE, _c.AT_END: _c.AT_END_LINE}
         if flags & re.MULTILINE:
             at = multiline.get(at, at)
-        newline = self._class(_c.LITERAL, 10, 0)
-        return _Edge(at, newline, self._class(_c.IN, [(_c.CATEGORY, _c.CATEGORY_WORD)], flags))
+        newline = self._build_class(_c.LITERAL, 10, 0)
+        return _Edge(at, newline, self._build_class(_c.IN, [(_c.CATEGORY, _c.CATEGORY_WORD)], flags))
 
-    def _look(self, op: Any, av: Any, flags: int) -> _Guard:
+    def _build_look(self, op: Any, av: Any, flags: int) -> _Guard:
         direction, items = av
         alternatives = self._alternatives(list(items), flags)
         if alternatives is not None:
             return _Look(alternatives, direction < 0, op is _c.ASSERT_NOT)
-        return _UnknownGuard() if direction < 0 else _LongLookahead(self._sequence(items, flags, self._state()))
+        return (
+            _UnknownGuard() if direction < 0 else _LongLookahead(self._build_sequence(items, flags, self._add_state()))
+        )
 
     def _alternatives(self, items: list[Any], flags: int) -> list[_Class | _Edge | None] | None:
         """Return the alternatives of a look-around if each is a character, an anchor or empty."""
@@ -312,10 +314,10 @@ class _Automaton:
         if op is _c.SUBPATTERN:
             return self._alternatives(list(av[3]), (flags | av[1]) & ~av[2])
         if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
-            return [self._class(op, av, flags)]
-        return [self._edge(av, flags)] if op is _c.AT else None
+            return [self._build_class(op, av, flags)]
+        return [self._build_edge(av, flags)] if op is _c.AT else None
 
-    def _repeat(self, op: Any, av: Any, flags: int, then: int) -> int:
+    def _build_repeat(self, op: Any, av: Any, flags: int, then: int) -> int:
         least, most, items = av
         unbounded = most is _c.MAXREPEAT or most > MAX_COPIES
         stop, inner = self._possessive_guards(op, items, flags, then)
@@ -324,62 +326,64 @@ class _Automaton:
         after = then
         if unbounded:
             exact = most is _c.MAXREPEAT and least <= MAX_COPIES
-            then = self._loop(op, items, flags, then, stop if exact else stop or _UnknownGuard())
+            then = self._build_loop(op, items, flags, then, stop if exact else stop or _UnknownGuard())
             most = least = min(least, MAX_COPIES)
         for left in range(most, 0, -1):
-            then = self._sequence(items, flags, then)
+            then = self._build_sequence(items, flags, then)
             if left > least:
-                then = self._choice(op, then, (stop, after))
+                then = self._build_choice(op, then, (stop, after))
         return self._guarded_state(inner, then) if inner else then
 
     def _possessive_guards(self, op: Any, items: Any, flags: int, then: int) -> tuple[_Guard | None, _Guard | None]:
         """Return conditions on the exits of a possessive repeat, and around it if it repeats more than a class."""
         if op is not _c.POSSESSIVE_REPEAT or then == self.accept:  # no later part can fail
             return None, None
-        taken, exact = self._single(list(items), flags)
+        taken, exact = self._single_class(list(items), flags)
         return _PossessiveExit(taken, exact), None if exact else _UnknownGuard()
 
-    def _single(self, items: list[Any], flags: int) -> tuple[list[_Class], bool]:
+    def _single_class(self, items: list[Any], flags: int) -> tuple[list[_Class], bool]:
         """Return the set of characters that the items match, and whether they match exactly one character."""
         if len(items) != 1:
             return [], False
         op, av = items[0]
         if op in (_c.LITERAL, _c.NOT_LITERAL, _c.ANY, _c.IN):
-            return [self._class(op, av, flags)], True
+            return [self._build_class(op, av, flags)], True
         if op is _c.SUBPATTERN:
-            return self._single(list(av[3]), (flags | av[1]) & ~av[2])
+            return self._single_class(list(av[3]), (flags | av[1]) & ~av[2])
         if op is _c.BRANCH:
-            return [part for branch in av[1] for part in self._single(list(branch), flags)[0]], False
+            return [part for branch in av[1] for part in self._single_class(list(branch), flags)[0]], False
         return [], False
 
-    def _loop(self, op: Any, items: Any, flags: int, then: int, guard: _Guard | None) -> int:
-        head = self._state()
-        body = self._sequence(items, flags, head)
+    def _build_loop(self, op: Any, items: Any, flags: int, then: int, guard: _Guard | None) -> int:
+        head = self._add_state()
+        body = self._build_sequence(items, flags, head)
         self.heads[head] = (guard, then)
-        self.leads[head] = self._ordered(op, body, (guard, then))
+        self.leads[head] = self._order_branches(op, body, (guard, then))
         return head
 
-    def _choice(self, op: Any, body: int, way_out: tuple[_Guard | None, int]) -> int:
-        return self._state(leads=self._ordered(op, body, way_out))
+    def _build_choice(self, op: Any, body: int, way_out: tuple[_Guard | None, int]) -> int:
+        return self._add_state(leads=self._order_branches(op, body, way_out))
 
-    def _ordered(self, op: Any, body: int, way_out: tuple[_Guard | None, int]) -> list[tuple[_Guard | None, int]]:
+    def _order_branches(
+        self, op: Any, body: int, way_out: tuple[_Guard | None, int]
+    ) -> list[tuple[_Guard | None, int]]:
         return [way_out, (None, body)] if op is _c.MIN_REPEAT else [(None, body), way_out]
 
-    def _atomic(self, items: Any, flags: int, then: int) -> int:
+    def _build_atomic(self, items: Any, flags: int, then: int) -> int:
         if len(items) == 1 and items[0][0] is _c.MAX_REPEAT:
-            return self._repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, then)
+            return self._build_repeat(_c.POSSESSIVE_REPEAT, items[0][1], flags, then)
         return self._guarded_state(
-            _UnknownGuard(), self._sequence(items, flags, self._guarded_state(_UnknownGuard(), then))
+            _UnknownGuard(), self._build_sequence(items, flags, self._guarded_state(_UnknownGuard(), then))
         )
 
     # Letters: characters that no class of the pattern distinguishes form one letter.
 
-    def _class(self, op: Any, av: Any, flags: int) -> _Class:
+    def _build_class(self, op: Any, av: Any, flags: int) -> _Class:
         spans = _class_ranges(op, repr(av), _UncachedArgument(av), flags & ~re.MULTILINE, self._alphabet)
         found = _Class(tuple(a for a, _ in spans), tuple(b for _, b in spans))
         return self._classes.setdefault(found, found)
 
-    def _letters(self) -> None:
+    def _assign_letters(self) -> None:
         """Assign letters to every class, and keep an example of each letter."""
         classes = list(self._classes)
         asked_before = {
@@ -391,7 +395,7 @@ class _Automaton:
             if at < len(self._alphabet):
                 signature = tuple(part.has(at) for part in classes)
                 examples[signature] = min(examples.get(signature, at), at, key=_readability_key(self._alphabet))
-        self.letters = [_example(self._alphabet, at) for at in examples.values()]
+        self.letters = [_example_character(self._alphabet, at) for at in examples.values()]
         for letter, signature in enumerate(examples):
             for part, member in zip(classes, signature, strict=True):
                 if member:
@@ -476,12 +480,12 @@ def _class_ranges(
 
 def _readability_key(alphabet: str | bytes) -> Any:
     def key(at: int) -> tuple[bool, int]:
-        return not _example(alphabet, at).isprintable(), at
+        return not _example_character(alphabet, at).isprintable(), at
 
     return key
 
 
-def _example(alphabet: str | bytes, at: int) -> str:
+def _example_character(alphabet: str | bytes, at: int) -> str:
     return alphabet[at] if isinstance(alphabet, str) else chr(alphabet[at])
 
 
@@ -511,11 +515,13 @@ class _Exploration:
         while self._queue:
             runs, depth, _, node = heapq.heappop(self._queue)
             if -runs > MAX_RUNS:
-                return Verdict(linear=False, runs=-runs, reason=f"{-runs} runs at once", attack=self._attack(node))
+                return Verdict(
+                    linear=False, runs=-runs, reason=f"{-runs} runs at once", attack=self._build_attack(node)
+                )
             if len(self._parents) > MAX_COMBINATIONS:
                 return Verdict(linear=False, reason=f"more than {MAX_COMBINATIONS} combinations of runs: not decided")
             for letter in range(len(self._automaton.letters)):
-                for following in self._step(node, letter):
+                for following in self._step_runs(node, letter):
                     self._add(following, (node, letter), depth + 1)
         return Verdict(linear=True, runs=self._most)
 
@@ -535,14 +541,14 @@ class _Exploration:
             self._most = max(self._most, runs)
             heapq.heappush(self._queue, (-runs, depth, len(self._parents), node))
 
-    def _step(self, node: _Node, letter: int) -> Iterator[_Node]:
+    def _step_runs(self, node: _Node, letter: int) -> Iterator[_Node]:
         before, main, runs = node
         failed: Counter[int] = Counter()
         memory = self._automaton.memory[letter]
         try:
             for run, count in runs:
                 for way in self._automaton.ways(run // 2, before, letter):
-                    self._fail(way, bool(run % 2), count, memory, failed)
+                    self._add_failed_move(way, bool(run % 2), count, memory, failed)
         except _RunAccepts:
             return
         for state, aside in self._main_run_moves(main, before, letter):
@@ -551,7 +557,7 @@ class _Exploration:
             if state is not None or together:
                 yield memory, state, tuple(sorted(together.items()))
 
-    def _fail(self, way: _Move, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
+    def _add_failed_move(self, way: _Move, certain: bool, count: int, memory: int, failed: Counter[int]) -> None:
         """Follow one move of a failed run."""
         kind, target, is_certain = way
         certain = certain and is_certain and kind != _SPAWN
@@ -567,12 +573,12 @@ class _Exploration:
         if main is None:
             yield None, aside
         elif main == _SCAN:
-            yield from self._scan(before, letter, aside)
+            yield from self._scan_moves(before, letter, aside)
         else:
             for way in self._automaton.ways(main, before, letter):
                 if way[0] == _ACCEPT:
                     if self._use is Use.SCAN:
-                        yield from self._scan(before, letter, aside.copy())
+                        yield from self._scan_moves(before, letter, aside.copy())
                     else:
                         yield None, aside.copy()
                 elif way[0] == _MOVE:
@@ -580,7 +586,7 @@ class _Exploration:
                 if not self._set_aside(way, letter, aside):
                     return
 
-    def _scan(self, before: int, letter: int, aside: Counter[int]) -> Iterator[tuple[int | None, Counter[int]]]:
+    def _scan_moves(self, before: int, letter: int, aside: Counter[int]) -> Iterator[tuple[int | None, Counter[int]]]:
         """Return the moves of the main run between matches: either a match begins here, or no match does."""
         for way in self._automaton.ways(self._automaton.start, before, letter):
             if way[0] == _ACCEPT and self._use is Use.SEARCH:
@@ -595,7 +601,7 @@ class _Exploration:
     def _set_aside(self, way: _Move, letter: int, aside: Counter[int]) -> bool:
         """Count a move among the failed runs; return False if it cannot have failed."""
         try:
-            self._fail(way, True, 1, self._automaton.memory[letter], aside)
+            self._add_failed_move(way, True, 1, self._automaton.memory[letter], aside)
         except _RunAccepts:
             return False
         return True
@@ -633,7 +639,7 @@ class _Exploration:
             found.add((self._automaton.memory[letter], targets))
         return found
 
-    def _attack(self, node: _Node) -> Attack:
+    def _build_attack(self, node: _Node) -> Attack:
         """Return a text that leads to a node, split into a beginning and the part that adds runs."""
         nodes, letters = [node], []
         while (parent := self._parents[nodes[-1]]) is not None:
@@ -641,10 +647,10 @@ class _Exploration:
             letters.append(self._automaton.letters[parent[1]])
         nodes.reverse()
         text = "".join(reversed(letters))
-        first, last = _growth(nodes)
-        return Attack(text[:first], text[first:last], self._suffix(node))
+        first, last = _growing_pairs(nodes)
+        return Attack(text[:first], text[first:last], self._failing_suffix(node))
 
-    def _suffix(self, node: _Node) -> str:
+    def _failing_suffix(self, node: _Node) -> str:
         """Return a character after which all failed runs have failed, if the end of the text is not enough."""
         before, _, runs = node
         ends = [way for run, _ in runs for way in self._automaton.ways(run // 2, before, _END)]
@@ -656,7 +662,7 @@ class _Exploration:
         return ""
 
 
-def _growth(nodes: list[_Node]) -> tuple[int, int]:
+def _growing_pairs(nodes: list[_Node]) -> tuple[int, int]:
     """Return the pairs of nodes on the path between which only the number of runs grew, shortest first."""
     for length in range(1, len(nodes)):
         for last in range(length, len(nodes)):

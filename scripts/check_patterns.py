@@ -84,7 +84,7 @@ class _Module:
         self.name = ".".join(path.relative_to(sources).with_suffix("").parts).removesuffix(".__init__")
         self.tree = ast.parse(path.read_text("utf-8"), self.file)
         self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
-        self.imported = dict(self._imports())
+        self.imported = dict(self._imported_names())
         self.constants = {
             target.id: node
             for node in self.tree.body
@@ -92,7 +92,7 @@ class _Module:
             if isinstance(target, ast.Name)
         }
 
-    def _imports(self) -> Iterator[tuple[str, tuple[str, str]]]:
+    def _imported_names(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Return the module and original name for each local name ('' for the module itself)."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -106,7 +106,7 @@ class _Module:
         """Record how this module applies its own constants and those of others."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                owner, name = self._owner(node.id, modules)
+                owner, name = self._owning_constant(node.id, modules)
                 if owner and (use := self._use_of(node)):
                     uses[owner, name].add(use)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -115,7 +115,7 @@ class _Module:
                 if module in modules and (use := self._use_of(node)):
                     uses[module, node.attr].add(use)
 
-    def _owner(self, name: str, modules: Mapping[str, _Module]) -> tuple[str, str]:
+    def _owning_constant(self, name: str, modules: Mapping[str, _Module]) -> tuple[str, str]:
         if name in self.constants:
             return self.name, name
         module, inside = self.imported.get(name, ("", ""))
@@ -138,12 +138,12 @@ class _Module:
     def patterns(self, uses: Mapping[tuple[str, str], Iterable[Use]]) -> Iterator[PatternUse]:
         """Yield the patterns that this module compiles or applies."""
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and (method := self._method(node.func)):
-                found = self._read(node, method)
-                for use in sorted(self._applied(node, method, uses), key=lambda use: use.value):
+            if isinstance(node, ast.Call) and (method := self._re_method(node.func)):
+                found = self._read_use(node, method)
+                for use in sorted(self._uses_of_call(node, method, uses), key=lambda use: use.value):
                     yield replace(found, use=use)
 
-    def _method(self, function: ast.expr) -> str:
+    def _re_method(self, function: ast.expr) -> str:
         """Return the name of the called `re` function, or "" if it is another function."""
         match function:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.imported.get(name) == ("re", ""):
@@ -154,7 +154,7 @@ class _Module:
             case _:
                 return ""
 
-    def _applied(self, node: ast.Call, method: str, uses: Mapping[tuple[str, str], Iterable[Use]]) -> set[Use]:
+    def _uses_of_call(self, node: ast.Call, method: str, uses: Mapping[tuple[str, str], Iterable[Use]]) -> set[Use]:
         if method != "compile":
             return {_USE_BY_ANY_METHOD[method]}
         parent = self.parents[node]
@@ -168,22 +168,22 @@ class _Module:
             case _:
                 return {Use.SCAN}
 
-    def _read(self, node: ast.Call, method: str) -> PatternUse:
+    def _read_use(self, node: ast.Call, method: str) -> PatternUse:
         arguments: dict[str, ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         expression = node.args[0] if node.args else arguments["pattern"]
         at = _FLAGS_POSITION[method]
         flags = node.args[at] if len(node.args) > at else arguments.get("flags")
         source = ast.unparse(expression)
-        found = PatternUse(self.file, node.lineno, self._where(node), Use.SCAN, None, source=source)
-        pattern = self._value(expression)
-        number = self._value(flags) if flags is not None else 0
+        found = PatternUse(self.file, node.lineno, self._enclosing_name(node), Use.SCAN, None, source=source)
+        pattern = self._evaluate(expression)
+        number = self._evaluate(flags) if flags is not None else 0
         if isinstance(pattern, re.Pattern):
             return replace(found, pattern=pattern.pattern, flags=pattern.flags & ~re.UNICODE)
         if not isinstance(pattern, str | bytes) or not isinstance(number, int):
             return found
         return replace(found, pattern=pattern, flags=int(number))
 
-    def _where(self, node: ast.AST) -> str:
+    def _enclosing_name(self, node: ast.AST) -> str:
         """Return the name of the function or constant that contains a node."""
         names = []
         while (node := self.parents.get(node, self.tree)) is not self.tree:
@@ -193,7 +193,7 @@ class _Module:
                 names += [name for name, value in self.constants.items() if value is node]
         return ".".join(reversed(names)) or "<module>"
 
-    def _value(self, expression: ast.expr) -> Any:
+    def _evaluate(self, expression: ast.expr) -> Any:
         """Evaluate an expression that uses only constants of the module; return None for any other."""
         try:
             return ast.literal_eval(expression)

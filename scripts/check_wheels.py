@@ -56,21 +56,21 @@ class Platform:
         return frozenset([*own, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
 
 
-def _glibc(machine: str) -> tuple[str, ...]:
+def _glibc_tags(machine: str) -> tuple[str, ...]:
     """Return the platform tags for glibc 2.28 and older; 2.28 is the version of the oldest supported distributions."""
     return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
             f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
 
 
-def _musl(machine: str) -> tuple[str, ...]:
+def _musl_tags(machine: str) -> tuple[str, ...]:
     return f"musllinux_1_2_{machine}", f"musllinux_1_1_{machine}"
 
 
 PLATFORMS = (
-    Platform("Linux x86-64", "x86_64-manylinux_2_28", "linux", "x86_64", _glibc("x86_64")),
-    Platform("Linux aarch64", "aarch64-manylinux_2_28", "linux", "aarch64", _glibc("aarch64")),
-    Platform("Linux x86-64, musl", "x86_64-unknown-linux-musl", "linux", "x86_64", _musl("x86_64")),
-    Platform("Linux aarch64, musl", "aarch64-unknown-linux-musl", "linux", "aarch64", _musl("aarch64")),
+    Platform("Linux x86-64", "x86_64-manylinux_2_28", "linux", "x86_64", _glibc_tags("x86_64")),
+    Platform("Linux aarch64", "aarch64-manylinux_2_28", "linux", "aarch64", _glibc_tags("aarch64")),
+    Platform("Linux x86-64, musl", "x86_64-unknown-linux-musl", "linux", "x86_64", _musl_tags("x86_64")),
+    Platform("Linux aarch64, musl", "aarch64-unknown-linux-musl", "linux", "aarch64", _musl_tags("aarch64")),
     Platform("macOS arm64", "aarch64-apple-darwin", "darwin", "arm64", tuple(mac_platforms((13, 0), "arm64"))),
     Platform("macOS x86-64", "x86_64-apple-darwin", "darwin", "x86_64", tuple(mac_platforms((13, 0), "x86_64"))),
     Platform("Windows x86-64", "x86_64-pc-windows-msvc", "win32", "AMD64", ("win_amd64",)),
@@ -106,7 +106,7 @@ class Cell:
 
 def resolve(uv: str) -> list[Package]:
     """Resolve the dependencies once for all platforms, and return the packages with the tags of their wheels."""
-    lock = _compile(
+    lock = _run_uv_compile(
         uv,
         str(ROOT / "pyproject.toml"),
         "--universal",
@@ -130,10 +130,10 @@ def resolve(uv: str) -> list[Package]:
 def older_version_has_wheel(uv: str, requirement: str, platform: Platform, python: str) -> bool:
     """Return whether a resolver that is limited to wheels finds an older version."""
     only = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
-    return _compile(uv, "-", *only, stdin=requirement).returncode == 0
+    return _run_uv_compile(uv, "-", *only, stdin=requirement).returncode == 0
 
 
-def _compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def _run_uv_compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     # Otherwise uv would search for each requested Python version and try to download it.
     ours = ("--python", sys.executable, "--no-python-downloads")
     words = (uv, "pip", "compile", "--quiet", "--no-header", *ours, *words)
@@ -163,7 +163,7 @@ def make_cell(uv: str, packages: list[Package], platform: Platform, python: str)
     return Cell(tuple(sorted(missing)), tuple(sorted(left_out)))
 
 
-def _rows(platform: Platform, cells: list[Cell]) -> list[str]:
+def _merged_rows(platform: Platform, cells: list[Cell]) -> list[str]:
     """Merge Python versions with equal results into one row."""
     rows = []
     start = 0
@@ -190,7 +190,7 @@ def main(uv: str) -> int:
             for python in PYTHON_VERSIONS
         }
         for platform in PLATFORMS:
-            rows += _rows(platform, [found[platform.title, python].result() for python in PYTHON_VERSIONS])
+            rows += _merged_rows(platform, [found[platform.title, python].result() for python in PYTHON_VERSIONS])
     print("\n".join(rows), f"\n{len(packages)} packages")
     before, _, rest = INSTALL_PAGE.read_text("utf-8").partition(BEGIN)
     INSTALL_PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{rest.partition(END)[2]}", "utf-8")

@@ -234,7 +234,7 @@ def main() -> int:
     for path in list_files(arguments.path):
         text = (ROOT / path).read_text("utf-8")
         lines = text.splitlines()
-        folder = _folder(path)
+        folder = _top_folder(path)
 
         def keep(found: Iterable[Problem], lines: list[str] = lines) -> int:
             new = [each for each in found if not rules.allows(each, lines[each.line - 1] if lines else "")]
@@ -267,7 +267,7 @@ def main() -> int:
 
 
 def _print_summary(words: Counter[str], idioms: Counter[str], names: Counter[str], problems: list[Problem]) -> None:
-    missing = Counter(_folder(each.path) for each in problems if "docstring" in each.message)
+    missing = Counter(_top_folder(each.path) for each in problems if "docstring" in each.message)
     print(f"{'folder':28} {'words':>8} {'idioms':>7} {'/1000':>6} {'odd names':>10} {'of':>7} {'no docstring':>13}")
     for folder in sorted(words):
         rate = 1000 * idioms[folder] / max(1, words[folder])
@@ -277,7 +277,7 @@ def _print_summary(words: Counter[str], idioms: Counter[str], names: Counter[str
     print(f"all: {1000 * sum(idioms.values()) / max(1, sum(words.values())):.2f} idioms per 1,000 words")
 
 
-def _folder(path: str) -> str:
+def _top_folder(path: str) -> str:
     parts = path.split("/")
     depth = 4 if parts[1:3] == ["deltos", "domains"] else 3 if parts[0] == "src" else 2
     return "/".join(parts[: min(depth, len(parts) - 1)]) or "."

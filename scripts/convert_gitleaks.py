@@ -43,36 +43,36 @@ def main() -> None:
     source = Path(sys.argv[1])
     rules = tomllib.loads(source.read_text("utf-8"))["rules"]
     licence = (source.parent.parent / "LICENSE").read_text("utf-8").strip() + "\n"
-    tokens = sorted({row for rule in rules for row in _tokens(rule)})
-    services = sorted({row for rule in rules for row in _services(rule)})
+    tokens = sorted({row for rule in rules for row in _token_rules(rule)})
+    services = sorted({row for rule in rules for row in _service_rules(rule)})
     lines = [
         _HEAD.format(licence=licence),
         "# Kind, literal prefix of the token, and minimum number of characters after it.",
-        *_table("TOKENS", tokens),
+        *_format_table("TOKENS", tokens),
         "",
         "# Kind, name of the service, and minimum and maximum length of the value next to it.",
-        *_table("SERVICES", services),
+        *_format_table("SERVICES", services),
     ]
     TARGET.write_text("\n".join(lines) + "\n", "utf-8")
     print(f"{len(tokens)} tokens, {len(services)} services")
 
 
-def _table(name: str, rows: list[Any]) -> list[str]:
+def _format_table(name: str, rows: list[Any]) -> list[str]:
     return [f"{name} = (", *(f"    {row!r},".replace("'", '"') for row in rows), ")"]
 
 
-def _tokens(rule: dict[str, Any]) -> list[tuple[str, str, int]]:
+def _token_rules(rule: dict[str, Any]) -> list[tuple[str, str, int]]:
     pattern: str = rule.get("regex", "")
     if rule["id"] in _SKIPPED or not pattern:
         return []
-    heads = _heads(_plain(pattern.split(_OPERATOR, 1)[-1]))
-    found = [(rule["id"], literal, _length(rest)) for literal, rest in heads]
+    heads = _leading_literals(_strip_context(pattern.split(_OPERATOR, 1)[-1]))
+    found = [(rule["id"], literal, _min_length(rest)) for literal, rest in heads]
     return [
         (kind, literal, max(MIN_TAIL_LENGTH, size // 2)) for kind, literal, size in found if len(literal) > 3 and size
     ]
 
 
-def _plain(pattern: str) -> str:
+def _strip_context(pattern: str) -> str:
     """Return the pattern without the context of the token: boundaries, flags, groups and terminators."""
     for end in _ENDS:
         pattern = pattern.removesuffix(end)
@@ -82,17 +82,17 @@ def _plain(pattern: str) -> str:
     return pattern
 
 
-def _heads(pattern: str) -> list[tuple[str, str]]:
+def _leading_literals(pattern: str) -> list[tuple[str, str]]:
     """Return the literals with which a pattern can start, each with the remainder of the pattern."""
     if group := re.match(r"\((?:\?:)?([\w.|-]+)\)(.*)$", pattern):
-        return [head for choice in group[1].split("|") for head in _heads(choice + group[2])]
+        return [head for choice in group[1].split("|") for head in _leading_literals(choice + group[2])]
     literal = re.match(r"(?:[\w~-](?![{*+?])|\\[.\-])+", pattern)
     if literal is None or literal[0].startswith("http"):
         return []
     return [(literal[0].replace("\\", ""), pattern[literal.end() :])]
 
 
-def _length(pattern: str) -> int:
+def _min_length(pattern: str) -> int:
     """Return the minimum length that a pattern matches, or 0 if it has parts other than letters and counts."""
     flat = re.sub(r"[()]|\?i?:", "", pattern)
     total = at = 0
@@ -105,7 +105,7 @@ def _length(pattern: str) -> int:
     return total
 
 
-def _services(rule: dict[str, Any]) -> list[tuple[str, str, int, int]]:
+def _service_rules(rule: dict[str, Any]) -> list[tuple[str, str, int, int]]:
     pattern: str = rule.get("regex", "")
     if _OPERATOR not in pattern or rule["id"] in _SKIPPED:
         return []

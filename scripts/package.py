@@ -80,7 +80,7 @@ def main() -> None:
     project = Project.read(ROOT)
     built = (build_plugin(project, out), build_server_json(project, out), build_bundle(project, out))
     for path in built:
-        print(f"{path}  {_digest(path)}".rstrip())
+        print(f"{path}  {_file_digest(path)}".rstrip())
 
 
 def build_plugin(project: Project, out: Path) -> Path:
@@ -134,13 +134,13 @@ def build_bundle(project: Project, out: Path) -> Path:
     """Build one file for hosts such as Claude Desktop, which install Python and the dependencies with uv."""
     path = out / f"{project.name}-{__version__}.mcpb"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for name, content in _bundled(project):
+        for name, content in _bundled_files(project):
             # A fixed date, so that equal sources give equal bundles.
             bundle.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return path
 
 
-def _bundled(project: Project) -> Iterator[tuple[str, bytes]]:
+def _bundled_files(project: Project) -> Iterator[tuple[str, bytes]]:
     yield "manifest.json", _as_json(_bundle_manifest(project)).encode()
     yield ENTRY_POINT, ENTRY_SCRIPT.encode()
     for name in BUNDLED:
@@ -177,11 +177,11 @@ def _bundle_manifest(project: Project) -> dict[str, Json]:
             }
         },
         "compatibility": {"platforms": ["darwin", "win32", "linux"], "runtimes": {"python": project.python}},
-        "tools": _tools(),
+        "tools": _tool_entries(),
     }
 
 
-def _tools() -> list[dict[str, str]]:
+def _tool_entries() -> list[dict[str, str]]:
     listed = json.loads(MANIFEST_PATH.read_text("utf-8"))["tools"]
     return [{"name": tool["listing"]["name"], "description": tool["listing"]["description"]} for tool in listed]
 
@@ -196,7 +196,7 @@ def _as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _digest(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     return f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}" if path.is_file() else ""
 
 

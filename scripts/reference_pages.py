@@ -64,18 +64,18 @@ def _folder_section(folder: Path) -> Iterator[str]:
     name = folder.relative_to(SOURCE.parent).as_posix()
     yield f"## `{name}/`"
     yield ""
-    yield _docstring(folder / "__init__.py", paragraph=True)
+    yield _module_docstring(folder / "__init__.py", paragraph=True)
     modules = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
     if modules:
         yield ""
         yield "| module | contents |"
         yield "|---|---|"
         for path in modules:
-            yield f"| `{path.stem}` | {_docstring(path)} |"
+            yield f"| `{path.stem}` | {_module_docstring(path)} |"
     yield ""
 
 
-def _docstring(path: Path, *, paragraph: bool = False) -> str:
+def _module_docstring(path: Path, *, paragraph: bool = False) -> str:
     """Return the first sentence, or the first paragraph, of a module's docstring on one line."""
     text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     first = " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
@@ -97,11 +97,11 @@ def _tool_section(tool: Tool) -> list[str]:
 
 
 def _parameter_row(parameter: Parameter) -> str:
-    cells = (f"`{parameter.name}`", _type(parameter), _default(parameter), _meaning(parameter))
+    cells = (f"`{parameter.name}`", _format_type(parameter), _format_default(parameter), _format_meaning(parameter))
     return f"| {' | '.join(cells)} |"
 
 
-def _type(parameter: Parameter) -> str:
+def _format_type(parameter: Parameter) -> str:
     if parameter.choices:
         return ", ".join(f"`{choice}`" for choice in parameter.choices)
     if parameter.minimum is not None and parameter.maximum is not None:
@@ -109,13 +109,13 @@ def _type(parameter: Parameter) -> str:
     return parameter.type
 
 
-def _default(parameter: Parameter) -> str:
+def _format_default(parameter: Parameter) -> str:
     if parameter.required:
         return "required"
     return f"`{parameter.default}`" if parameter.default not in (None, "", [], False) else "–"
 
 
-def _meaning(parameter: Parameter) -> str:
+def _format_meaning(parameter: Parameter) -> str:
     return parameter.description.replace("|", "\\|")
 
 

@@ -75,33 +75,33 @@ class AdaptedEncoder(torch.nn.Module):  # type: ignore[misc]  # no types are ins
         numbers = numbers[:, : max(3, int((numbers != 0).sum(1).max()))]
         is_there = numbers != 0
         state = self.pieces[numbers] + self.weights["places"][: numbers.shape[1]] + self.weights["kind"]
-        state = self._normalised(state, "first")
+        state = self._normalise(state, "first")
         with torch.autocast(DEVICE, dtype=torch.bfloat16):
             for layer in range(self.layers):
-                state = self._layer(state, is_there, f"{layer}.")
+                state = self._apply_layer(state, is_there, f"{layer}.")
         mean = (state.float() * is_there[..., None]).sum(1) / is_there.sum(1, keepdim=True).clamp(min=1)
         return F.normalize(F.normalize(mean, dim=1) @ self.head, dim=1)
 
-    def _layer(self, state: torch.Tensor, is_there: torch.Tensor, name: str) -> torch.Tensor:
+    def _apply_layer(self, state: torch.Tensor, is_there: torch.Tensor, name: str) -> torch.Tensor:
         count, length, width = state.shape
-        asked = self._times(state, name + "qkv").view(count, length, 3, self.heads, width // self.heads)
+        asked = self._multiply(state, name + "qkv").view(count, length, 3, self.heads, width // self.heads)
         query, key, value = asked.permute(2, 0, 3, 1, 4)
         mask = is_there[:, None, None, :]
         seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2).reshape(state.shape)
-        state = self._normalised(state + self._dropped(self._times(seen, name + "out")), name + "after")
-        worked = self._times(F.gelu(self._times(state, name + "up")), name + "down")
-        return self._normalised(state + self._dropped(worked), name + "end")
+        state = self._normalise(state + self._apply_dropout(self._multiply(seen, name + "out")), name + "after")
+        worked = self._multiply(F.gelu(self._multiply(state, name + "up")), name + "down")
+        return self._normalise(state + self._apply_dropout(worked), name + "end")
 
-    def _times(self, rows: torch.Tensor, name: str) -> torch.Tensor:
+    def _multiply(self, rows: torch.Tensor, name: str) -> torch.Tensor:
         adapter = name.replace(".", "_")
         low = (rows @ self.adapter[f"{adapter}_a"]) @ self.adapter[f"{adapter}_b"]
         return rows @ self.weights[name] + self.weights[f"{name}.bias"] + low
 
-    def _normalised(self, state: torch.Tensor, name: str) -> torch.Tensor:
+    def _normalise(self, state: torch.Tensor, name: str) -> torch.Tensor:
         scale, bias = self.weights[name], self.weights[f"{name}.bias"]
         return F.layer_norm(state.float(), state.shape[-1:], scale, bias, self.epsilon)
 
-    def _dropped(self, state: torch.Tensor) -> torch.Tensor:
+    def _apply_dropout(self, state: torch.Tensor) -> torch.Tensor:
         return F.dropout(state, DROPOUT, self.training)
 
     def all(self, rows: torch.Tensor) -> torch.Tensor:
@@ -132,24 +132,24 @@ class Pairs:
                 torch.from_numpy(arrays[name].astype(np.int64)).to(DEVICE)
                 for name in ("texts", "questions", "text_projects", "question_projects", "answers", "partial_answers")
             )
-            self.text_words, self.question_words = (self._words(arrays, name) for name in ("text", "question"))
-        self.answers, self.partial_answers = (self._marked(places) for places in (answers, partial_answers))
+            self.text_words, self.question_words = (self._summed_words(arrays, name) for name in ("text", "question"))
+        self.answers, self.partial_answers = (self._mark_positions(places) for places in (answers, partial_answers))
         self.partial_answers &= ~self.answers
         of_question = [groups[project] for project in self.projects.tolist()]
-        self.learned = self._places(of_question, "")
-        self.measured = {name: self._places(of_question, name) for name in dict.fromkeys(groups) if name}
+        self.learned = self._positions_in(of_question, "")
+        self.measured = {name: self._positions_in(of_question, name) for name in dict.fromkeys(groups) if name}
 
     @staticmethod
-    def _words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
+    def _summed_words(arrays: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
         """Return the summed word vectors that are added to the embedding, or None if the file has none."""
         rows = arrays[f"{name}_words"] if f"{name}_words" in arrays else np.zeros((len(arrays[f"{name}s"]), 1))
         return torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
 
     @staticmethod
-    def _places(groups: list[str], wanted: str) -> torch.Tensor:
+    def _positions_in(groups: list[str], wanted: str) -> torch.Tensor:
         return torch.tensor([place for place, name in enumerate(groups) if name == wanted], device=DEVICE)
 
-    def _marked(self, places: torch.Tensor) -> torch.Tensor:
+    def _mark_positions(self, places: torch.Tensor) -> torch.Tensor:
         marked = torch.zeros(len(self.questions), len(self.texts) + 1, dtype=torch.bool, device=DEVICE)
         return marked.scatter_(1, places, value=True)[:, 1:]
 
@@ -166,7 +166,7 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
     """Train for `rounds` passes over all projects, a few projects per step; the learning rates decay to zero."""
     rates = [([*encoder.adapter.values()], top_rate), ([encoder.head], HEAD_RATE)]
     optimizer = torch.optim.AdamW([{"params": params, "lr": rate} for params, rate in rates], weight_decay=0.01)
-    chosen = [each for _ in range(rounds) for each in _steps(pairs)]
+    chosen = [each for _ in range(rounds) for each in _make_batches(pairs)]
     for step, (projects, asked) in enumerate(chosen):
         for group, (_, rate) in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate * (1 - step / len(chosen)) * min(1.0, (step + 1) / WARM_UP_STEPS)
@@ -181,7 +181,7 @@ def learn(encoder: AdaptedEncoder, pairs: Pairs, rounds: int, top_rate: float = 
         optimizer.step()
 
 
-def _steps(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _make_batches(pairs: Pairs) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Return batches of questions from a few projects each, in random order."""
     order = pairs.learned[torch.randperm(len(pairs.learned), device=DEVICE)]
     projects = torch.unique(pairs.projects[order])

@@ -99,7 +99,7 @@ def _start(folder: Path) -> None:
     _WORDS.append(listed_words(folder))
 
 
-def _ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
+def _pair_ids(pair: tuple[str, str]) -> tuple[list[int], list[int]]:
     """Return the distinct words of a question, and all words of a text in order, as search counts them."""
     return _WORDS[0].distinct(pair[0], MAX_QUERY_WORDS), _WORDS[0].counted(pair[1], MAX_TEXT_WORDS)
 
@@ -118,17 +118,17 @@ def listed_words(folder: Path) -> ListedWords:
 
 def load(folder: Path, *, most: int, workers: int) -> tuple[Pairs, Pairs]:
     """Load training pairs and held-out pairs, split by package."""
-    lines = [line for part in sorted(folder.glob("pairs-*.xz")) for line in _lines(part)][:most]
+    lines = [line for part in sorted(folder.glob("pairs-*.xz")) for line in _read_lines(part)][:most]
     rows = [json.loads(line) for line in lines]
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(folder,)) as pool:
-        bags = list(pool.map(_ids, [(row[2], row[3]) for row in rows], chunksize=2_000))
+        bags = list(pool.map(_pair_ids, [(row[2], row[3]) for row in rows], chunksize=2_000))
     usable = [number for number, (query, text) in enumerate(bags) if len(query) > 1 and len(text) > 2]
     held_out = {number for number in usable if _is_held_out(rows[number][0])}
     training = [number for number in usable if number not in held_out]
-    return _select(rows, bags, training), _select(rows, bags, sorted(held_out))
+    return _select_pairs(rows, bags, training), _select_pairs(rows, bags, sorted(held_out))
 
 
-def _lines(part: Path) -> Iterator[str]:
+def _read_lines(part: Path) -> Iterator[str]:
     yield from lzma.decompress(part.read_bytes()).decode("utf-8", "replace").split("\n")
 
 
@@ -136,7 +136,7 @@ def _is_held_out(package: str) -> bool:
     return package != "glossary" and blake2b(package.encode(), digest_size=4).digest()[0] % HELD_OUT_SHARE == 0
 
 
-def _select(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chosen: list[int]) -> Pairs:
+def _select_pairs(rows: list[list[str]], bags: list[tuple[list[int], list[int]]], chosen: list[int]) -> Pairs:
     numbers: dict[str, int] = {}
     return Pairs(
         packages=np.array([numbers.setdefault(rows[n][0], len(numbers)) for n in chosen], np.int64),

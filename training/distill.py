@@ -85,38 +85,38 @@ class Teacher:
 
     def vectors(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the unit vectors of rows of word pieces, and their predicted positions among word vectors."""
-        found = [self._encoded(numbers[start : start + _BATCH_ROWS]) for start in range(0, len(numbers), _BATCH_ROWS)]
+        found = [self._encode(numbers[start : start + _BATCH_ROWS]) for start in range(0, len(numbers), _BATCH_ROWS)]
         mean = torch.cat(found)
         texts = F.normalize(F.normalize(mean, dim=1) @ self.weights["head.texts"], dim=1)
         return texts, F.normalize(mean @ self.weights["head.words"] + self.weights["head.words.bias"], dim=1)
 
-    def _encoded(self, numbers: torch.Tensor) -> torch.Tensor:
+    def _encode(self, numbers: torch.Tensor) -> torch.Tensor:
         numbers = numbers[:, : max(3, int((numbers != 0).sum(1).max()))]
         is_real = numbers != 0
         state = self.pieces[numbers] + self.weights["places"][: numbers.shape[1]] + self.weights["kind"]
-        state = self._normalised(state, "first")
+        state = self._normalise(state, "first")
         with torch.no_grad(), torch.autocast(DEVICE, dtype=torch.bfloat16):
             for layer in range(self.layers):
-                state = self._layer(state, is_real, f"{layer}.")
+                state = self._apply_layer(state, is_real, f"{layer}.")
         return (state.float() * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True)
 
-    def _layer(self, state: torch.Tensor, is_real: torch.Tensor, name: str) -> torch.Tensor:
+    def _apply_layer(self, state: torch.Tensor, is_real: torch.Tensor, name: str) -> torch.Tensor:
         count, length, width = state.shape
-        projected = self._linear(state, name + "qkv").view(count, length, 3, self.heads, width // self.heads)
+        projected = self._apply_linear(state, name + "qkv").view(count, length, 3, self.heads, width // self.heads)
         query, key, value = projected.permute(2, 0, 3, 1, 4)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=is_real[:, None, None, :])
         attended = attended.transpose(1, 2).reshape(state.shape)
-        state = self._normalised(state + self._linear(attended, name + "out"), name + "after")
-        transformed = self._linear(F.gelu(self._linear(state, name + "up")), name + "down")
-        return self._normalised(state + transformed, name + "end")
+        state = self._normalise(state + self._apply_linear(attended, name + "out"), name + "after")
+        transformed = self._apply_linear(F.gelu(self._apply_linear(state, name + "up")), name + "down")
+        return self._normalise(state + transformed, name + "end")
 
-    def _linear(self, rows: torch.Tensor, name: str) -> torch.Tensor:
+    def _apply_linear(self, rows: torch.Tensor, name: str) -> torch.Tensor:
         product = rows @ self.weights[name] + self.weights[f"{name}.bias"]
         if f"{name}.lora_a" in self.weights:
             product = product + (rows @ self.weights[f"{name}.lora_a"]) @ self.weights[f"{name}.lora_b"]
         return product
 
-    def _normalised(self, state: torch.Tensor, name: str) -> torch.Tensor:
+    def _normalise(self, state: torch.Tensor, name: str) -> torch.Tensor:
         scale, bias = self.weights[name], self.weights[f"{name}.bias"]
         return F.layer_norm(state.float(), state.shape[-1:], scale, bias, self.epsilon)
 
@@ -209,19 +209,19 @@ class Mixer(torch.nn.Module):  # type: ignore[misc]  # no types are installed fo
         if domain is not None:
             state = state + self.domains[domain]
         for layer in range(self.layers):
-            projected = self._linear(normalised(state), f"{layer}_qkv").view(count, length, 3, self.heads, -1)
+            projected = self._apply_linear(normalised(state), f"{layer}_qkv").view(count, length, 3, self.heads, -1)
             query, key, value = projected.permute(2, 0, 3, 1, 4)
             attended = F.scaled_dot_product_attention(query, key, value, attn_mask=is_real[:, None, None, :])
             attended = attended.transpose(1, 2).reshape(count, length, width)
-            state = state + self._dropped(self._linear(attended, f"{layer}_out"))
-            inner = F.relu(self._linear(normalised(state), f"{layer}_up"))
-            state = state + self._dropped(self._linear(inner, f"{layer}_down"))
+            state = state + self._apply_dropout(self._apply_linear(attended, f"{layer}_out"))
+            inner = F.relu(self._apply_linear(normalised(state), f"{layer}_up"))
+            state = state + self._apply_dropout(self._apply_linear(inner, f"{layer}_down"))
         return (normalised(state) * is_real[..., None]).sum(1) / is_real.sum(1, keepdim=True).clamp(min=1)
 
-    def _linear(self, rows: torch.Tensor, name: str) -> torch.Tensor:
+    def _apply_linear(self, rows: torch.Tensor, name: str) -> torch.Tensor:
         return rows @ self.matrices[name] + self.matrices[f"{name}_bias"]
 
-    def _dropped(self, state: torch.Tensor) -> torch.Tensor:
+    def _apply_dropout(self, state: torch.Tensor) -> torch.Tensor:
         return F.dropout(state, self.dropout, self.training)
 
 
@@ -339,7 +339,7 @@ def train(material: Material, settings: Settings, table: torch.Tensor, pieces: t
             scores, view = questions @ ours.T, wanted @ theirs.T
             target = F.softmax(view / TEACHER_TEMPERATURE, dim=1)
             kl = F.kl_div(F.log_softmax(scores / TEMPERATURE, dim=1), target, reduction="batchmean")
-            contrast = _contrast(material, texts, asked, scores, theirs)
+            contrast = _contrastive_loss(material, texts, asked, scores, theirs)
             losses[1:] += torch.stack([kl.detach(), contrast.detach()])
             loss = loss + settings.distil * kl + settings.contrast * contrast
         optimizer.zero_grad(set_to_none=True)
@@ -351,7 +351,7 @@ def train(material: Material, settings: Settings, table: torch.Tensor, pieces: t
     return student
 
 
-def _contrast(
+def _contrastive_loss(
     material: Material, texts: torch.Tensor, asked: torch.Tensor, scores: torch.Tensor, theirs: torch.Tensor
 ) -> torch.Tensor:
     """Return the cross-entropy of the answers among the texts of the batch; near answers are ignored."""

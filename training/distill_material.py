@@ -242,13 +242,13 @@ def add_code(material: Material, packages: Path) -> None:
         material.add_group(f"code {project}")
         for file in [*(file for file in asked if (folder / file).is_file()), *others[:MAX_FILES]]:
             with suppress(*READ_ERRORS):
-                for line, text, words in _chunks(folder, file):
+                for line, text, words in _file_chunks(folder, file):
                     number = material.add_text(CODE, text, words)
                     for question in asked.get(file, {}).pop(line, ()):
                         material.ask(question, [number])
 
 
-def _chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
+def _file_chunks(folder: Path, file: str) -> Iterator[tuple[int, str, str]]:
     """Yield the first line, the text and the embedded words of each chunk of a file."""
     data = to_utf8((folder / file).read_bytes())
     lines = data.decode("utf-8", "replace").split("\n")

@@ -260,16 +260,16 @@ class JointTraining:
         rows = torch.cat([answers, others.reshape(-1)])
         read = self.encoder(self.material.question_pieces[asked])
         texts = F.normalize(self.encoder(self.material.text_pieces[rows]), dim=1)
-        loss = self._contrast(F.normalize(read, dim=1), texts, others, answers, TEMPERATURE)
+        loss = self._contrastive_loss(F.normalize(read, dim=1), texts, others, answers, TEMPERATURE)
         if is_about_apis:
             words = F.normalize(self.encoder.words(read), dim=1)
-            loss = loss + WORDS_WEIGHT * self._contrast(
+            loss = loss + WORDS_WEIGHT * self._contrastive_loss(
                 words, self.sums(rows, DROPOUT), others, answers, WORDS_TEMPERATURE
             )
         return loss
 
     @staticmethod
-    def _contrast(
+    def _contrastive_loss(
         questions: torch.Tensor, texts: torch.Tensor, others: torch.Tensor, answers: torch.Tensor, temperature: float
     ) -> torch.Tensor:
         right, wrong = texts[: len(answers)], texts[len(answers) :].view(*others.shape, -1)

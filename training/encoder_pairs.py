@@ -84,7 +84,7 @@ class Collected:
             indexer = open_apis(store, network=None, clock=time.time).indexer
             for file in files:
                 indexer.add(str(folder / file), file)
-            texts = dict(_texts(store))
+            texts = dict(_embedded_texts(store))
             for row in store.apis.apis():
                 group = self._new_group()
                 for unit in store.apis.units(row.id, ("operation",)):
@@ -165,7 +165,7 @@ def wordings(domain: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def _texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
+def _embedded_texts(store: SqliteLibrary) -> Iterator[tuple[int, tuple[str, str]]]:
     """Yield the embedded text of each unit in the index, as words and as text."""
     last = 0
     while found := store.api_vectors.unembedded("none", after=last, limit=_UNITS_PER_READ):

@@ -57,14 +57,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Ragged:
+class RaggedRows:
     """Rows of word ids with different lengths, on the device."""
 
     ids: torch.Tensor
     starts: torch.Tensor
 
     @classmethod
-    def of(cls, arrays: Mapping[str, npt.NDArray[np.int64]], name: str) -> Ragged:
+    def of(cls, arrays: Mapping[str, npt.NDArray[np.int64]], name: str) -> RaggedRows:
         """Read the two arrays of a ragged array."""
         return cls(
             *(torch.from_numpy(arrays[f"{name}_{part}"].astype(np.int64)).to(DEVICE) for part in ("ids", "starts"))
@@ -100,7 +100,7 @@ def contrast(queries: torch.Tensor, texts: torch.Tensor, temperature: float) -> 
 class Groups:
     """Groups of the lexicon: random terms of a group must find other terms of it."""
 
-    def __init__(self, terms: Ragged, groups: npt.NDArray[np.int64]) -> None:
+    def __init__(self, terms: RaggedRows, groups: npt.NDArray[np.int64]) -> None:
         self._terms = terms
         self._edges = torch.from_numpy(groups.astype(np.int64)).to(DEVICE)
         order = np.random.default_rng(0).permutation(len(groups) - 1)
@@ -111,14 +111,14 @@ class Groups:
         """Draw one to three terms of `count` random groups, and three to eleven other terms of each."""
         chosen = self._used[torch.randint(len(self._used), (count,), device=DEVICE)]
         asking = torch.randint(1, 4, (count,), device=DEVICE)
-        return self._split(chosen, asking, asking + torch.randint(3, 12, (count,), device=DEVICE))
+        return self._split_groups(chosen, asking, asking + torch.randint(3, 12, (count,), device=DEVICE))
 
     def held_out(self) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
         """Hold out a third of the terms of each group; return them and the others."""
         sizes = self._edges[self._held_out + 1] - self._edges[self._held_out]
-        return self._split(self._held_out, torch.clamp(sizes // 3, min=1), sizes)
+        return self._split_groups(self._held_out, torch.clamp(sizes // 3, min=1), sizes)
 
-    def _split(
+    def _split_groups(
         self, chosen: torch.Tensor, asking: torch.Tensor, ends: torch.Tensor
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
         first, sizes = self._edges[chosen], self._edges[chosen + 1] - self._edges[chosen]
@@ -128,9 +128,9 @@ class Groups:
         rows = first[:, None] + keys.argsort(1)
         asked = places < asking[:, None]
         answers = ~asked & (places < torch.minimum(ends, sizes)[:, None])
-        return self._bags(rows, asked), self._bags(rows, answers)
+        return self._group_bags(rows, asked), self._group_bags(rows, answers)
 
-    def _bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _group_bags(self, rows: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the words of all masked terms, as one bag per group."""
         terms = rows[mask]
         owners = torch.arange(len(rows), device=DEVICE)[:, None].expand_as(rows)[mask]
@@ -143,10 +143,10 @@ class Groups:
 class Material:
     """Training data and held-out data."""
 
-    queries: Ragged
-    texts: Ragged
-    held_out_queries: Ragged
-    held_out_texts: Ragged
+    queries: RaggedRows
+    texts: RaggedRows
+    held_out_queries: RaggedRows
+    held_out_texts: RaggedRows
     held_out_kinds: torch.Tensor
     groups: Groups
 
@@ -155,12 +155,12 @@ class Material:
         """Read the output of project_pairs.py."""
         arrays = np.load(path)
         return cls(
-            Ragged.of(arrays, "trained_query"),
-            Ragged.of(arrays, "trained_text"),
-            Ragged.of(arrays, "held_out_query"),
-            Ragged.of(arrays, "held_out_text"),
+            RaggedRows.of(arrays, "trained_query"),
+            RaggedRows.of(arrays, "trained_text"),
+            RaggedRows.of(arrays, "held_out_query"),
+            RaggedRows.of(arrays, "held_out_text"),
             torch.from_numpy(arrays["held_out_kinds"]).to(DEVICE),
-            Groups(Ragged.of(arrays, "lexicon"), arrays["lexicon_groups"]),
+            Groups(RaggedRows.of(arrays, "lexicon"), arrays["lexicon_groups"]),
         )
 
 

@@ -89,10 +89,10 @@ def _apt_options(folder: Path) -> list[str]:
 def fetch(command: Sequence[str], section: str, names: Sequence[str], folder: Path) -> list[str]:
     """Download missing packages one at a time; return the names that failed."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [name for name in missing(section, names, folder) if not _succeeds([*command, name], folder)]
+    return [name for name in missing(section, names, folder) if not _run_succeeds([*command, name], folder)]
 
 
-def _succeeds(command: Sequence[str], folder: Path) -> bool:
+def _run_succeeds(command: Sequence[str], folder: Path) -> bool:
     try:
         subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=_DOWNLOAD_TIMEOUT_SECONDS)
     except (OSError, subprocess.SubprocessError):
@@ -108,7 +108,7 @@ def list_sources(apt: Path, configuration: Path = _APT_CONFIGURATION) -> None:
     for file in (configuration / "sources.list", *sorted((configuration / "sources.list.d").glob("*"))):
         if file.is_file():
             (parts / file.name).write_text(as_source(file.read_text("utf-8")), "utf-8")
-    _succeeds([*_apt_options(apt), "update"], apt)
+    _run_succeeds([*_apt_options(apt), "update"], apt)
 
 
 def as_source(entries: str) -> str:

@@ -52,11 +52,11 @@ def mine_package(archive: Path) -> list[Pair]:
     """Sample the pairs of one package, without duplicates."""
     files = list(members(archive))
     random.Random(archive.name).shuffle(files)
-    written = _sample([*_from_pages(files), *_from_code(files)], MAX_PAIRS)
-    return written + _sample(list(_from_descriptions(files)), MAX_OPERATIONS)
+    written = _sample_pairs([*_from_pages(files), *_from_code(files)], MAX_PAIRS)
+    return written + _sample_pairs(list(_from_descriptions(files)), MAX_OPERATIONS)
 
 
-def _sample(pairs: list[Pair], most: int) -> list[Pair]:
+def _sample_pairs(pairs: list[Pair], most: int) -> list[Pair]:
     """Return a random sample of at most `most` pairs, without repeated questions."""
     unique = list({pair.query.lower(): pair for pair in pairs}.values())
     random.Random(8).shuffle(unique)

@@ -32,7 +32,7 @@ def hard_negatives(pairs: Pairs, words: int, device: torch.device) -> npt.NDArra
 def _best_wrong(
     pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
 ) -> npt.NDArray[np.int64]:
-    scores = _bm25(pairs, rows, weights, device)
+    scores = _bm25_scores(pairs, rows, weights, device)
     scores.fill_diagonal_(-1)
     chosen: npt.NDArray[np.int64] = scores.topk(_NEGATIVES, dim=1).indices.cpu().numpy()
     return chosen
@@ -42,7 +42,7 @@ def word_scores(pairs: Pairs, words: int, device: torch.device) -> dict[int, tor
     """Return the BM25 scores of each question with each text, by package."""
     weights = _rarity_weights(pairs, words, device)
     return {
-        int(package): _bm25(pairs, np.flatnonzero(pairs.packages == package), weights, device)
+        int(package): _bm25_scores(pairs, np.flatnonzero(pairs.packages == package), weights, device)
         for package in np.unique(pairs.packages)
     }
 
@@ -52,14 +52,16 @@ def _rarity_weights(pairs: Pairs, words: int, device: torch.device) -> torch.Ten
     return torch.from_numpy(np.log(1 + 1 / (frequency + 1e-6))).float().to(device)
 
 
-def _bm25(pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device) -> torch.Tensor:
-    queries = _dense(pairs.query_bags, rows, len(weights), device) * weights
-    texts = _dense(pairs.text_bags, rows, len(weights), device)
+def _bm25_scores(
+    pairs: Pairs, rows: npt.NDArray[np.int64], weights: torch.Tensor, device: torch.device
+) -> torch.Tensor:
+    queries = _dense_counts(pairs.query_bags, rows, len(weights), device) * weights
+    texts = _dense_counts(pairs.text_bags, rows, len(weights), device)
     lengths = texts.sum(1)
     return (queries @ texts.T) / (1 + 0.3 * lengths / lengths.mean())
 
 
-def _dense(bags: Bags, rows: npt.NDArray[np.int64], words: int, device: torch.device) -> torch.Tensor:
+def _dense_counts(bags: Bags, rows: npt.NDArray[np.int64], words: int, device: torch.device) -> torch.Tensor:
     ids, offsets = bags.take(rows)
     owner = np.repeat(np.arange(len(rows)), np.diff([*offsets, len(ids)]))
     matrix = torch.zeros(len(rows), words, device=device)

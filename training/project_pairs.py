@@ -113,7 +113,7 @@ def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: 
     )
     words = dict(rows.fetchall())
     chosen = random.Random(5)
-    for subject, body, files in _log(git):
+    for subject, body, files in _read_log(git):
         query = numbers.of_text(subject)
         if len(body) > 80:
             out.add("body", query, numbers.of_text(body))
@@ -125,7 +125,7 @@ def committed(connection: sqlite3.Connection, git: Path, numbers: Numbers, out: 
             return
 
 
-def _log(git: Path) -> Iterator[tuple[str, str, list[str]]]:
+def _read_log(git: Path) -> Iterator[tuple[str, str, list[str]]]:
     command = ["git", "-C", str(git), "log", "-n", str(_MAX_COMMITS), "--no-merges", "--name-only"]
     form = f"--format={_COMMIT}%s{_FIELD}%b{_FIELD}"
     done = subprocess.run([*command, form], capture_output=True, text=True, errors="replace")

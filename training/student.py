@@ -104,7 +104,7 @@ def train(student: Student, lessons: Lessons, settings: Settings) -> None:
                 break
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate * (1 - share)
-            loss = batch_loss(_batch(student, lessons, rows, settings, random), settings)
+            loss = batch_loss(_make_batch(student, lessons, rows, settings, random), settings)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
@@ -112,7 +112,9 @@ def train(student: Student, lessons: Lessons, settings: Settings) -> None:
     print(f"{settings.name}: {step} steps, {epoch} epochs, last loss {loss.item():.3f}", flush=True)
 
 
-def _batch(student: Student, lessons: Lessons, rows: Rows, settings: Settings, random: np.random.Generator) -> Batch:
+def _make_batch(
+    student: Student, lessons: Lessons, rows: Rows, settings: Settings, random: np.random.Generator
+) -> Batch:
     columns = np.concatenate([rows, _some_negatives(lessons, rows, random)]) if settings.hard else rows
     device, pairs, view = student.table.device, lessons.pairs, lessons.view
     asked, given = torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
@@ -141,18 +143,18 @@ def batch_loss(batch: Batch, settings: Settings) -> torch.Tensor:
     view = batch.teacher_queries @ batch.teacher_texts.T
     loss = scores.new_zeros(())
     if settings.contrast:
-        loss = loss + settings.contrast * _contrast(batch, scores, view, settings.mask_margin)
+        loss = loss + settings.contrast * _contrastive_loss(batch, scores, view, settings.mask_margin)
     if settings.distil:
         wanted = F.softmax(view / _TEACHER_TEMPERATURE, dim=-1)
         loss = loss + settings.distil * F.kl_div(F.log_softmax(scores, dim=-1), wanted, reduction="batchmean")
     if settings.regress:
         loss = loss + settings.regress * (
-            _distance(batch.queries, batch.teacher_queries) + _distance(batch.texts, batch.teacher_texts)
+            _mean_distance(batch.queries, batch.teacher_queries) + _mean_distance(batch.texts, batch.teacher_texts)
         )
     return loss
 
 
-def _contrast(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: float) -> torch.Tensor:
+def _contrastive_loss(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: float) -> torch.Tensor:
     """Return the cross-entropy of finding a question's text, and a text's question.
 
     Copies of the right text and other good answers are not negatives. A text that contains its question is ignored.
@@ -165,5 +167,5 @@ def _contrast(batch: Batch, scores: torch.Tensor, view: torch.Tensor, margin: fl
     return ((by_question + by_text) / 2 * batch.plain).sum() / batch.plain.sum().clamp(min=1)
 
 
-def _distance(ours: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def _mean_distance(ours: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     return (1 - (ours * wanted).sum(dim=-1)).mean()

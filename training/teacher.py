@@ -91,7 +91,7 @@ class Teacher:
     def view(self, pairs: Pairs, words: Sequence[str]) -> View:
         """Return all vectors from which a student learns, in the directions that best preserve the dot products."""
         queries, texts = self.encode(pairs.queries, QUERY_TOKENS), self.encode(pairs.texts, TEXT_TOKENS)
-        directions = _directions(queries, texts)
+        directions = _main_directions(queries, texts)
         word_vectors = self.encode(words, QUERY_TOKENS)
         return View(
             *(F.normalize(found.float() @ directions, dim=-1).half() for found in (queries, texts, word_vectors))
@@ -111,7 +111,7 @@ class Teacher:
                     break
                 for group in optimizer.param_groups:
                     group["lr"] = rate * min(1.0, (step + 1) / 50) * (1 - share)
-                loss = self._loss([queries[n] for n in rows], [texts[n] for n in rows])
+                loss = self._contrastive_loss([queries[n] for n in rows], [texts[n] for n in rows])
                 optimizer.zero_grad(set_to_none=True)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -121,13 +121,13 @@ class Teacher:
                     print(f"teacher step {step} loss {loss.item():.3f} {time.monotonic() - started:.0f}s", flush=True)
         print(f"teacher: {step} steps", flush=True)
 
-    def _loss(self, queries: list[list[int]], texts: list[list[int]]) -> torch.Tensor:
+    def _contrastive_loss(self, queries: list[list[int]], texts: list[list[int]]) -> torch.Tensor:
         scores = self.forward(queries) @ self.forward(texts).T / 0.05
         right = torch.arange(len(queries), device=self.device)
         return (F.cross_entropy(scores, right) + F.cross_entropy(scores.T, right)) / 2
 
 
-def _directions(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
+def _main_directions(queries: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
     some = torch.randperm(len(queries), device=queries.device)[:_MAX_SAMPLED_VECTORS]
     weighed = torch.cat([queries[some], texts[some]]).float()
     directions = strongest_directions((weighed.T @ weighed).double().cpu().numpy(), DIMENSIONS)

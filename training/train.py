@@ -49,7 +49,7 @@ RUNS = (
 
 def main() -> None:
     """Run all steps of training."""
-    arguments = _arguments()
+    arguments = _parse_arguments()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
     clock = Clock()
@@ -76,7 +76,7 @@ def main() -> None:
         clock.report(f"run-{number}.npz")
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)

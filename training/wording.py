@@ -28,24 +28,24 @@ class ListedWords:
 
     def counted(self, text: str, most: int) -> list[int]:
         """Return the first `most` words of a text, with repetitions."""
-        return list(islice(self._all(text), most))
+        return list(islice(self._word_ids(text), most))
 
     def distinct(self, text: str, most: int) -> list[int]:
         """Return the first `most` distinct words of a text."""
-        return list(dict.fromkeys(self._all(text)))[:most]
+        return list(dict.fromkeys(self._word_ids(text)))[:most]
 
-    def _all(self, text: str) -> Iterator[int]:
-        return chain.from_iterable(map(self._known, _WORD.findall(text)))
+    def _word_ids(self, text: str) -> Iterator[int]:
+        return chain.from_iterable(map(self._known_id, _WORD.findall(text)))
 
-    def _known(self, word: str) -> tuple[int, ...]:
+    def _known_id(self, word: str) -> tuple[int, ...]:
         known = self._memo.get(word)
         if known is None:
             known = self._memo[word] = tuple(
-                self._vocabulary[stem] for stem in self._analyse(word) if stem in self._vocabulary
+                self._vocabulary[stem] for stem in self._analyse_word(word) if stem in self._vocabulary
             )
         return known
 
-    def _analyse(self, word: str) -> list[str]:
+    def _analyse_word(self, word: str) -> list[str]:
         pairs = [run[start : start + 2] for run in _UNSPACED.findall(word) for start in range(len(run) - 1)]
         if len(word) > _MAX_WORD_CHARACTERS:
             return pairs

@@ -104,7 +104,7 @@ def write_prompt(tasks: Sequence[Task], setup: str, folder: Path, server: Sequen
     (folder / "session.json").write_text(json.dumps(session, indent=1), "utf-8")
     look = _write_look_command(folder)
     prompt = folder / "PROMPT.md"
-    prompt.write_text(_text(numbered, setup, folder, look, command), "utf-8")
+    prompt.write_text(_prompt_text(numbered, setup, folder, look, command), "utf-8")
     return prompt
 
 
@@ -144,7 +144,7 @@ def _write_look_command(folder: Path) -> Path:
     return look
 
 
-def _text(numbered: dict[str, Task], setup: str, folder: Path, look: Path, command: list[str]) -> str:
+def _prompt_text(numbered: dict[str, Task], setup: str, folder: Path, look: Path, command: list[str]) -> str:
     parts = [_HEAD.format(count=len(numbered), look=look)]
     if setup != "grep":
         peer = PEERS.get(setup)

@@ -241,14 +241,14 @@ def _is_in_code(text: str, start: int, end: int) -> bool:
 def survey(root: Path) -> Survey:
     """Collect the names that the source files of a project define and import."""
     found = Survey()
-    files = [path for path in files_to_copy(root) if _language(path)]
+    files = [path for path in files_to_copy(root) if _source_language(path)]
     everything = [path.relative_to(root) for path in files_to_copy(root)]
     shown = [part for path in everything for part in path.parts if not part.startswith(".")]
     found.stems = {part.split(".")[0] for part in shown} | {piece for part in shown for piece in part.split(".")[:-1]}
     found.stems = {stem for stem in found.stems if len(stem) >= MIN_NAME_LENGTH}
     inside = {part.split(".")[0] for path in everything for part in path.parts}
     for path in files:
-        _NameCollector(found, inside, path.read_bytes()).read(_language(path))
+        _NameCollector(found, inside, path.read_bytes()).read(_source_language(path))
     return found
 
 
@@ -268,7 +268,7 @@ def _is_copied(path: Path) -> bool:
     return not EXCLUDED_FILES.match(path.name) and not any(part.lower() in EXCLUDED_FOLDERS for part in path.parts[:-1])
 
 
-def _language(path: Path) -> str:
+def _source_language(path: Path) -> str:
     language = detect(path.name)
     return language.name if language and language.name in LANGUAGES else ""
 
@@ -286,7 +286,7 @@ class _NameCollector:
         tree = tree_of(language, self._data)
         if tree is None:
             return
-        nodes = list(_walk(tree.root_node))
+        nodes = list(_walk_tree(tree.root_node))
         for node in nodes:
             if node.type in _IMPORT_NODES:
                 self._collect_import(node)
@@ -295,23 +295,25 @@ class _NameCollector:
 
     def _collect_node(self, node: tree_sitter.Node) -> None:
         if _is_name(node):
-            self._survey.used.add(self._text(node))
+            self._survey.used.add(self._node_text(node))
         if node.type in _MEMBER_ACCESS_NODES:
             self._collect_member_access(node)
         elif node.type in ("class_definition", "impl_item", "class_declaration"):
             self._collect_inherited_members(node)
         for name in _defined_names(node):
-            self._survey.defined.add(self._text(name))
+            self._survey.defined.add(self._node_text(name))
 
     def _collect_import(self, node: tree_sitter.Node) -> None:
-        names = [self._text(leaf) for leaf in _walk(node) if _is_name(leaf)]
+        names = [self._node_text(leaf) for leaf in _walk_tree(node) if _is_name(leaf)]
         if not self._is_own_import(node, names):
             self._survey.foreign.update(names)
             self._external.update(names)
-            self._external.update(_last_part(self._text(leaf)) for leaf in _walk(node) if "string" in leaf.type)
+            self._external.update(
+                _last_part(self._node_text(leaf)) for leaf in _walk_tree(node) if "string" in leaf.type
+            )
 
     def _is_own_import(self, node: tree_sitter.Node, names: list[str]) -> bool:
-        text = self._text(node)
+        text = self._node_text(node)
         quoted = re.search(r"""["']([^"'\n]*)["']""", text)
         if quoted:
             target = quoted.group(1)
@@ -326,8 +328,8 @@ class _NameCollector:
         first = node
         while first.children and not _is_name(first):
             first = first.children[0]
-        if _is_name(first) and self._text(first) in self._external:
-            self._survey.foreign.update(self._text(leaf) for leaf in node.children if _is_name(leaf))
+        if _is_name(first) and self._node_text(first) in self._external:
+            self._survey.foreign.update(self._node_text(leaf) for leaf in node.children if _is_name(leaf))
             if node.parent is not None and node.parent.type == "call":
                 self._survey.foreign.update(self._keyword_names(node.parent))
 
@@ -336,23 +338,23 @@ class _NameCollector:
         for argument in arguments.children if arguments else ():
             name = argument.child_by_field_name("name")
             if argument.type == "keyword_argument" and name is not None:
-                yield self._text(name)
+                yield self._node_text(name)
 
     def _collect_inherited_members(self, node: tree_sitter.Node) -> None:
         bases = [node.child_by_field_name(name) for name in ("superclasses", "trait", "superclass", "interfaces")]
-        named = {self._text(leaf) for base in bases if base for leaf in _walk(base) if _is_name(leaf)}
+        named = {self._node_text(leaf) for base in bases if base for leaf in _walk_tree(base) if _is_name(leaf)}
         body = node.child_by_field_name("body")
         if body is None or not (
             named & self._external or (node.type == "impl_item" and named and not named & self._survey.defined)
         ):
             return
-        for member in _walk(body):
+        for member in _walk_tree(body):
             if member.type in ("function_definition", "function_item", "method_declaration"):
                 name = member.child_by_field_name("name")
                 if name is not None:
-                    self._survey.foreign.add(self._text(name))
+                    self._survey.foreign.add(self._node_text(name))
 
-    def _text(self, node: tree_sitter.Node) -> str:
+    def _node_text(self, node: tree_sitter.Node) -> str:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
@@ -397,7 +399,7 @@ def _is_name(node: tree_sitter.Node) -> bool:
     return not node.children and node.type.endswith("identifier")
 
 
-def _walk(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+def _walk_tree(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -423,7 +425,7 @@ def make_renaming(found: Survey, seed: int, brands: Iterable[str]) -> Renaming:
         for ending in (*_EXTRA_WORDS, *(f"{ending}{number}" for number in range(2, 90) for ending in _EXTRA_WORDS)):
             if new != name and new not in taken:
                 break
-            new = _join_like(name, [*_words(_new_name(name, seed, branded)), ending])
+            new = _join_like(name, [*_split_words(_new_name(name, seed, branded)), ending])
         taken.add(new)
         names[name] = new
     return Renaming(names, branded)
@@ -437,29 +439,29 @@ def _brand_names(seed: int, brands: Iterable[str]) -> dict[str, str]:
 
 def _new_name(name: str, seed: int, brands: Mapping[str, str]) -> str:
     words: list[str] = []
-    for word in _words(name):
+    for word in _split_words(name):
         branded = Renaming({}, brands).rename_brand_in_word(word).lower()
-        words += (branded if branded != word.lower() else _synonym(word.lower(), seed)).split("_")
+        words += (branded if branded != word.lower() else _find_synonym(word.lower(), seed)).split("_")
     return _join_like(name, words)
 
 
-def _words(name: str) -> list[str]:
+def _split_words(name: str) -> list[str]:
     return _WORDS.findall(name) or [name]
 
 
-def _synonym(word: str, seed: int) -> str:
+def _find_synonym(word: str, seed: int) -> str:
     """Return the synonym that the seed selects for a word, or the word itself."""
-    table = _synonyms()
+    table = _read_synonyms()
     digits = word[len(word.rstrip("0123456789")) :]
     if digits and digits != word:
-        return _synonym(word.removesuffix(digits), seed) + digits
+        return _find_synonym(word.removesuffix(digits), seed) + digits
     if word in table:
         choices = table[word]
         return choices[hashlib.sha256(f"{seed} {word}".encode()).digest()[0] % len(choices)]
     for ending in ("s", "ed", "ing", "er"):
         stem = word.removesuffix(ending)
         if stem != word and stem in table:
-            return _inflect(_synonym(stem, seed), ending)
+            return _inflect(_find_synonym(stem, seed), ending)
     return word
 
 
@@ -472,7 +474,7 @@ def _inflect(word: str, ending: str) -> str:
 
 
 @cache
-def _synonyms() -> dict[str, tuple[str, ...]]:
+def _read_synonyms() -> dict[str, tuple[str, ...]]:
     rows = (line.split() for line in SYNONYMS.read_text("utf-8").splitlines() if line and not line.startswith("#"))
     return {word: tuple(others) for word, *others in rows}
 
@@ -569,7 +571,7 @@ def rename_tree(source: Path, target: Path, seed: int, brands: Iterable[str]) ->
         place = target / renaming.path(path.relative_to(source).as_posix())
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(new)
-        if not parses_as_well(_language(path), data, new):
+        if not parses_as_well(_source_language(path), data, new):
             broken.append(place.relative_to(target).as_posix())
     return Report(renaming, len(files), tuple(broken))
 
@@ -578,7 +580,7 @@ def renamed_file(renaming: Renaming, path: Path, data: bytes) -> bytes:
     """Return a file's new content: sources by their syntax, other text as prose, binary files unchanged."""
     if b"\0" in data[:8_000]:
         return data
-    language = _language(path)
+    language = _source_language(path)
     if language:
         return rename_source(renaming, language, data)
     return renaming.prose(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -588,12 +590,12 @@ def parses_as_well(language: str, old: bytes, new: bytes) -> bool:
     """Return whether a renamed source still compiles, or has no more syntax errors and as many lines as before."""
     if old.count(b"\n") != new.count(b"\n"):
         return False
-    if language == "python" and _compiles(old):
-        return _compiles(new)
+    if language == "python" and _is_valid_python(old):
+        return _is_valid_python(new)
     return _count_errors(language, new) <= _count_errors(language, old)
 
 
-def _compiles(source: bytes) -> bool:
+def _is_valid_python(source: bytes) -> bool:
     try:
         compile(source, "renamed", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -603,7 +605,7 @@ def _compiles(source: bytes) -> bool:
 
 def _count_errors(language: str, data: bytes) -> int:
     tree = tree_of(language, data) if language else None
-    return sum(node.is_error or node.is_missing for node in _walk(tree.root_node)) if tree else 0
+    return sum(node.is_error or node.is_missing for node in _walk_tree(tree.root_node)) if tree else 0
 
 
 def main() -> int:

@@ -58,7 +58,7 @@ _TextLoader.yaml_implicit_resolvers = {
 
 def rename_spec(description: dict[str, Any], seed: int, brands: Iterable[str]) -> tuple[dict[str, Any], Renaming]:
     """Return the renamed description and the renaming."""
-    names = set(_names(description)) - KEYWORDS
+    names = set(_defined_names(description)) - KEYWORDS
     found = Survey(defined=names, used=names)
     renaming = make_renaming(found, seed, brands)
     renamed = _Renamer(renaming).value(description)
@@ -71,7 +71,7 @@ def dump(description: dict[str, Any]) -> str:
     return yaml.safe_dump(description, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _names(value: Any, under: str = "") -> Iterator[str]:
+def _defined_names(value: Any, under: str = "") -> Iterator[str]:
     """Yield every name that the description defines."""
     if isinstance(value, dict):
         if under in ("properties", "schemas", "definitions", "parameters", "responses"):
@@ -82,14 +82,14 @@ def _names(value: Any, under: str = "") -> Iterator[str]:
             yield value["operationId"]
         for key, inner in value.items():
             if key.startswith("/"):
-                yield from _segments(key)
-            yield from _names(inner, key)
+                yield from _path_segments(key)
+            yield from _defined_names(inner, key)
     elif isinstance(value, list):
         for inner in value:
-            yield from _names(inner)
+            yield from _defined_names(inner)
 
 
-def _segments(path: str) -> Iterator[str]:
+def _path_segments(path: str) -> Iterator[str]:
     yield from _VARIABLE.findall(path)
     yield from filter(None, _VARIABLE.sub("", path).split("/"))
 
@@ -102,24 +102,25 @@ class _Renamer:
 
     def value(self, value: Any, under: str = "") -> Any:
         if isinstance(value, dict):
-            return {self._key(key): self.value(inner, key) for key, inner in value.items()}
+            return {self._rename_key(key): self.value(inner, key) for key, inner in value.items()}
         if isinstance(value, list):
             named = under in ("required", "enum_names")
             return [
-                self._name(inner) if named and isinstance(inner, str) else self.value(inner, under) for inner in value
+                self._rename_name(inner) if named and isinstance(inner, str) else self.value(inner, under)
+                for inner in value
             ]
-        return self._text(value, under) if isinstance(value, str) else value
+        return self._rename_text(value, under) if isinstance(value, str) else value
 
-    def _key(self, key: Any) -> Any:
+    def _rename_key(self, key: Any) -> Any:
         if not isinstance(key, str):
             return key
-        return self.path(key) if key.startswith("/") else self._name(key)
+        return self.path(key) if key.startswith("/") else self._rename_name(key)
 
-    def _text(self, text: str, under: str) -> str:
+    def _rename_text(self, text: str, under: str) -> str:
         if under in ("name", "operationId", "propertyName"):
-            return self._name(text)
+            return self._rename_name(text)
         if under == "$ref":
-            return "/".join(self._name(part) for part in text.split("/"))
+            return "/".join(self._rename_name(part) for part in text.split("/"))
         if under in ("enum", "default", "format", "type", "pattern", "in"):
             return text
         return self._renaming.prose(text)
@@ -128,8 +129,9 @@ class _Renamer:
         """Rename the segments and variables of a path template."""
         parts = re.split(r"(\{[^{}]*\}|/)", path)
         return "".join(
-            "{" + self._name(part[1:-1]) + "}" if part.startswith("{") else self._name(part) for part in parts
+            "{" + self._rename_name(part[1:-1]) + "}" if part.startswith("{") else self._rename_name(part)
+            for part in parts
         )
 
-    def _name(self, name: str) -> str:
+    def _rename_name(self, name: str) -> str:
         return self._renaming.name(name) if name not in KEYWORDS else name

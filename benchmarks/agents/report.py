@@ -50,11 +50,11 @@ def table(results: Sequence[Result]) -> str:
         for setup in setups:
             part = [result for result in group if result.setup == setup]
             if part:
-                lines.append(_row(name, setup, part))
+                lines.append(_format_row(name, setup, part))
     return "\n".join(lines)
 
 
-def _row(name: str, setup: str, part: Sequence[Result]) -> str:
+def _format_row(name: str, setup: str, part: Sequence[Result]) -> str:
     right = sum(result.score.right for result in part)
     precision, recall = mean(result.score.precision for result in part), mean(result.score.recall for result in part)
     calls, tokens = mean(result.cost.calls for result in part), mean(result.cost.tokens for result in part)

@@ -38,13 +38,15 @@ class Server:
         )
         self._next_id = 0
         client = {"name": os.environ.get("DELTOS_TRIALS_CLIENT", CLIENT), "version": "2.1.0"}
-        begun = self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        begun = self._send_request(
+            "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        )
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        self.listed = tool_list(self._request("tools/list", {})["tools"], begun.get("instructions", ""))
+        self.listed = tool_list(self._send_request("tools/list", {})["tools"], begun.get("instructions", ""))
 
     def call(self, tool: str, arguments: dict[str, Any]) -> str:
         """Return the part of a tool result that a client sends to the model."""
-        return answer_shown(self._request("tools/call", {"name": tool, "arguments": arguments}))
+        return answer_shown(self._send_request("tools/call", {"name": tool, "arguments": arguments}))
 
     def end(self) -> None:
         assert self.process.stdin
@@ -56,18 +58,18 @@ class Server:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
-    def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def _send_request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._next_id += 1
         self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         assert self.process.stdout
         for line in self.process.stdout:
             message = json.loads(line)
             if message.get("id") == self._next_id and "method" not in message:
-                return self._result(message)
+                return self._parse_result(message)
         raise RuntimeError(f"the server ended during {method}")
 
     @staticmethod
-    def _result(message: dict[str, Any]) -> dict[str, Any]:
+    def _parse_result(message: dict[str, Any]) -> dict[str, Any]:
         if "error" in message:
             return {
                 "isError": True,

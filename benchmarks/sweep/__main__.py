@@ -122,7 +122,7 @@ def _index(result: checks.Result, root: Path, environment: dict[str, str]) -> di
 
 def _check(result: checks.Result, root: Path, environment: dict[str, str]) -> None:
     every = _indexed_definitions(root)
-    sample, counts = checks.sampled(every, SEED)
+    sample, counts = checks.sample_definitions(every, SEED)
     server = Server(root, environment)
     try:
         paths = sorted({each.path for each in sample})
@@ -161,8 +161,8 @@ def print_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> No
         print(f"\n## {title}\n")
         for name, rows in zip(("before", "after"), parts, strict=True):
             if rows:
-                print(f"- {name}: {_size(rows)}")
-        tallies = [_tally(rows) for rows in parts]
+                print(f"- {name}: {_describe_size(rows)}")
+        tallies = [_count_by_check(rows) for rows in parts]
         print("\n| check | before: checked | violations | after: checked | violations | holds |")
         print("|---|--:|--:|--:|--:|--:|")
         for check in sorted({check for checked, _ in tallies for check in checked}):
@@ -172,7 +172,7 @@ def print_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> No
             print(f"| {check} | {' | '.join(cells)} | {share} |")
 
 
-def _size(rows: list[dict[str, Any]]) -> str:
+def _describe_size(rows: list[dict[str, Any]]) -> str:
     files, lines, files_checked, lines_checked = (
         sum(row.get(name, 0) for row in rows) for name in ("files", "lines", "files_checked", "lines_checked")
     )
@@ -186,7 +186,7 @@ def _size(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _tally(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
+def _count_by_check(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
     """Return the number of checks and of violations, by name."""
     checked: Counter[str] = Counter()
     violations: Counter[str] = Counter()

@@ -67,7 +67,7 @@ def check_errors(result: Result, indexed: dict[str, Any]) -> None:
         result.violations.append(Violation("errors", text.partition(":")[0], text[:300]))
 
 
-def sampled(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
+def sample_definitions(every: list[Definition], seed: int) -> tuple[list[Definition], Counter[str]]:
     """Return a sample of ctags' definitions, equally many of each language, and how often each name is defined."""
     by_language: dict[str, list[Definition]] = defaultdict(list)
     counts: Counter[str] = Counter()
@@ -86,12 +86,12 @@ def check_names(result: Result, server: Server, sample: list[Definition], indexe
         if each.path not in indexed_paths:
             continue
         for form, name in (("simple", each.simple), ("qualified", each.qualified)):
-            found, text = _finds(server, name, each)
+            found, text = _is_found(server, name, each)
             place = f"{each.path}:{each.line}"
             result.check(f"names {form} {each.language}", place, f"{name} ({each.kind}): {text[:120]}", holds=found)
 
 
-def _finds(server: Server, name: str, wanted: Definition) -> tuple[bool, str]:
+def _is_found(server: Server, name: str, wanted: Definition) -> tuple[bool, str]:
     text, _, _ = server.call("find_symbol", symbol=name, limit=200, path=wanted.path)
     for line in text.splitlines():
         match = _LINE_OF_DEFINITION.match(line)

@@ -28,15 +28,15 @@ class Server:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True,
         )  # fmt: skip
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_messages, daemon=True).start()
         self._number = 0
         client = {"name": "sweep", "version": "1"}
-        self._request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self._send_request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def call(self, tool: str, **arguments: object) -> tuple[str, Any, bool]:
         """Call a tool, and return its text, its structured content and whether it is an error."""
-        result = self._request("tools/call", {"name": tool, "arguments": arguments})
+        result = self._send_request("tools/call", {"name": tool, "arguments": arguments})
         text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
         return text, result.get("structuredContent"), bool(result.get("isError"))
 
@@ -45,7 +45,7 @@ class Server:
         self._process.kill()
         self._process.wait()
 
-    def _read(self) -> None:
+    def _read_messages(self) -> None:
         for line in self._process.stdout or ():
             self._answers.put(line)
         self._answers.put("")
@@ -58,7 +58,7 @@ class Server:
         except OSError as exc:
             raise ServerFailed("the server has ended") from exc
 
-    def _request(self, method: str, parameters: dict[str, Any]) -> Any:
+    def _send_request(self, method: str, parameters: dict[str, Any]) -> Any:
         self._number += 1
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
         while True:

@@ -197,12 +197,12 @@ def _check_tree(result: Result, name: str, language: Language, data: bytes, tree
         return True
     is_rewritten = bool(language.macros or language.item_macros)
     has_error = tree is None or tree.root_node.has_error
-    is_same = is_rewritten or (tree is not None and _shape(tree) == _shape(plain))
+    is_same = is_rewritten or (tree is not None and _tree_shape(tree) == _tree_shape(plain))
     result.check("parsing", name, "error" if has_error else "another tree", holds=is_same and not has_error)
     return False
 
 
-def _shape(tree: Any) -> list[tuple[int, int, int]]:
+def _tree_shape(tree: Any) -> list[tuple[int, int, int]]:
     """Yield the kind and range of each node of a tree, in order."""
     nodes = []
     cursor = tree.walk()

@@ -85,12 +85,12 @@ def definitions(root: Path, paths: Sequence[str] | None = None) -> Iterator[Defi
             tag = json.loads(line)
         except ValueError:
             continue  # a name that is not UTF-8
-        definition = _definition(root, tag)
+        definition = _parse_tag(root, tag)
         if definition is not None:
             yield definition
 
 
-def _definition(root: Path, tag: dict[str, object]) -> Definition | None:
+def _parse_tag(root: Path, tag: dict[str, object]) -> Definition | None:
     language, kind, name = str(tag.get("language", "")), str(tag.get("kind", "")), str(tag.get("name", ""))
     is_wanted = kind in KINDS.get(language, "").split() and tag.get("roles", "def") == "def"
     if not is_wanted or not name or _ANONYMOUS.search(name) or (language in _SCRIPT_LANGUAGES and name == "exports"):
@@ -126,7 +126,7 @@ def _qualified_name(root: Path, language: str, kind: str, name: str, scope: str,
     """Return the qualified name in the notation of the language."""
     separator = _SEPARATORS.get(language, ".")
     parts = [part for part in re.split(r"::|\\|\.|/", scope) if part]
-    prefix = _container(root, language, path)
+    prefix = _module_name(root, language, path)
     if language in _SCRIPT_LANGUAGES and scope.startswith(("module.exports", "exports")):
         return name
     if language == "PHP" and is_member:
@@ -136,7 +136,7 @@ def _qualified_name(root: Path, language: str, kind: str, name: str, scope: str,
     return separator.join((*prefix, *parts, name))
 
 
-def _container(root: Path, language: str, path: str) -> tuple[str, ...]:
+def _module_name(root: Path, language: str, path: str) -> tuple[str, ...]:
     """Return the package or module of a file, for languages for which ctags omits it from the scope."""
     if language == "Java":
         package = _java_package(root / path)

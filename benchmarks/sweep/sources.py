@@ -57,9 +57,9 @@ def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iter
     # Ordered by digest, so that a limited run covers all registries and languages; downloaded ones come first, by size.
     names.sort(key=lambda each: hashlib.sha256(f"order {each}".encode()).digest())
     names = names[: limit or None]
-    present = {each: size for each in names if (size := _size(_folder(folder, *each))) is not None}
+    present = {each: size for each in names if (size := _package_size(_package_folder(folder, *each))) is not None}
     for registry, name in sorted(names, key=lambda each: present.get(each, sys.maxsize)):
-        root = _folder(folder, registry, name)
+        root = _package_folder(folder, registry, name)
         if not (root / ".complete").exists():
             if not download:
                 continue
@@ -72,11 +72,11 @@ def repositories(folder: Path, *, limit: int = 0, download: bool = True) -> Iter
         yield Repository(name, registry, root / "source")
 
 
-def _folder(folder: Path, registry: str, name: str) -> Path:
+def _package_folder(folder: Path, registry: str, name: str) -> Path:
     return folder / registry / name.replace("/", "+")
 
 
-def _size(root: Path) -> int | None:
+def _package_size(root: Path) -> int | None:
     """Return the size of an unpacked package in bytes, or None if it is not unpacked; the size is computed once."""
     complete = root / ".complete"
     if not complete.exists():

@@ -50,7 +50,7 @@ class Call:
 def check_symmetry(result: Result, server: Server, root: Path, sample: list[Definition]) -> None:
     """Check 7: callers list their callees, impact contains callers of callers, cycles consist of imports."""
     for each in sample[:MAX_SYMBOLS]:
-        target, calls = _references(server, f"{each.path}:{each.line}", root)
+        target, calls = _direct_uses(server, f"{each.path}:{each.line}", root)
         if target is None or target.line > each.line or each.line > target.end:
             continue
         callers: list[ShownDefinition] = []
@@ -64,7 +64,7 @@ def check_symmetry(result: Result, server: Server, root: Path, sample: list[Defi
     _check_cycles(result, server, root)
 
 
-def _references(server: Server, symbol: str, root: Path) -> tuple[ShownDefinition | None, list[Call]]:
+def _direct_uses(server: Server, symbol: str, root: Path) -> tuple[ShownDefinition | None, list[Call]]:
     """Return the definition and its certain direct uses."""
     text, _, is_error = server.call("find_references", symbol=symbol, limit=200, tests=True)
     lines = text.splitlines()
@@ -105,7 +105,7 @@ def _check_callees(
     is_callable = caller is not None and caller.kind in {"function", "method"}
     if caller is None or not is_around or not is_callable or _is_within(caller, target) or _is_within(target, caller):
         return None
-    callees, is_whole = _callees(text, root)
+    callees, is_whole = _parse_callees(text, root)
     if is_whole:
         holds = any(path == target.path and target.line <= line <= target.end for path, line in callees)
         result.check("callees", place, f"{caller.label} calls {target.label} {target.path}:{target.line}", holds=holds)
@@ -116,7 +116,7 @@ def _is_within(inner: ShownDefinition, outer: ShownDefinition) -> bool:
     return inner.path == outer.path and outer.line <= inner.line and inner.end <= outer.end
 
 
-def _callees(text: str, root: Path) -> tuple[set[tuple[str, int]], bool]:
+def _parse_callees(text: str, root: Path) -> tuple[set[tuple[str, int]], bool]:
     """Return the positions of the listed callees, and whether the list is complete."""
     found: set[tuple[str, int]] = set()
     is_in_section, is_whole, path = False, True, ""
@@ -139,10 +139,10 @@ def _check_impact(
     header = _parse_definition(text.partition("\n")[0])
     if is_error or text.startswith("Showing") or header is None or header.line != target.line:
         return
-    affected = _affected(text, root)
+    affected = _parse_impact(text, root)
     for caller in callers:
         _check_affected(result, target, caller, affected, "impact of callers")
-        _, calls = _references(server, f"{caller.path}:{caller.line}", root)
+        _, calls = _direct_uses(server, f"{caller.path}:{caller.line}", root)
         for call in [call for call in calls if call.kind == "call"][:MAX_CALLERS]:
             context, _, is_error = server.call("get_context", symbol=f"{call.path}:{call.line}")
             indirect = None if is_error else _parse_definition(context.partition("\n")[0])
@@ -158,7 +158,7 @@ def _check_affected(
     result.check(check, place, f"{dependant.label} {dependant.path}:{dependant.line} uses {target.label}", holds=holds)
 
 
-def _affected(text: str, root: Path) -> set[tuple[str, int]]:
+def _parse_impact(text: str, root: Path) -> set[tuple[str, int]]:
     """Return the positions in a `get_impact` answer: `path 12 name, 34 name`, or a path followed by lines with uses."""
     found: set[tuple[str, int]] = set()
     path = ""

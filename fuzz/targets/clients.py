@@ -56,11 +56,11 @@ _TOML = (
 
 def targets() -> Iterator[Target]:
     """Return one target per configuration format."""
-    yield Target("client-json", opened(_edit("JSON")), ("client-json",), ("settings.json",), _JSON, is_json=True)
-    yield Target("client-toml", opened(_edit("TOML")), ("client-toml",), (".toml",), _TOML)
+    yield Target("client-json", opened(_edit_target("JSON")), ("client-json",), ("settings.json",), _JSON, is_json=True)
+    yield Target("client-toml", opened(_edit_target("TOML")), ("client-toml",), (".toml",), _TOML)
 
 
-def _edit(name: str) -> Callable[[Path], Run]:
+def _edit_target(name: str) -> Callable[[Path], Run]:
     def make(_scratch: Path) -> Run:
         from deltos.clients import formats
 

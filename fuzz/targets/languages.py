@@ -52,7 +52,7 @@ def targets() -> Iterator[Target]:
         if language.grammar:
             yield Target(
                 f"outline-{language.name}",
-                opened(_outline(language)),
+                opened(_outline_target(language)),
                 seeds=(f"{_SAMPLES}/{language.name}.sample",),
                 suffixes=language.extensions,
                 tokens=(*COMMON, *(comment.encode() for comment in language.line_comments)),
@@ -62,7 +62,7 @@ def targets() -> Iterator[Target]:
         elif language.name in HEADED_LANGUAGES:
             yield Target(
                 f"outline-{language.name}",
-                opened(_outline(language)),
+                opened(_outline_target(language)),
                 seeds=(_HEADED_SEEDS[language.name],),
                 suffixes=language.extensions,
                 tokens=_HEADED_TOKENS,
@@ -90,7 +90,7 @@ def _code_text(_scratch: Path) -> Run:
     return run
 
 
-def _outline(language: Language) -> Callable[[Path], Run]:
+def _outline_target(language: Language) -> Callable[[Path], Run]:
     def make(_scratch: Path) -> Run:
         import pickle
 

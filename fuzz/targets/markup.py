@@ -56,7 +56,7 @@ _INCLUDES = (
 )  # fmt: skip
 
 
-def _includes(_scratch: Path) -> Run:
+def _open_includes(_scratch: Path) -> Run:
     from deltos.markup.includes import Includer
 
     formats: tuple[Format, ...] = ("markdown", "rst", "asciidoc")
@@ -71,26 +71,26 @@ def _includes(_scratch: Path) -> Run:
 
 def targets() -> Iterator[Target]:
     """Return one target per format."""
-    yield _page("html", _HTML, (".html", ".htm"), is_exposed=True)
-    yield _page("markdown", _MARKDOWN, (".md", ".mdx"), is_exposed=True)
-    yield _page("rst", _RST, (".rst",), is_exposed=True)
-    yield _page("asciidoc", _ASCIIDOC, (".adoc", ".asciidoc"))
-    yield _page(
+    yield _page_target("html", _HTML, (".html", ".htm"), is_exposed=True)
+    yield _page_target("markdown", _MARKDOWN, (".md", ".mdx"), is_exposed=True)
+    yield _page_target("rst", _RST, (".rst",), is_exposed=True)
+    yield _page_target("asciidoc", _ASCIIDOC, (".adoc", ".asciidoc"))
+    yield _page_target(
         "notebook", (b'"cells"', b'"source"', b'"cell_type"', b'"outputs"', *_MARKDOWN[:12]), (".ipynb",), is_json=True
     )
     yield Target(
         "includes",
-        opened(_includes),
+        opened(_open_includes),
         seeds=("markdown", "rst", "asciidoc"),
         suffixes=(".md", ".rst", ".adoc"),
         tokens=_INCLUDES,
     )
-    yield _page("text", (b"\n\n", b"====\n", b"- ", b"    ", b"1. "), (".txt",))
-    yield _page("pdf", _PDF, (".pdf",))
-    yield _page("man", _MAN, (".1", ".3", ".8"))
+    yield _page_target("text", (b"\n\n", b"====\n", b"- ", b"    ", b"1. "), (".txt",))
+    yield _page_target("pdf", _PDF, (".pdf",))
+    yield _page_target("man", _MAN, (".1", ".3", ".8"))
 
 
-def _page(
+def _page_target(
     form: Format,
     tokens: tuple[bytes, ...],
     suffixes: tuple[str, ...],

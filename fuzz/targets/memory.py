@@ -35,29 +35,31 @@ def targets() -> Iterator[Target]:
     """Return one target per agent, then one for each part of memory."""
     for agent in ("claude", "codex", "gemini", "cursor", "windsurf", "copilot", "opencode"):
         yield Target(
-            f"hook-{agent}", _with_memory(_hook), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
+            f"hook-{agent}", _with_memory(_hook_runner), (f"hook-{agent}",), (), _HOOKS, is_json=True, is_exposed=True
         )
-    yield Target("hook-suggest", opened(_suggest), ("hook-suggest",), (), _HOOKS, is_json=True)
-    yield Target("redact", opened(_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
+    yield Target("hook-suggest", opened(_open_suggest), ("hook-suggest",), (), _HOOKS, is_json=True)
+    yield Target("redact", opened(_open_redact), ("secrets",), (".env", ".md", ".yml"), _SECRETS)
     yield Target(
         "memory-import",
-        _with_memory(_import),
+        _with_memory(_import_runner),
         ("memory-import",),
         (),
         (b'"type"', b'"text"', b'"created_at"', b'"session"', b'"project_id"', b'"embedding"'),
         is_json=True,
     )
-    yield Target("foreign-memory", _with_memory(_foreign), ("foreign-memory",), (".md", ".json"), _FOREIGN)
+    yield Target(
+        "foreign-memory", _with_memory(_foreign_import_runner), ("foreign-memory",), (".md", ".json"), _FOREIGN
+    )
     yield Target(
         "remember",
-        _with_memory(_remember),
+        _with_memory(_remember_runner),
         ("secrets", "queries"),
         (".md",),
         (*_SECRETS, b"src/a.py:3", b"`f()`", b"A.b", b"/", b".py"),
     )
     yield Target(
         "shell-command",
-        opened(_command),
+        opened(_open_command),
         ("shell",),
         (".sh",),
         (
@@ -113,7 +115,7 @@ def _with_memory(make: Callable[[Memory, Path], Run]) -> Callable[[Path], Abstra
     return open_target
 
 
-def _hook(memory: Memory, root: Path) -> Run:
+def _hook_runner(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.capture.hooks import capture
 
     def run(data: bytes) -> None:
@@ -128,14 +130,14 @@ def _hook(memory: Memory, root: Path) -> Run:
     return run
 
 
-def _suggest(scratch: Path) -> Run:
+def _open_suggest(scratch: Path) -> Run:
     from deltos.cli.suggest import suggestion
     from deltos.hook_settings import HookSettings
 
     return lambda data: suggestion(data, HookSettings(scratch), scratch)
 
 
-def _redact(_scratch: Path) -> Run:
+def _open_redact(_scratch: Path) -> Run:
     from deltos.redaction.redact import redact
     from deltos.redaction.secret_files import is_secret_file
 
@@ -147,7 +149,7 @@ def _redact(_scratch: Path) -> Run:
     return run
 
 
-def _import(memory: Memory, _root: Path) -> Run:
+def _import_runner(memory: Memory, _root: Path) -> Run:
     from deltos.domains.memory.core.transfer import export, import_lines
 
     def run(data: bytes) -> None:
@@ -158,7 +160,7 @@ def _import(memory: Memory, _root: Path) -> Run:
     return run
 
 
-def _foreign(memory: Memory, root: Path) -> Run:
+def _foreign_import_runner(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.core.transfer import ImportReport
     from deltos.domains.memory.importers.detect import import_path
     from deltos.open_stores import open_foreign_tables
@@ -184,7 +186,7 @@ def _foreign(memory: Memory, root: Path) -> Run:
     return run
 
 
-def _remember(memory: Memory, root: Path) -> Run:
+def _remember_runner(memory: Memory, root: Path) -> Run:
     from deltos.domains.memory.core.model import Draft, ObservationOrigin
 
     def run(data: bytes) -> None:
@@ -195,7 +197,7 @@ def _remember(memory: Memory, root: Path) -> Run:
     return run
 
 
-def _command(_scratch: Path) -> Run:
+def _open_command(_scratch: Path) -> Run:
     from deltos.domains.memory.capture.commands import effect_of
     from deltos.domains.memory.capture.error_text import error_excerpt
     from deltos.domains.memory.search.query import parse_query

@@ -66,8 +66,8 @@ _DECLARATIONS = (
 
 def targets() -> Iterator[Target]:
     """Return one target for each kind of file that lists installed or required packages."""
-    yield Target("record", opened(_distribution("RECORD")), ("record",), ("RECORD",), _RECORD)
-    yield Target("metadata", opened(_distribution("METADATA")), ("metadata",), ("METADATA",), _METADATA)
+    yield Target("record", opened(_distribution_target("RECORD")), ("record",), ("RECORD",), _RECORD)
+    yield Target("metadata", opened(_distribution_target("METADATA")), ("metadata",), ("METADATA",), _METADATA)
     yield Target("package-json", opened(_node_package), ("package-json",), ("package.json",), _NODE, is_json=True)
     yield Target(
         "requirements",
@@ -88,7 +88,7 @@ def targets() -> Iterator[Target]:
         yield Target(name, opened(make), ("tests/languages/samples/typescript.sample",), (".d.ts",), _DECLARATIONS)
 
 
-def _distribution(changed: str) -> Callable[[Path], Run]:
+def _distribution_target(changed: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.domains.docs.python_package import PythonPackage, find_definition
         from deltos.store.documents import CrawlAddress, SourceRow

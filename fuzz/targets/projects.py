@@ -83,9 +83,9 @@ _TREE = (
 
 def targets() -> Iterator[Target]:
     """Return one target per kind of file."""
-    yield Target("gitignore", opened(_walk(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
-    yield Target("deltosignore", opened(_walk("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
-    yield Target("git-config", opened(_identity), ("git-config",), (), _CONFIG)
+    yield Target("gitignore", opened(_walk_target(".gitignore")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target("deltosignore", opened(_walk_target("src/.deltosignore")), ("ignore",), (".gitignore",), _IGNORES)
+    yield Target("git-config", opened(_open_identity), ("git-config",), (), _CONFIG)
     yield Target(
         "git-index", opened(_git_file("index")), ("git-index",), (), (b"DIRC", b"TREE", b"link", b"sdir", b"src/a.py")
     )
@@ -97,13 +97,13 @@ def targets() -> Iterator[Target]:
         (),
         (b"refs/heads/", b"ref: ", b"^", b"\n", b"/", b"..", b"@{", b" "),
     )
-    yield Target("git-diff", opened(_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
-    yield Target("git-log", opened(_log), ("git-log",), (".diff", ".patch"), _LOG)
-    yield Target("git-tree", opened(_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
-    yield Target("glob", opened(_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
+    yield Target("git-diff", opened(_open_diff), ("git-diff",), (".diff", ".patch"), _DIFF)
+    yield Target("git-log", opened(_open_log), ("git-log",), (".diff", ".patch"), _LOG)
+    yield Target("git-tree", opened(_open_tree), ("git-tree",), (), _TREE, contract=(ValueError,))
+    yield Target("glob", opened(_open_glob), ("ignore",), (), _IGNORES, max_bytes=20_000)
     yield Target(
         "git-remote",
-        opened(_remote),
+        opened(_open_remote),
         ("url",),
         (),
         (b"git@", b":", b"ssh://", b"/", b".git", b"//", b"@", b"[::1]", b" "),
@@ -111,7 +111,7 @@ def targets() -> Iterator[Target]:
     )
     yield Target(
         "file-name",
-        opened(_admission),
+        opened(_open_admission),
         ("file-name",),
         (),
         (
@@ -133,7 +133,7 @@ def targets() -> Iterator[Target]:
     )
 
 
-def _walk(name: str) -> Callable[[Path], Run]:
+def _walk_target(name: str) -> Callable[[Path], Run]:
     def make(scratch: Path) -> Run:
         from deltos.workspace.walk import walk
 
@@ -151,7 +151,7 @@ def _walk(name: str) -> Callable[[Path], Run]:
     return make
 
 
-def _identity(scratch: Path) -> Run:
+def _open_identity(scratch: Path) -> Run:
     from deltos.workspace.identity import identify
 
     root = scratch / "project"
@@ -200,25 +200,25 @@ def _git_file(*names: str) -> Callable[[Path], Run]:
     return make
 
 
-def _diff(_scratch: Path) -> Run:
+def _open_diff(_scratch: Path) -> Run:
     from deltos.workspace.changes import read_diff
 
     return lambda data: read_diff(data.decode("utf-8", "replace").splitlines())
 
 
-def _log(_scratch: Path) -> Run:
+def _open_log(_scratch: Path) -> Run:
     from deltos.domains.history.index import parse_log_chunk
 
     return lambda data: parse_log_chunk(b"marker", frozenset(), "src/", True, data)
 
 
-def _tree(_scratch: Path) -> Run:
+def _open_tree(_scratch: Path) -> Run:
     from deltos.clones.commit_files import parse_listing
 
     return parse_listing
 
 
-def _glob(_scratch: Path) -> Run:
+def _open_glob(_scratch: Path) -> Run:
     from deltos.globs import matches_glob
 
     def run(data: bytes) -> None:
@@ -229,13 +229,13 @@ def _glob(_scratch: Path) -> Run:
     return run
 
 
-def _remote(_scratch: Path) -> Run:
+def _open_remote(_scratch: Path) -> Run:
     from deltos.workspace.identity import normalise_remote
 
     return lambda data: normalise_remote(data.decode("utf-8", "replace"))
 
 
-def _admission(_scratch: Path) -> Run:
+def _open_admission(_scratch: Path) -> Run:
     from deltos.languages.table import detect
     from deltos.workspace.admission import refuse_by_content, refuse_by_name, to_utf8
 

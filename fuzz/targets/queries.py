@@ -32,7 +32,7 @@ def targets() -> Iterator[Target]:
     """Return one target per search, and one for the arguments of all tools."""
     for name, ask in _SEARCHES.items():
         yield Target(f"query-{name}", _with_tools(ask), ("queries",), (), _QUERY, max_bytes=20_000)
-    yield Target("dates", opened(_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
+    yield Target("dates", opened(_open_dates), ("dates", "queries"), (), _DATES, max_bytes=20_000)
     yield Target(
         "tool-arguments",
         _with_tools(_call),
@@ -127,7 +127,7 @@ def _with_tools(ask: Callable[[ToolClient, str], None]) -> Callable[[Path], Abst
     return open_target
 
 
-def _dates(_scratch: Path) -> Run:
+def _open_dates(_scratch: Path) -> Run:
     from datetime import UTC, datetime
 
     from deltos.federation.intent import intent_of

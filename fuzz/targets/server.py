@@ -48,13 +48,13 @@ class ServerFailed(Exception):
 
 def targets() -> Iterator[Target]:
     """Return one target for the parsers alone, then one for each transport."""
-    yield Target("jsonrpc", opened(_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
-    yield Target("server-stdio", _stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
-    yield Target("server-http", _http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
+    yield Target("jsonrpc", opened(_open_reader), ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True)
+    yield Target("server-stdio", _open_stdio, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
+    yield Target("server-http", _open_http, ("jsonrpc",), (), _RPC, is_json=True, is_exposed=True, max_bytes=50_000)
     yield Target("server-http-raw", _http_raw, ("http",), (), (*_HTTP, *_RPC[:8]), max_bytes=50_000)
 
 
-def _reader(_scratch: Path) -> Run:
+def _open_reader(_scratch: Path) -> Run:
     from deltos.config import TOOLSETS
     from deltos.server.handshake import Handshake
     from deltos.server.manifest import Manifest
@@ -78,7 +78,7 @@ def _reader(_scratch: Path) -> Run:
 
 
 @contextmanager
-def _stdio(scratch: Path) -> Iterator[OpenedTarget]:
+def _open_stdio(scratch: Path) -> Iterator[OpenedTarget]:
     client = StdioClient(scratch)
     yield OpenedTarget(client.run, client.process.pid)
     client.process.kill()
@@ -86,7 +86,7 @@ def _stdio(scratch: Path) -> Iterator[OpenedTarget]:
 
 
 @contextmanager
-def _http(scratch: Path) -> Iterator[OpenedTarget]:
+def _open_http(scratch: Path) -> Iterator[OpenedTarget]:
     client = HttpClient(scratch)
     yield OpenedTarget(client.post, client.process.pid)
     client.process.kill()
@@ -130,7 +130,7 @@ class StdioClient:
         assert self.process.stdout is not None
         self._stdin: IO[bytes] = self.process.stdin
         self._lines: queue.Queue[bytes] = queue.Queue()
-        threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
+        threading.Thread(target=self._read_output, args=(self.process.stdout,), daemon=True).start()
         self._send(json.dumps(_INITIALIZE_REQUEST).encode())
         self._read_until("hello")
         self._send(_INITIALIZED_NOTIFICATION)
@@ -144,7 +144,7 @@ class StdioClient:
         self._send(json.dumps({"jsonrpc": "2.0", "id": label, "method": "ping"}).encode())
         self._read_until(label)
 
-    def _listen(self, stdout: IO[bytes]) -> None:
+    def _read_output(self, stdout: IO[bytes]) -> None:
         for line in stdout:
             self._lines.put(line)
         self._lines.put(b"")
@@ -185,10 +185,12 @@ class HttpClient:
 
     def post(self, data: bytes) -> None:
         """Send one input as a request body."""
-        status, session, body = self._request("POST", "/mcp", data, {**_JSON_HEADERS, "Mcp-Session-Id": self._session})
+        status, session, body = self._send_request(
+            "POST", "/mcp", data, {**_JSON_HEADERS, "Mcp-Session-Id": self._session}
+        )
         check_answer(body)
         if session and session != self._session:
-            self._request("DELETE", "/mcp", None, {"Mcp-Session-Id": session})
+            self._send_request("DELETE", "/mcp", None, {"Mcp-Session-Id": session})
         if status == 404:
             self._session = self._open_session()
         if status >= 500:
@@ -216,18 +218,22 @@ class HttpClient:
         self._check_health()
 
     def _check_health(self) -> None:
-        status, _, body = self._request("GET", "/healthz", None, {})
+        status, _, body = self._send_request("GET", "/healthz", None, {})
         if status != 200:
             raise ServerFailed(f"unhealthy: {status} {body[:300]!r}")
 
     def _open_session(self) -> str:
-        status, session, body = self._request("POST", "/mcp", json.dumps(_INITIALIZE_REQUEST).encode(), _JSON_HEADERS)
+        status, session, body = self._send_request(
+            "POST", "/mcp", json.dumps(_INITIALIZE_REQUEST).encode(), _JSON_HEADERS
+        )
         if status != 200:
             raise ServerFailed(f"no session: {status} {body[:300]!r}")
-        self._request("POST", "/mcp", _INITIALIZED_NOTIFICATION, {**_JSON_HEADERS, "Mcp-Session-Id": session})
+        self._send_request("POST", "/mcp", _INITIALIZED_NOTIFICATION, {**_JSON_HEADERS, "Mcp-Session-Id": session})
         return session
 
-    def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, bytes]:
+    def _send_request(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, str, bytes]:
         """Send a request and return status, session and body; retry once, because the server may have closed the connection."""
         for is_last in (False, True):
             try:

@@ -13,46 +13,46 @@ from fuzz.target import Run, Target, opened
 def toys() -> dict[str, Target]:
     """Return the faulty targets by name."""
     faults = {
-        "toy-crash": _crash,
-        "toy-slow": _slow,
-        "toy-hang": _hang,
-        "toy-memory": _memory,
-        "toy-died": _died,
-        "toy-fine": _fine,
+        "toy-crash": _crash_on_input,
+        "toy-slow": _run_slowly,
+        "toy-hang": _hang_on_input,
+        "toy-memory": _use_memory,
+        "toy-died": _end_process,
+        "toy-fine": _accept_input,
         "toy-at-limit": _at_limit,
     }
-    return {name: _toy(name, run) for name, run in faults.items()}
+    return {name: _toy_target(name, run) for name, run in faults.items()}
 
 
-def _toy(name: str, run: Run) -> Target:
+def _toy_target(name: str, run: Run) -> Target:
     return Target(
         name, opened(lambda _scratch: run), tokens=(b"BUG",), is_bounded=name in ("toy-crash", "toy-at-limit")
     )
 
 
-def _crash(data: bytes) -> None:
+def _crash_on_input(data: bytes) -> None:
     if b"BUG" in data:
         raise IndexError("toy")
 
 
-def _slow(data: bytes) -> None:
+def _run_slowly(data: bytes) -> None:
     size = min(len(data), 4_000)  # slow for its size, but not slow enough to count as a hang
     until = time.process_time() + 1.5 * slow_limit_seconds(size)
     while b"BUG" in data and time.process_time() < until:
         pass
 
 
-def _hang(data: bytes) -> None:
+def _hang_on_input(data: bytes) -> None:
     while b"BUG" in data:
         pass
 
 
-def _memory(data: bytes) -> None:
+def _use_memory(data: bytes) -> None:
     if b"BUG" in data:
         bytearray(200_000_000)[::4096] = b"x" * len(range(0, 200_000_000, 4096))
 
 
-def _died(data: bytes) -> None:
+def _end_process(data: bytes) -> None:
     if b"BUG" in data:
         import os
 
@@ -65,6 +65,6 @@ def _at_limit(data: bytes) -> None:
             bytearray(200_000_000)
 
 
-def _fine(data: bytes) -> None:
+def _accept_input(data: bytes) -> None:
     if data:
         raise BadArgument("an answer, not a crash")

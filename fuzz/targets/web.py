@@ -30,22 +30,26 @@ _API_PAGES = (
 
 def targets() -> Iterator[Target]:
     """Return one target for each kind of input."""
-    yield Target("sitemap", opened(_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
-    yield Target("robots", opened(_robots), ("robots",), ("robots.txt",), _ROBOTS)
+    yield Target("sitemap", opened(_open_sitemap), ("sitemap",), (".xml",), _SITEMAP, is_exposed=True)
+    yield Target("robots", opened(_open_robots), ("robots",), ("robots.txt",), _ROBOTS)
     yield Target(
-        "llms", opened(_llms), ("llms", "markdown"), (), (b"# ", b"Source: https://a/b\n", b"URL:", b"\n\n", b"[a](b)")
+        "llms",
+        opened(_open_llms),
+        ("llms", "markdown"),
+        (),
+        (b"# ", b"Source: https://a/b\n", b"URL:", b"\n\n", b"[a](b)"),
     )
     yield Target("api-page", opened(_api_page), ("api-page", "html"), (".html",), _API_PAGES)
-    yield Target("url", opened(_url), ("url",), (), _URLS, max_bytes=20_000)
+    yield Target("url", opened(_open_url), ("url",), (), _URLS, max_bytes=20_000)
 
 
-def _sitemap(_scratch: Path) -> Run:
+def _open_sitemap(_scratch: Path) -> Run:
     from deltos.fetch.sitemap import parse_sitemap
 
     return parse_sitemap
 
 
-def _robots(_scratch: Path) -> Run:
+def _open_robots(_scratch: Path) -> Run:
     from deltos.fetch.robots import parse_robots
 
     def run(data: bytes) -> None:
@@ -68,7 +72,7 @@ def _api_page(_scratch: Path) -> Run:
     return run
 
 
-def _llms(_scratch: Path) -> Run:
+def _open_llms(_scratch: Path) -> Run:
     from deltos.domains.docs import website
 
     pages_of = website._pages_of_full_text  # noqa: SLF001 (its callers need a network)
@@ -79,7 +83,7 @@ def _llms(_scratch: Path) -> Run:
     return run
 
 
-def _url(_scratch: Path) -> Run:
+def _open_url(_scratch: Path) -> Run:
     from deltos.fetch.url import SiteScope, looks_endless, normalise
     from deltos.markup.links import LinkCollector
 

@@ -132,7 +132,7 @@ def test_members_of_imported_modules_are_not_uses_and_other_definitions_end_the_
 def test_both_line_formats_of_an_impact_answer_are_parsed(tmp_path: Path) -> None:
     write_files(tmp_path, {"src/a b.c": "", "c.c": ""})
     text = "--- distance 1 ---\nc.c\n 7 call f()  g\nsrc/a b.c 12 h, 34 i\n"
-    assert symmetry._affected(text, tmp_path) == {("c.c", 7), ("src/a b.c", 12), ("src/a b.c", 34)}
+    assert symmetry._parse_impact(text, tmp_path) == {("c.c", 7), ("src/a b.c", 12), ("src/a b.c", 34)}
 
 
 def test_repositories_that_are_slow_for_their_size_are_outliers() -> None:
