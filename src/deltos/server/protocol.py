@@ -179,6 +179,7 @@ def build_server(manifest: Manifest, handlers: McpHandlers) -> Server[Any]:
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning, module=__name__)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, handlers.set_log_level)
     register_resources_and_prompts(server, handlers.resource_handlers)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, handlers.on_initialized)
     server.add_notification_handler(
         "notifications/roots/list_changed", types.NotificationParams, handlers.request_roots
     )
