@@ -373,7 +373,7 @@ def test_graphs_are_filtered_by_url_parameters_and_saved_as_pictures(monitored_p
     functions = page.locator(".node").count()
     assert 1 < functions < every
     page.go_back()
-    page.wait_for_selector(".node:has-text('RequestGuard._share')")
+    page.wait_for_selector(".node:has-text('RequestGuard._max_requests_of')")
     assert page.locator(".node").count() == every
     monitored_page.open("graph?symbol=RequestGuard&tests=no&possible=no&use=call", ".node.middle")
     assert page.locator(".node.test, .edge.possible").count() == 0
@@ -390,7 +390,7 @@ def test_graphs_are_filtered_by_url_parameters_and_saved_as_pictures(monitored_p
     assert symbols > 100
     drawing = ElementTree.fromstring(download_picture(page, "SVG"))
     assert len(list(drawing.iter(f"{SVG}circle"))) == symbols
-    page.fill("[aria-label='find in the drawing']", "RequestGuard._sha")
+    page.fill("[aria-label='find in the drawing']", "RequestGuard._max_re")
     page.keyboard.press("Enter")  # the search field works without a pointer
     page.wait_for_selector(".document .code")
     monitored_page.open("graph?mode=cycles", ".cycle-ring")
@@ -439,7 +439,7 @@ def test_views_and_tabs_of_disabled_toolsets_are_hidden(monitored_page: Monitore
 
     monitored_page.page.route("**/api/view/state*", disable_other_toolsets)
     page = monitored_page.open("search?q=tokens", ".result")
-    assert page.locator(".view-link").all_inner_texts() == ["Search", "Health"]
+    assert page.locator(".view-link").all_inner_texts() == ["Search", "Explore", "Health"]
     assert page.locator(".tab").all_inner_texts() == ["All", "Code", "Commits"]
     monitored_page.open("memory", ".welcome")  # an old URL of a disabled view
 

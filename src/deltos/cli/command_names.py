@@ -18,7 +18,7 @@ PHRASES = {
     "Omit project_path": "Omit --project",
     "(project_id=* searches them)": "(--project '*' searches them)",
     "project_id='all' searches": "`--project-id all` searches",
-    "Leave out project_id for the project here": "Leave out --project for the project here",
+    "Leave out project_id.": "Leave out --project.",
     "search_docs, types=['schema']": "`deltos api search --type schema`",
     "search_docs with types=['schema'] shows": "`deltos api search --type schema` shows",
     "raise limit for more": "raise --limit for more",

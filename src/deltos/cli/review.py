@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltos.cli.command import add_project, add_verb, integer_range, open_app, print_json, project_roots
+from deltos.cli.command import add_project, add_verb, integer_range, open_app, print_json
 from deltos.cli.progress_bar import ProgressBar
 from deltos.config import Config
 
@@ -56,8 +57,7 @@ def _review(arguments: argparse.Namespace) -> int:
     bar = ProgressBar()
     config = Config.from_environment()
     with open_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
-        (root,) = project_roots(arguments.project)
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.at(Path(arguments.project).absolute())
         reviewer = Reviewer(index, app.links.observation_texts, history_seconds=float("inf"))
         review = index.answer(
             lambda freshness: reviewer.review(arguments.base, freshness), progress=bar, wait_seconds=float("inf")

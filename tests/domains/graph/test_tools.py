@@ -178,7 +178,7 @@ def test_an_empty_symbol_gives_a_clear_error(tool: str, tools: Tools) -> None:
 
 def test_an_invalid_pattern_gives_a_clear_error(tools: Tools) -> None:
     assert "[a-" in tools.error("find_symbol", symbol="[a-")
-    assert "missing ): (unclosed. RE2 syntax" in tools.error("find_symbol", symbol="(unclosed")
+    assert "missing ): (unclosed. Use RE2 syntax" in tools.error("find_symbol", symbol="(unclosed")
 
 
 def test_a_path_outside_the_project_is_refused(tools: Tools) -> None:
