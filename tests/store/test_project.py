@@ -122,7 +122,7 @@ def test_facts_include_the_last_write_of_another_store(engine: Engine, project: 
 def test_facts_of_a_failed_transaction_are_rolled_back(project: ProjectStore) -> None:
     def fail() -> None:
         with project.writing() as writer:
-            writer.set_metadata({"complete": "1"})
+            writer.set_metadata({"complete": "1", "synced_at": "1.0"})
             assert project.facts().is_complete
             raise RuntimeError
 

@@ -86,6 +86,7 @@ class KnownIndex:
     history: str = ""
     has_contents: bool = False  # whether source lines can be shown without the checkout
     is_finished: bool = True  # whether indexing has completed at least once
+    repository: str = ""  # git folder that all worktrees of the repository share
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,12 @@ class IndexFacts:
 
     @classmethod
     def from_recorded(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
-        """Create the facts from the values that are recorded under `FACT_KEYS`."""
+        """Create the facts from the values that are recorded under `FACT_KEYS`.
+
+        A copied index has no `synced_at`. It is not complete until its files have been compared with the disk.
+        """
         complete, synced_at, indexers, notes = (recorded.get(key, "") for key in FACT_KEYS)
-        return cls(bool(complete), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
+        return cls(bool(complete and synced_at), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
 
 
 FACT_KEYS = ("complete", "synced_at", "indexers", "notes")
@@ -293,6 +297,12 @@ class ProjectStores(Protocol):
 
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         """Return those of the given folders that have a store, even if it is unfinished."""
+
+    def copy(self, source: Path, root: Path) -> bool:
+        """Copy another project's store to the project at `root`. Return whether it was created.
+
+        The copy is unfinished until its files have been compared with the disk.
+        """
 
     def remove(self, root: Path) -> None:
         """Delete the store of the project at a folder. Raise StoreBusy if the project is being indexed."""

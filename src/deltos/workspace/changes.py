@@ -16,7 +16,7 @@ from deltos.errors import FileRefused
 from deltos.files import MISSING, FileTree
 from deltos.text.counts import counted
 from deltos.workspace.git import GitFailed, reading
-from deltos.workspace.git_index import Index, read_index
+from deltos.workspace.git_index import Index, is_current, read_index
 from deltos.workspace.repository import find_repository
 from deltos.workspace.walk import walk
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltos.workspace.git import Git
-    from deltos.workspace.git_index import TrackedFile
     from deltos.workspace.repository import Repository
     from deltos.workspace.walk import Stamp, WalkedFiles
 
@@ -169,7 +168,8 @@ class RevisionComparison:
         tracked = {file.path.removeprefix(self._prefix): file for file in index.files}
         found, unread = [], 0
         for path, stamp in now.items():
-            if _is_unchanged_in_index(tracked.get(path), stamp, index) and tracked[path].object_id == before[path]:
+            file = tracked.get(path)
+            if file and file.object_id == before[path] and is_current(file, stamp.size, stamp.mtime_ns, index):
                 continue
             data = self.read_content(path)
             if data is None:
@@ -258,10 +258,3 @@ class RevisionComparison:
         )  # fmt: skip
         changed = read_diff(output.decode("utf-8", "replace").split("\n"))
         return {files[int(change.path)].path: change.lines or frozenset() for change in changed}
-
-
-def _is_unchanged_in_index(file: TrackedFile | None, stamp: Stamp, index: Index) -> bool:
-    """Whether git's index has the file's current object id: the stamps are equal and older than the index."""
-    if file is None or index.is_split or file.has_stages:
-        return False
-    return (file.size, file.mtime_ns) == (stamp.size & 0xFFFFFFFF, stamp.mtime_ns) and file.mtime_ns < index.mtime_ns

@@ -46,6 +46,13 @@ class Index(NamedTuple):
     mtime_ns: int = 0
 
 
+def is_current(file: TrackedFile, size: int, mtime_ns: int, index: Index) -> bool:
+    """Whether git recorded a file with this stamp, and wrote its index after the file."""
+    if index.is_split or file.has_stages:
+        return False
+    return (file.size, file.mtime_ns) == (size & 0xFFFFFFFF, mtime_ns) and mtime_ns < index.mtime_ns
+
+
 def read_index(repository: Repository) -> Index:
     """Return the repository's index, which is empty before the first `git add`. Raise FileRefused on failure."""
     hash_bytes = repository.hash_bytes

@@ -345,7 +345,7 @@ class ProjectIndex:
     def _make_plan(self, *, force: bool = False) -> Plan:
         facts = self.store.facts()
         is_first, indexers = not facts.is_complete, self._choose_indexers(facts)
-        if self.workers is not None and is_first:
+        if self.workers is not None and is_first and not self.store.meta("complete"):  # not a copied index
             warm_up(self.project.root, indexers, self.workers)  # the process starts while the folder is listed
         if is_first and not self.store.meta("root"):
             self._record_root(str(self.project.root))

@@ -12,6 +12,7 @@ from deltos.model import Project
 from deltos.workspace.identity import find_root, folder_identity, identify
 from deltos.workspace.project_index import CHANGES_SECONDS, FIRST_INDEX_SECONDS, ProjectIndex
 from deltos.workspace.project_lookup import find_project_root
+from deltos.workspace.worktree_reuse import reuse_worktree_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +115,7 @@ class Projects:
                 f"{visible_location(str(root))} is not an indexed project, and a reader cannot add one",
                 hint="Name an indexed project, or ask the administrator of this server to index this folder.",
             )
+        reuse_worktree_index(root, self.stores)
         return ProjectIndex(
             self.identified(root),
             self.stores.store_of(root),

@@ -66,6 +66,23 @@ def open_repository(top: Path) -> Repository | None:
     return _open_from_git_file(top)
 
 
+def shared_git_folder(folder: Path) -> str:
+    """Return the git folder that all worktrees of the folder's repository share, or an empty string."""
+    repository = find_repository(folder)
+    return str(repository.common) if repository else ""
+
+
+def work_trees(common: Path) -> set[Path]:
+    """Return the top folders of the linked worktrees that a shared git folder lists, whether they exist or not."""
+    links = common / "worktrees"
+    try:
+        names = sorted(entry.name for entry in links.iterdir())
+    except OSError:
+        return set()
+    targets = (_read_text(links, f"{name}/gitdir", _MAX_LINK_BYTES).strip() for name in names)
+    return {Path(target).parent for target in targets if target}
+
+
 def parse_settings(text: str) -> Iterator[Setting]:
     """Yield the settings in a git configuration file in order. Invalid lines are skipped."""
     section = subsection = ""

@@ -80,6 +80,7 @@ def test_answer_has_note_while_another_process_indexes_the_checkout(
             git(root, "checkout", "--quiet", "v1")
             found = client.data("search", query="latest commit")
             assert any("these commits are from an earlier one" in note for note in found["notes"])
+        monkeypatch.setattr(provider, "HISTORY_WAIT_SECONDS", 30.0)
         found = client.data("search", query="latest commit")
         assert "First release" in found["results"][0]["title"]
         assert "notes" not in found

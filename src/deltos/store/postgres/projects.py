@@ -101,6 +101,9 @@ class PostgresProjects:
         )
         return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
 
+    def copy(self, source: Path, root: Path) -> bool:  # noqa: ARG002
+        return False  # workers index the project like any other
+
     def remove(self, root: Path) -> None:
         name = project_name(root)
         with self._database.try_lock(index_lock_key(name)) as is_held:

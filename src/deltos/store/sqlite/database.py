@@ -344,6 +344,25 @@ def back_up_file(path: Path, target: Path) -> None:
         _back_up(connection, target)
 
 
+def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection], None]) -> bool:
+    """Create `target` as a changed copy of `source`, atomically. Return False if it exists or the copy failed."""
+    unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
+    with hold_lock(target.with_name(f"{target.name}-lock")):
+        if target.exists():
+            return False
+        try:
+            back_up_file(source, unfinished)
+            with SqliteErrorTranslator(source), closing(sqlite3.connect(unfinished)) as connection, connection:
+                change(connection)
+            unfinished.rename(target)
+        except (StoreError, OSError):
+            return False
+        finally:
+            for suffix in ("", "-wal", "-shm"):
+                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+    return True
+
+
 def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> _Connection:
     """Connect to one of our files. All connections are created by this function."""
     connection = sqlite3.connect(

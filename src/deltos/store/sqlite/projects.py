@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreBusy, StoreUnwritable
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.project import KnownIndex, SetAside
+from deltos.store.sqlite.database import create_copy
 from deltos.store.sqlite.lock import try_lock
 from deltos.store.sqlite.migrations import PROJECT
 from deltos.store.sqlite.project import SqliteProject, read_summary
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Sequence
 
     from deltos.store.migration import Migration
@@ -51,6 +53,14 @@ class SqliteProjects:
 
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         return {root for root in roots if self.path(root).exists()}
+
+    def copy(self, source: Path, root: Path) -> bool:
+        changed = {"root": str(root), "synced_at": "", "listing": ""}
+
+        def forget_disk(connection: sqlite3.Connection) -> None:
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", changed.items())
+
+        return create_copy(self.path(source), self.path(root), forget_disk)
 
     def remove(self, root: Path) -> None:
         path = self.path(root)
@@ -107,4 +117,5 @@ def _read_index(path: Path) -> KnownIndex | None:
         summary.failures,
         facts.get(HISTORY_SUMMARY, ""),
         is_finished=bool(synced_at),
+        repository=facts.get("repository", ""),
     )

@@ -1,0 +1,80 @@
+"""Reuse of one worktree's index in another worktree of the same repository.
+
+A new worktree starts with a copy of an existing worktree's index. git's indexes show which files are equal in both
+worktrees; the first update reads only the other files, and parses and resolves only changed files.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from deltos.errors import FileRefused, StoreError
+from deltos.store.project import SeenStamp
+from deltos.workspace.git_index import is_current, read_index
+from deltos.workspace.repository import find_repository, work_trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deltos.store.project import KnownIndex, ProjectStore, ProjectStores
+    from deltos.workspace.repository import Repository
+
+
+def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
+    """Copy another worktree's index to a project without a store. Remove the indexes of removed worktrees first.
+
+    Clones of the same repository are not used: only git's own links prove that two folders belong together.
+    """
+    if stores.keep_contents or stores.roots_with_store([root]):
+        return
+    repository = find_repository(root)
+    if repository is None:
+        return
+    siblings = [index for index in stores.known() if index.repository == str(repository.common)]
+    _remove_outdated(siblings, repository, stores)
+    inside = root.relative_to(repository.top)
+    for index in siblings:
+        other = find_repository(index.root)
+        if other and other.common == repository.common and index.root == other.top / inside:
+            if stores.copy(index.root, root):
+                with closing(stores.store_of(root)) as store, suppress(FileRefused):
+                    _take_over_stamps(store, inside, other, repository)
+            return
+
+
+def _remove_outdated(siblings: list[KnownIndex], repository: Repository, stores: ProjectStores) -> None:
+    """Remove the indexes of worktrees that no longer exist and that git no longer lists."""
+    tops = {repository.common.parent, *work_trees(repository.common)}
+    for index in siblings:
+        if not index.root.exists() and not any(index.root.is_relative_to(top) for top in tops):
+            with suppress(StoreError):  # another process uses the index
+                stores.remove(index.root)
+
+
+def _take_over_stamps(store: ProjectStore, inside: Path, other: Repository, repository: Repository) -> None:
+    """Replace the stamps of files that are equal in both worktrees, so that they are not read.
+
+    A file is equal if git recorded the same object for both, and the indexed stamp equals git's stamp in the other
+    worktree. The new stamp counts as seen when git wrote its index, so that later changes are detected.
+    """
+    prefix = "".join(f"{step}/" for step in inside.parts)
+    theirs, ours = read_index(other), read_index(repository)
+    before = {file.path: file for file in theirs.files}
+
+    def new_stamp(path: str, stamp: SeenStamp) -> SeenStamp | None:
+        old, new = before.get(prefix + path), after.get(prefix + path)
+        if old is None or new is None or (old.object_id, old.size) != (new.object_id, new.size):
+            return None
+        is_equal = is_current(old, stamp.size, stamp.mtime_ns, theirs) and not ours.is_split and not new.has_stages
+        return SeenStamp(stamp.size, new.mtime_ns, ours.mtime_ns) if is_equal else None
+
+    after = {file.path: file for file in ours.files}
+    with store.writing() as writer:
+        for file in store.files().values():
+            if stamp := new_stamp(file.path, file.stamp):
+                writer.touch_file(file.id, stamp)
+        for skipped in store.skipped().values():
+            if stamp := new_stamp(skipped.path, skipped.stamp):
+                writer.set_skipped(replace(skipped, stamp=stamp))
