@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltos.domains.code.chunk import WHOLE_CHARACTERS, WHOLE_LINES, chunk_lines, lines_of
+from deltos.domains.code.chunk import MAX_CHUNK_CHARACTERS, MAX_CHUNK_LINES, chunk_lines, lines_of
 from deltos.domains.code.index import definitions_of
 from deltos.languages.model import Definition
 from deltos.languages.table import LANGUAGES, detect
@@ -60,7 +60,7 @@ def test_chunks_cover_every_non_blank_line_exactly_once(file: tuple[list[str], l
     chunks = chunk_lines(lines, definitions)
     assert_covered(lines, chunks)
     assert all(lines[chunk.start_line - 1].strip() and lines[chunk.end_line - 1].strip() for chunk in chunks)
-    assert all(chunk.end_line - chunk.start_line < WHOLE_LINES for chunk in chunks)
+    assert all(chunk.end_line - chunk.start_line < MAX_CHUNK_LINES for chunk in chunks)
 
 
 @given(
@@ -134,7 +134,7 @@ def test_windows_end_at_a_nearby_blank_line() -> None:
 
 def test_long_lines_make_short_windows() -> None:
     chunks = chunk_lines(["x" * 1_000] * 10, [])
-    assert all((chunk.end_line - chunk.start_line + 1) * 1_000 <= WHOLE_CHARACTERS for chunk in chunks)
+    assert all((chunk.end_line - chunk.start_line + 1) * 1_000 <= MAX_CHUNK_CHARACTERS for chunk in chunks)
     assert places(chunk_lines(["x" * 100_000], [])) == [(1, 1, "")]
 
 

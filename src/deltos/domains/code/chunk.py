@@ -1,4 +1,4 @@
-"""Split a file into chunks along its definitions; independent of storage and ranking."""
+"""Split a file into chunks along its definitions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-# A definition up to this size is one chunk; a longer one is split along its members or into windows of this size.
-WHOLE_LINES = 50
-WHOLE_CHARACTERS = 2_600
-# Adjacent small definitions share a chunk of at most this many lines.
-SHARED_LINES = 18
+# Maximum size of a chunk. A larger definition is split along its members, or into windows of this size.
+MAX_CHUNK_LINES = 50
+MAX_CHUNK_CHARACTERS = 2_600
+# Maximum number of lines of a chunk that contains several small definitions.
+MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_LONG_VALUE_LINES = 8  # a variable with a value this long gets a chunk of its own, as a function does
+_LONG_VALUE_LINES = 8  # a variable that is longer than this gets its own chunk, like a function
 
 
 @dataclass(slots=True)
 class _OutlineNode:
-    """A range of lines in the tree of definitions."""
+    """A line range in the tree of definitions."""
 
     definition: Definition | None
     start: int
@@ -36,7 +36,7 @@ class _OutlineNode:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of a file without line ends, numbered as its definitions are."""
+    """Return the lines of a file without line endings, numbered as in its definitions."""
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -52,7 +52,7 @@ def chunk_lines(lines: Sequence[str], definitions: Sequence[Definition]) -> list
 
 
 def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _OutlineNode:
-    """Nest the definitions that may delimit chunks; ranges are clipped so that siblings never overlap."""
+    """Return the tree of definitions that delimit chunks, with ranges clipped so that siblings never overlap."""
     root = _OutlineNode(None, 1, line_count)
     path = [root]
     for definition in definitions:
@@ -64,7 +64,7 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
         previous_end = parent.children[-1].end if parent.children else parent.start - 1
         start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
         if start > end:
-            continue  # shares its lines with the definition before it
+            continue  # shares its lines with the previous definition
         node = _OutlineNode(definition, start, end)
         parent.children.append(node)
         path.append(node)
@@ -104,9 +104,9 @@ def _children_and_gaps(node: _OutlineNode) -> list[_OutlineNode]:
 
 def _is_small_enough(node: _OutlineNode, lines: Sequence[str]) -> bool:
     """Whether a definition is small enough for one chunk."""
-    if node.end - node.start >= WHOLE_LINES:
+    if node.end - node.start >= MAX_CHUNK_LINES:
         return False
-    return _character_count(lines, node.start, node.end) <= WHOLE_CHARACTERS
+    return _character_count(lines, node.start, node.end) <= MAX_CHUNK_CHARACTERS
 
 
 def _character_count(lines: Sequence[str], start: int, end: int) -> int:
@@ -114,11 +114,11 @@ def _character_count(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def _split_into_windows(node: _OutlineNode, lines: Sequence[str]) -> Iterator[_OutlineNode]:
-    """Yield windows of at most `WHOLE_LINES` lines and `WHOLE_CHARACTERS` characters, preferably cut at blank lines."""
+    """Split a range into windows of the maximum chunk size, preferably at blank lines."""
     start = node.start
     while start <= node.end:
         end, size = start, len(lines[start - 1])
-        while end < node.end and end - start + 1 < WHOLE_LINES and size + len(lines[end]) <= WHOLE_CHARACTERS:
+        while end < node.end and end - start + 1 < MAX_CHUNK_LINES and size + len(lines[end]) <= MAX_CHUNK_CHARACTERS:
             size += len(lines[end])
             end += 1
         end = _last_blank_line(lines, start, end) if end < node.end else end
@@ -146,11 +146,11 @@ def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) ->
 
 
 def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
-    if piece.end - group[0].start >= SHARED_LINES:
+    if piece.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
         return False
     if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:
         return False
-    return _character_count(lines, group[0].start, piece.end) <= WHOLE_CHARACTERS
+    return _character_count(lines, group[0].start, piece.end) <= MAX_CHUNK_CHARACTERS
 
 
 def _container_of(node: _OutlineNode) -> str:
@@ -162,6 +162,7 @@ def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
 
 
 def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
+    """Return the chunk of a group of ranges, named after its longest definition."""
     start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))

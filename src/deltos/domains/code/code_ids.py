@@ -1,7 +1,7 @@
-"""Ids of code, which name file and definition so that they survive edits: `code:src/app.py#Parser.feed`.
+"""Code ids, such as `code:src/app.py#Parser.feed`: a path and a symbol, so that an id stays valid after edits.
 
-Without a definition they name lines: `code:src/app.py:12-40`. Ids of other projects than the session's begin with the
-project: `code:PROJECT!src/app.py#Parser`.
+Code outside definitions is identified by its lines: `code:src/app.py:12-40`. The id of code in another project than the
+session's contains that project's id: `code:PROJECT!src/app.py#Parser`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LINES = re.compile(r"(.+):(\d{1,9})-(\d{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class CodeLocation:
-    """A definition, or a range of lines, that an id refers to."""
+    """A definition or line range in a file."""
 
     path: str
     symbol: str = ""
@@ -27,14 +27,14 @@ class CodeLocation:
 
     @property
     def id(self) -> str:
-        """The id as text."""
+        """Code id of the location."""
         project = f"{self.project_id}!" if self.project_id else ""
         where = f"#{self.symbol}" if self.symbol else f":{self.start}-{self.end}"
         return f"{ID_PREFIX}{project}{self.path}{where}"
 
     @classmethod
     def parse(cls, identifier: str) -> CodeLocation:
-        """Parse an id; raise NotFound if it is not valid."""
+        """Parse a code id; raise NotFound if it is not valid."""
         project_id, separator, rest = identifier.removeprefix(ID_PREFIX).partition("!")
         if not separator:
             project_id, rest = "", project_id
@@ -43,7 +43,7 @@ class CodeLocation:
             return cls(path, symbol, project_id=project_id)
         if match := _LINES.fullmatch(rest):
             return cls(match[1], start=max(1, int(match[2])), end=int(match[3]), project_id=project_id)
-        raise NotFound(f"No code behind '{identifier[:200]}'", hint="Ids of code come from search.")
+        raise NotFound(f"No code has the id '{identifier[:200]}'", hint="Pass an id from a search result.")
 
 
 def code_location(path: str, symbol: str, start: int, end: int, project_id: str = "") -> CodeLocation:

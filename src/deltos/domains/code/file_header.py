@@ -1,6 +1,6 @@
-"""Header of a file: its docstring, header comment or title, and the doc of its first definition.
+"""Header of a file: its docstring, header comment or title, and the documentation of its first definition.
 
-Licences, imports and shebangs are not part of it.
+Licences, imports and shebangs are excluded.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from deltos.languages.model import Definition
 
-MAX_HEADER_LINES = 40  # a licence may come first
+MAX_HEADER_LINES = 40  # lines searched for the header; a licence may come first
 MAX_HEADER_CHARACTERS = 800
 _MAX_LINE_CHARACTERS = 200
 _COMMENT_SIGNS = "/*#!-;%\"'<>=~(){} \t"
-_LEADING_SIGNS = "/*#!-;%\"'= \t"  # without brackets, which begin tags of documentation
-_LEGAL = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
+_LEADING_SIGNS = "/*#!-;%\"'= \t"  # without angle brackets, which begin documentation tags
+_LEGAL_WORDS = ("copyright", "license", "licence", "spdx", "all rights reserved", "redistribut", "warrant", "(c)")
 _DOCSTRING_SIGNS = ('"""', "'''", 'r"""', '@moduledoc """')
 _LINE_COMMENTS = ("#", "//", "/*", "*", "--", ";", "%", "<!--")
 _DIRECTIVES = (
@@ -35,8 +35,8 @@ _DIRECTIVES = (
     "/* eslint",
     "// eslint",
 )
-_ATTRIBUTES = ("@", "#[", "[")  # may occur between a comment and the type that it documents
-_TYPES = frozenset("class interface enum trait struct record object protocol module impl actor union".split())
+_ATTRIBUTES = ("@", "#[", "[")  # prefixes of lines between a comment and the documented type
+_TYPE_KEYWORDS = frozenset("class interface enum trait struct record object protocol module impl actor union".split())
 _CODE_WORDS = (
     "import", "from", "#include", "use", "using", "package", "require", "namespace", "module", "export", "const", "let",
     "var", "local", "#!", "@", "#define", "#ifndef", "#ifdef", "#pragma", "extern", "open", "include",
@@ -44,7 +44,7 @@ _CODE_WORDS = (
 
 
 def header_text(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
-    """Return the descriptive lines before the first definition, followed by the first doc of a top-level definition."""
+    """Return the header comment of a file and the documentation of its first documented top-level definition."""
     first_definition_line = min((definition.start_line for definition in definitions), default=MAX_HEADER_LINES + 1) - 1
     comment_lines = " ".join(_descriptive_lines(lines[: min(first_definition_line, MAX_HEADER_LINES)]))[
         :MAX_HEADER_CHARACTERS
@@ -54,10 +54,10 @@ def header_text(lines: Sequence[str], definitions: Sequence[Definition]) -> str:
 
 
 def file_description(lines: Sequence[str], path: str = "") -> str:
-    """Return the first sentence of the docstring or comment that describes a file; empty if it begins with other code.
+    """Return the first sentence of the docstring or comment that describes a file, or an empty string.
 
-    The comment is at the start of the file, or directly before a type after the imports. The comment of a function does
-    not describe its file.
+    The comment must be at the start of the file, or directly above a type definition that follows the imports. A
+    comment above a function does not describe the file.
     """
     comment_lines: list[str] = []
     quotes = ""
@@ -74,7 +74,7 @@ def file_description(lines: Sequence[str], path: str = "") -> str:
         elif text.startswith(_LINE_COMMENTS) and not text.startswith(_DIRECTIVES) and not is_directive(path, line):
             comment_lines.append(text.lstrip(_LEADING_SIGNS).rstrip(_COMMENT_SIGNS.replace(">", "")))
         elif text and not _is_statement(line) and not is_directive(path, line):
-            is_other_code = _TYPES.isdisjoint(text.split()) and has_begun
+            is_other_code = _TYPE_KEYWORDS.isdisjoint(text.split()) and has_begun
             return "" if is_other_code else _first_sentence(_drop_legal_text(comment_lines))
         elif not text or not text.startswith(_ATTRIBUTES):
             if comment_lines and not has_begun and (paragraph := _drop_legal_text(comment_lines)):
@@ -85,13 +85,13 @@ def file_description(lines: Sequence[str], path: str = "") -> str:
 
 
 def _first_sentence(comment_lines: Sequence[str]) -> str:
-    """Return the first sentence of the first paragraph."""
+    """Return the first sentence of the first paragraph, or an empty string if it is a single word."""
     sentence = first_sentence(" ".join(first_paragraph(comment_lines)))
     return sentence if " " in sentence else ""
 
 
 def _descriptive_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the text of lines that describe the file; a paragraph about a licence is skipped."""
+    """Yield the text of lines that describe the file; paragraphs about licences are skipped."""
     paragraph: list[str] = []
     for line in lines:
         text = line[:_MAX_LINE_CHARACTERS].strip().strip(_COMMENT_SIGNS)
@@ -110,4 +110,4 @@ def _is_statement(line: str) -> bool:
 
 def _drop_legal_text(paragraph: list[str]) -> list[str]:
     lowered = " ".join(paragraph).lower()
-    return [] if any(word in lowered for word in _LEGAL) else paragraph
+    return [] if any(word in lowered for word in _LEGAL_WORDS) else paragraph

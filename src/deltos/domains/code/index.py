@@ -1,4 +1,4 @@
-"""Indexer of the code domain: turns a parsed file into chunks, definitions and index words, and stores them."""
+"""Code indexer: stores the chunks, definitions and index words of each parsed file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are optimised (one b-tree each) if at least a fifth of the files was written.
+# The word indexes are optimised (merged into one b-tree each) if at least 1/TIDY_FRACTION of the files was written.
 TIDY_FRACTION = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """The indexed data of one file."""
+    """Index data of one file."""
 
     words: FileWords
     chunks: tuple[ChunkRecord, ...]
@@ -51,12 +51,11 @@ class CodeIndexer:
 
     @property
     def version(self) -> str:
-        """Version of the index; a new model, or indexing without vectors, changes it, so that all files are indexed
-        again."""
+        """Version of the index format and of the encoder; all files are indexed again when it changes."""
         return f"6/{ENCODER_VERSION if self._makes_vectors else 'words'}"
 
     def extract(self, file: ParsedFile) -> CodeFacts:
-        """Split the file along its definitions and return the index words of the chunks."""
+        """Return the chunks of a file with their index words and vectors, and its definitions."""
         words = shared_words()
         lines = lines_of(file.data)
         definitions = definitions_of(file)
@@ -64,7 +63,7 @@ class CodeIndexer:
         stem, folders = path_words(file.path, words)
         head = words.of(header_text(lines, definitions))
         file_words = FileWords(stem, folders, _name_words(definitions, words), head)
-        records = tuple(_record(chunk, lines, words) for chunk in chunks)
+        records = tuple(_chunk_record(chunk, lines, words) for chunk in chunks)
         return CodeFacts(
             file_words,
             records,
@@ -93,7 +92,7 @@ def chunks_of(path: str, admitted: Admitted) -> list[CodeChunk]:
 
 
 def definitions_of(file: ParsedFile) -> Sequence[Definition]:
-    """Return the definitions of a parsed file in order; for prose without a grammar, its headings."""
+    """Return the definitions of a parsed file in order, or the headings of a prose file without a grammar."""
     if file.language is None:
         return ()
     if file.tree is None:
@@ -104,11 +103,12 @@ def definitions_of(file: ParsedFile) -> Sequence[Definition]:
 
 
 def _name_words(definitions: Sequence[Definition], words: Words) -> str:
-    """Return the words of every defined name, one group per name."""
+    """Return the index words of all defined names, separated by ` | `."""
     return " | ".join(unique(words.of(definition.name) for definition in definitions))
 
 
-def _record(chunk: CodeChunk, lines: Sequence[str], words: Words) -> ChunkRecord:
+def _chunk_record(chunk: CodeChunk, lines: Sequence[str], words: Words) -> ChunkRecord:
+    """Return the stored form of a chunk."""
     body = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
     return ChunkRecord(
         chunk.start_line,

@@ -14,7 +14,7 @@ FoundBy = Literal["words", "meaning", "commits"]
 
 @dataclass(frozen=True, slots=True)
 class CodeChunk:
-    """Consecutive lines of a file; `symbol` is the qualified name of the definition in them."""
+    """A line range of a file; `symbol` is the qualified name of its main definition."""
 
     start_line: int
     end_line: int
@@ -29,11 +29,11 @@ class CodeChunk:
 class CodeHit:
     """A chunk that answers a query, with its current lines from disk.
 
-    `line` is the requested line, if any. `symbol` is the definition that answers, from `head_line` to `tail_line` if
+    `line` is the requested line, or 0. `symbol` is the best matching definition, from `head_line` to `tail_line` if
     known. `about` is the first sentence of the file's docstring or header comment. `score` is the confidence from 0 to
-    1; exact matches have 1. `found_by` is "meaning" or "commits" for a hit that has hardly any term of the query.
-    `repository` is the name of the hit's project, `project_id` its globally unique name; both are empty if one project
-    is searched.
+    1; exact matches have 1. `found_by` is "meaning" or "commits" for a hit that contains few query terms. `repository`
+    is the name of the hit's project, `project_id` its globally unique name; both are empty if only one project is
+    searched.
     """
 
     chunk_id: int
@@ -59,10 +59,10 @@ class CodeHit:
 class CodeAnswer:
     """The hits of one query, best first.
 
-    `total` is the number of hits without a limit, or a lower bound of it. The first `leading` hits are shown with their
-    code. `is_definition`: the query is a name that the first hit defines. `is_message`: the hits contain the message in
-    the query. `is_weak`: the first hit is probably wrong. `unknown` are query words that no file contains.
-    `skipped_note` lists files that are not indexed.
+    `total` is the number of hits before the limit was applied, or a lower bound if `total_is_least` is set. The first
+    `leading_count` hits are shown with their code. `is_definition` is set if the query is a name that the first hit
+    defines, `is_message` if the hits contain the error message in the query, and `is_weak` if the first hit is probably
+    wrong. `unknown_words` are query words that no file contains. `skipped_note` lists files that are not indexed.
     """
 
     query: CodeQuery
@@ -72,13 +72,13 @@ class CodeAnswer:
     files_searched: int = 0
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    leading: int = 1
+    leading_count: int = 1
     is_definition: bool = False
     is_message: bool = False
     is_weak: bool = False
-    unknown: tuple[str, ...] = ()
+    unknown_words: tuple[str, ...] = ()
     skipped_note: str = ""
 
     def with_notes(self, notes: tuple[str, ...]) -> CodeAnswer:
-        """Return the answer with further notes before its own."""
+        """Return a copy of the answer with `notes` before its own notes."""
         return replace(self, notes=notes + self.notes)

@@ -1,4 +1,4 @@
-"""Properties of a file by its path: meaningful stem, folders, and whether it is auxiliary, built or settings."""
+"""Properties of a file derived from its path: stem, folders, and whether it is auxiliary, built or settings."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from deltos.languages.table import PROSE_EXTENSIONS
 if TYPE_CHECKING:
     from deltos.text.words import Words
 
-# Stems without meaning; the name of the folder is used instead.
+# Stems that do not describe the content of a file; the folder name is used instead.
 GENERIC_STEMS = frozenset({"index", "mod", "__init__", "lib", "main", "init", "default", "root"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "sources", "main"})
-_ASIDE = re.compile(
+_AUXILIARY_PATH = re.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|docs?|vendor|vendored|third[_-]?party|external|deps|compat|legacy|deprecated|"
     r"benchmarks?|bench|scripts?|tools?|contrib|playground|migrations)(?:/|$)",
     re.IGNORECASE,
 )
 
-_BUILT = re.compile(
+_BUILD_OUTPUT_PATH = re.compile(
     r"(?:^|/)(?:dist|build|out|target|output|generated|gen|public/assets|static/js)(?:/|$)", re.IGNORECASE
 )
 
-_SETTINGS = re.compile(
+_SETTINGS_PATH = re.compile(
     r"(?:^|/)(?:\.[^/]+|[^/]*\.(?:config|conf)\.\w+|(?:gulpfile|gruntfile|webpack|rollup|vite|jest|karma|babel|setup|conftest|"
     r"build|settings|noxfile|fabfile|rakefile|makefile|dockerfile)(?:\.[\w.]+)?)$",
     re.IGNORECASE,
@@ -36,16 +36,13 @@ _CHANGELOG_STEMS = frozenset(
 
 
 def path_words(path: str, words: Words) -> tuple[str, str]:
-    """Return the index words of a path: of its meaningful stem, and of its folders from the innermost outwards."""
+    """Return the index words of a path's stem, and of its folders from innermost to outermost."""
     stem, folders = meaningful_stem(path)
     return words.of(stem), words.of(" ".join(reversed(folders)))
 
 
 def meaningful_stem(path: str) -> tuple[str, list[str]]:
-    """Return the part of a path that names its content, and the folders above it.
-
-    `a/cache/index.ts` is about `cache`.
-    """
+    """Return the most specific name in a path and the folders above it: `cache` for `a/cache/index.ts`."""
     *folders, name = path.split("/")
     stem = name.split(".", 1)[0] if not name.startswith(".") else name[1:]
     while stem.lower() in GENERIC_STEMS and folders:
@@ -60,7 +57,7 @@ def meaningful_stem(path: str) -> tuple[str, list[str]]:
 @lru_cache(maxsize=16_384)
 def is_aside(path: str) -> bool:
     """Whether the path looks like auxiliary code: an example, vendored, deprecated, a script or a benchmark."""
-    return _ASIDE.search(path) is not None
+    return _AUXILIARY_PATH.search(path) is not None
 
 
 def is_prose(path: str) -> bool:
@@ -69,17 +66,17 @@ def is_prose(path: str) -> bool:
 
 
 def is_changelog(path: str) -> bool:
-    """Whether the file is a changelog, which contains the words of every change."""
+    """Whether the file is a changelog."""
     name = path.rsplit("/", 1)[-1].lower()
     return name.split(".", 1)[0].rstrip("0123456789") in _CHANGELOG_STEMS
 
 
 def is_built(path: str) -> bool:
     """Whether the path looks like build output."""
-    return _BUILT.search(path) is not None
+    return _BUILD_OUTPUT_PATH.search(path) is not None
 
 
 @lru_cache(maxsize=16_384)
 def is_settings(path: str) -> bool:
-    """Whether the path looks like configuration of a tool rather than of the product."""
-    return _SETTINGS.search(path) is not None
+    """Whether the path looks like the configuration file of a tool."""
+    return _SETTINGS_PATH.search(path) is not None

@@ -1,4 +1,4 @@
-"""Code search over several projects: update all, search them as one, and skip failing ones."""
+"""Code search over several projects: update them, search them as one, and skip projects that fail."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MultiProjectAnswer:
-    """The answer of several projects, with the projects that contributed."""
+    """The combined answer of several projects, with the searched and the unavailable projects."""
 
     answer: CodeAnswer
     fresh: FreshSelection
 
 
 def search_projects(
-    selection: Selection, progress: Progress, ask: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
+    selection: Selection, progress: Progress, run_query: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> MultiProjectAnswer:
-    """Search all selected projects as one; return the answer and the projects that could not be searched."""
+    """Search all selected projects as one; projects that cannot be searched are reported as unavailable."""
 
     def search(fresh: FreshSelection) -> MultiProjectAnswer:
         try:
-            return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+            return MultiProjectAnswer(run_query(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
         except StoreError:
             if selection.alone is not None:
                 raise
-            fresh = _working_projects(fresh, progress, ask, by_meaning=by_meaning)
-        return MultiProjectAnswer(ask(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
+            fresh = _working_projects(fresh, progress, run_query, by_meaning=by_meaning)
+        return MultiProjectAnswer(run_query(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
 
     return answer_on_fresh(selection, progress, search, files_only=True)
 
@@ -73,21 +73,21 @@ class _TrialSearch:
     """Runs a query in one project and discards the answer, to find out whether its index is damaged."""
 
     search: CodeSearch
-    ask: Callable[[CodeSearch], CodeAnswer]
+    run_query: Callable[[CodeSearch], CodeAnswer]
 
     def __call__(self, freshness: Freshness) -> Freshness:
-        self.ask(self.search)
+        self.run_query(self.search)
         return freshness
 
 
 def _working_projects(
-    fresh: FreshSelection, progress: Progress, ask: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
+    fresh: FreshSelection, progress: Progress, run_query: Callable[[CodeSearch], CodeAnswer], *, by_meaning: bool
 ) -> FreshSelection:
     """Return the projects that can be searched; rebuild damaged indexes, or report their projects as unavailable."""
     ready: list[FreshProject] = []
     unavailable = [*fresh.unavailable]
     for each in fresh.ready:
-        tried = _TrialSearch(open_search([each], by_meaning=by_meaning), ask)
+        tried = _TrialSearch(open_search([each], by_meaning=by_meaning), run_query)
         try:
             freshness = each.index.answer(tried, progress=progress, files_only=True)
         except Cancelled:
@@ -102,9 +102,9 @@ def _working_projects(
 
 
 def scope_for_projects(selection: Selection, directory: str, file_type: str) -> tuple[Selection, FileScope]:
-    """Return the projects that contain a folder, and the scope in them.
+    """Return the projects that contain a folder, and the search scope for that folder.
 
-    A folder that begins with the name of a project selects that project only.
+    If the folder's path begins with the name of a project, only that project is selected.
     """
     folder = directory.strip() if selection.alone is not None else directory.strip().strip("/")
     if not folder or selection.alone is not None:
@@ -125,5 +125,5 @@ def scope_for_projects(selection: Selection, directory: str, file_type: str) -> 
             problem = missing
     if scope is None:
         names = ", ".join(repository.name for repository in selection.repositories[:10])
-        raise problem or NotFound(f"None of the projects has '{folder}'", hint=f"Projects: {names}.")
+        raise problem or NotFound(f"None of the projects contains the folder '{folder}'", hint=f"Projects: {names}.")
     return replace(selection, repositories=tuple(matching_projects)), scope

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MAX_FILE_TYPES = 30
 _MAX_FILE_TYPE_CHARACTERS = 60
-_SHOWN_CHARACTERS = 200
-# Common names of languages that are neither our name for it nor a file extension.
+_MAX_SHOWN_CHARACTERS = 200
+# Common language names that are neither registered names nor file extensions.
 _ALIASES = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "objective-c": "objc"}
 
 
@@ -26,14 +26,14 @@ def scope_of(root: Path, directory: str, file_type: str) -> FileScope:
 
 def _relative_folder(root: Path, directory: str) -> str:
     """Return a folder of the project relative to its root; raise BadArgument or NoSuchFolder."""
-    shown = directory[:_SHOWN_CHARACTERS]
+    shown = directory[:_MAX_SHOWN_CHARACTERS]
     try:
         path = (root / directory).resolve()
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError):  # too long, a loop of links, a zero byte
-        raise BadArgument(f"'{shown}' is not a valid path", hint="Give a folder of the project.") from None
+        raise BadArgument(f"'{shown}' is not a valid path", hint="Pass a folder of the project.") from None
     if not path.is_relative_to(root):
-        raise BadArgument(f"'{shown}' is outside the project", hint="Give a folder relative to the project's root.")
+        raise BadArgument(f"'{shown}' is outside the project", hint="Pass a folder relative to the project's root.")
     if not is_folder and root.is_dir():  # without a checkout, folders cannot be checked
         kind = "a file" if exists else "missing"
         raise NoSuchFolder(f"'{shown}' is {kind}, not a folder of the project", hint=_folders_hint(root))
@@ -50,7 +50,7 @@ def _file_suffixes(file_type: str) -> tuple[str, ...]:
     """Return the name suffixes of the given file types."""
     words = [word for word in re.split(r"[,;|\s]+", file_type.lower()) if word.strip("*.")]
     if len(words) > MAX_FILE_TYPES or any(len(word) > _MAX_FILE_TYPE_CHARACTERS for word in words):
-        raise BadArgument("Too many or too long file types", hint="Give a few, such as 'py' or 'ts,tsx'.")
+        raise BadArgument("Too many or too long file types", hint="Pass a few file types, such as 'py' or 'ts,tsx'.")
     by_name = {language.name: (*language.extensions, *language.filenames) for language in LANGUAGES}
     suffixes: list[str] = []
     for word in words:

@@ -1,1 +1,1 @@
-"""Hits as text and data: current source lines, excerpts, summaries."""
+"""Present hits as text and structured data: current source lines, excerpts and summaries."""

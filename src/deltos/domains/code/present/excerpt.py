@@ -1,4 +1,4 @@
-"""Excerpts of hits: the lines that answer together with their definition, or a one-line summary."""
+"""Excerpts of hits: the best matching lines and their definition, or a one-line summary."""
 
 from __future__ import annotations
 
@@ -18,21 +18,34 @@ if TYPE_CHECKING:
     from deltos.domains.code.query.parse import CodeQuery
     from deltos.store.code import DefinitionRecord
 
-CONTEXT_LINES = 3  # shown before and after an excerpt, as data
-CONTEXT_CHARACTERS = 200  # per line
-_MAX_HEADER_LINES = 8  # a longer header is truncated
-_MAX_PARAMETER_CHARACTERS = 60  # if the line also shows an answer
-_MIN_PARAMETER_CHARACTERS = 12  # shorter parameters are left out
-_MIN_ANSWER_CHARACTERS = 30  # in a shorter line only the parameters are shown
-_UNNAMED_CHARACTERS = 500  # shown if the hit has no definition
-_MAX_DOC_LINES = 4  # searched for the first sentence
+CONTEXT_LINES = 3  # number of lines before and after an excerpt in structured data
+CONTEXT_CHARACTERS = 200  # maximum length of a context line
+_MAX_HEADER_LINES = 8  # maximum number of lines of a definition header
+_MAX_PARAMETER_CHARACTERS = 60  # maximum length of parameters in a line with an answer
+_MIN_PARAMETER_CHARACTERS = 12  # parameters are omitted if fewer characters are available
+_MIN_ANSWER_CHARACTERS = 30  # minimum line length for an answer after the parameters
+_MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt without a definition
+_MAX_DOC_LINES = 4  # docstring lines searched for the first sentence
 _MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines shown above a definition
-_MIN_LETTERS = 6  # of a line that represents a hit without a symbol
-_JOINT = " — "
-_RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters left out
+_MIN_LETTERS = 6  # minimum number of letters of a line that represents a hit without a symbol
+_SEPARATOR = " — "
+_RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that are not shown
 _ATTRIBUTES = ("@", "#[")
-_CONTINUATIONS = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # a statement does not end after these
-_MAX_WORD_CHARACTERS = 30  # a longer word may be split where a text is truncated
+_CONTINUATIONS = (
+    "(",
+    "[",
+    "{",
+    ",",
+    "\\",
+    ":",
+    "=",
+    "+",
+    "|",
+    "&",
+    "->",
+    "=>",
+)  # ends of lines after which a statement continues
+_MAX_WORD_CHARACTERS = 30  # a longer word may be split by truncation
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",
@@ -40,15 +53,15 @@ _C_SUFFIXES = (
 _PREPROCESSED = (*_C_SUFFIXES, ".cs")
 _TAG = re.compile(r"</?[a-z]{1,20}/?>")  # tags in XML documentation
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "cf.")
-_FILE_SENTENCE = 1  # index of the file's description among the options of a summary
-_MATCH_CONTEXT_CHARACTERS = 60  # shown next to a match
+_FILE_SENTENCE = 1  # index of the file description in the options of a summary
+_MATCH_CONTEXT_CHARACTERS = 60  # number of characters shown around a match
 _MAX_MATCH_LINES = 5  # maximum number of lines that a match may span
 _COMMENT_SIGNS = "#/*!-;\"'% \t"
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a hit as they are shown, with the numbers of the first and the last, and the context around them.
+    """The displayed lines of a hit, their line numbers, and the lines around them.
 
     `has_truncated_line` is set if a line was too long to be shown completely.
     """
@@ -63,7 +76,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class HitSummary:
-    """A hit in one line: line number, parameters from the header, and the line or sentence that answers.
+    """One-line summary of a hit: line number, parameters of the definition, and the best matching line or sentence.
 
     `matched` is the text that a literal or pattern matched in that line. `is_sentence` is set if `answer` is a sentence
     of documentation, not code.
@@ -79,27 +92,34 @@ class HitSummary:
     @property
     def min_characters(self) -> int:
         """Number of characters needed to show the match with some context; 0 without a match."""
-        return min(len(self.answer), len(self.matched) + _MATCH_CONTEXT_CHARACTERS) + len(_JOINT) if self.matched else 0
+        return (
+            min(len(self.answer), len(self.matched) + _MATCH_CONTEXT_CHARACTERS) + len(_SEPARATOR)
+            if self.matched
+            else 0
+        )
 
     def line(self, characters: int) -> str:
-        """Return parameters and answer in at most `characters`; the answer takes precedence."""
+        """Return parameters and answer in at most `characters`; the parameters are truncated first."""
         if not self.answer or (self.parameters and characters < _MIN_ANSWER_CHARACTERS and not self.matched):
             return _truncate_at_word(self.parameters, characters)
         # The whole signature is kept if part of the answer fits after it.
         parameters = self.parameters
-        if len(parameters) + len(_JOINT) + min(len(self.answer), _MIN_ANSWER_CHARACTERS) > characters or self.matched:
+        if (
+            len(parameters) + len(_SEPARATOR) + min(len(self.answer), _MIN_ANSWER_CHARACTERS) > characters
+            or self.matched
+        ):
             parameters = _truncate_at_word(parameters, _MAX_PARAMETER_CHARACTERS)
-            budget = characters - len(self.answer) - len(_JOINT)
+            budget = characters - len(self.answer) - len(_SEPARATOR)
             if len(parameters) > budget:
                 parameters = _truncate_at_word(parameters, budget) if budget >= _MIN_PARAMETER_CHARACTERS else ""
-        budget = characters - len(parameters) - len(_JOINT)
+        budget = characters - len(parameters) - len(_SEPARATOR)
         needles = (self.matched.lower(),) if self.matched else self.needles
         shown = (
             _truncate_at_word(self.answer, budget)
             if self.is_sentence
             else _truncate_around_match(self.answer, needles, budget)
         )
-        return f"{parameters}{_JOINT}{shown}"
+        return f"{parameters}{_SEPARATOR}{shown}"
 
 
 def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
@@ -123,7 +143,7 @@ def summarise_hit(hit: CodeHit, query: CodeQuery) -> HitSummary:
         return HitSummary(at_line, parameters, matching, needles)
     already_shown = f"{hit.symbol} {header}".lower()
     sentence = _doc_sentence(hit.path, lines, head, header_lines) if head is not None else ""
-    # Prefer the option with most query terms that name and header lack; in a tie, documentation.
+    # Prefer the option with the most query terms that are not in the name or header; in a tie, documentation.
     options = [(sentence, at_head), (hit.about, at_head), (matching, at_line)]
     scores = [_count_new_terms(text, needles, already_shown) - number / 4 for number, (text, _) in enumerate(options)]
     # The first comment of a C file often does not describe the file, so it must contain a term of the query.
@@ -148,8 +168,7 @@ def _matched_text(lines: Sequence[str], best: int, query: CodeQuery) -> str:
 
 
 def _strip_doc_quotes(line: str) -> str:
-    """Return a line without the quotes of a docstring; other quotes stay, because removing one would unbalance the
-    text."""
+    """Return a line without docstring quotation marks; other quotation marks are kept."""
     text = line.strip()
     for mark in ('"""', "'''"):
         text = text.removeprefix(mark).removesuffix(mark)
@@ -163,7 +182,7 @@ def _count_new_terms(text: str, needles: Sequence[str], already_shown: str) -> i
 
 
 def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query: CodeQuery) -> DefinitionRecord | None:
-    """Return the definition in a chunk that best answers the query, weighted by rarity; terms in its name count twice.
+    """Return the definition in a chunk that contains most of the rare query terms; terms in its name count twice.
 
     None if no definition matches, or if most matches are outside all definitions.
     """
@@ -186,12 +205,13 @@ def answering_definition(hit: CodeHit, inside: Sequence[DefinitionRecord], query
 
 
 def _innermost_definition(inside: Sequence[DefinitionRecord], line: int) -> DefinitionRecord | None:
+    """Return the innermost definition that contains a line."""
     around = [each for each in inside if each.line <= line <= each.end_line]
     return around[-1] if around else None
 
 
 def answering_line(hit: CodeHit, query: CodeQuery) -> int:
-    """Return the index of the content line that answers: the requested one, or the line with the rarest terms."""
+    """Return the index of the best content line: the requested line, or the line with the rarest query terms."""
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
     if hit.line:
@@ -213,9 +233,9 @@ def answering_line(hit: CodeHit, query: CodeQuery) -> int:
 
 
 def excerpt(hit: CodeHit, query: CodeQuery, characters: int) -> Excerpt:
-    """Return the lines around the answer in at most `characters`, below the header of the hit's definition."""
+    """Return the lines around the best line, below the header of the definition, in at most `characters`."""
     if not hit.symbol:  # imports and constants around a line are of little use
-        characters = min(characters, _UNNAMED_CHARACTERS)
+        characters = min(characters, _MAX_UNNAMED_CHARACTERS)
     lines = hit.content.split("\n")
     offset = _header_line_count(hit, lines)
     is_whole = hit.start_line <= hit.head_line <= hit.end_line
@@ -251,7 +271,7 @@ def _context_lines(lines: Sequence[str], side: Literal["before", "after"]) -> st
 
 
 def nearest_lines(lines: Sequence[str]) -> Sequence[str]:
-    """Return the first `CONTEXT_LINES` lines after leading blank ones, truncated."""
+    """Return the first `CONTEXT_LINES` lines starting at the first non-blank line, each truncated."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return [line[: _word_end(line, CONTEXT_CHARACTERS)] for line in lines[first : first + CONTEXT_LINES]]
 
@@ -261,7 +281,7 @@ def _truncate_line(line: str, characters: int) -> str:
 
 
 def _word_end(text: str, characters: int) -> int:
-    """Return the offset of the last end of a word within `characters`; a very long word is split."""
+    """Return the offset of the last word end within `characters`; a very long word is split."""
     if len(text) <= characters:
         return len(text)
     end = characters
@@ -288,7 +308,7 @@ def _window_around(lines: Sequence[str], best: int, bounds: tuple[int, int], cha
 
 
 def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> int:
-    """Return the last line of a window at which a statement ends; `last` if there is none after the best line."""
+    """Return the last line of a window at which a statement ends, or `last` if there is none after the best line."""
     opened, ends = 0, []
     for number in range(first, last + 1):
         text = lines[number].strip()
@@ -299,17 +319,17 @@ def _statement_end(lines: Sequence[str], best: int, first: int, last: int) -> in
 
 
 def _header_line_count(hit: CodeHit, lines: Sequence[str]) -> int:
-    """Return the number of content lines before the hit's own: the header of a long definition."""
+    """Return the number of header lines of a long definition that precede the lines of the hit."""
     return max(0, len(lines) - (hit.end_line - hit.start_line + 1))
 
 
 def _line_number(hit: CodeHit, index: int, lines: Sequence[str]) -> int:
-    """Return the line number in the file of a content line."""
+    """Return the number of a content line in the file."""
     return max(hit.start_line, hit.start_line + index - _header_line_count(hit, lines))
 
 
 def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the range of content lines of the hit's definition; all unless it begins and ends among them."""
+    """Return the range of content lines of the hit's definition, or of all lines if it begins outside the hit."""
     offset = _header_line_count(hit, lines)
     if not hit.start_line <= hit.head_line <= hit.end_line:
         return 0, len(lines)
@@ -318,10 +338,10 @@ def _definition_lines(hit: CodeHit, lines: Sequence[str]) -> tuple[int, int]:
     return start, max(start + 1, end)
 
 
-def _start_with_comments(lines: Sequence[str], start: int, min_characters: int) -> int:
+def _start_with_comments(lines: Sequence[str], start: int, min_index: int) -> int:
     """Return the index of the first comment or decorator directly above a definition."""
     first = start
-    for number in range(start - 1, max(min_characters - 1, start - 1 - _MAX_LINES_ABOVE), -1):
+    for number in range(start - 1, max(min_index - 1, start - 1 - _MAX_LINES_ABOVE), -1):
         if not lines[number].strip() or not _is_comment(lines[number]):
             break
         first = number
@@ -348,7 +368,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _header_text(lines: Sequence[str], head: int) -> str:
-    """Return the lines of a definition's header."""
+    """Return the header of a definition, which may span several lines."""
     taken = [lines[head]]
     opened = lines[head].count("(") - lines[head].count(")")
     for line in lines[head + 1 : head + _MAX_HEADER_LINES]:
@@ -360,12 +380,14 @@ def _header_text(lines: Sequence[str], head: int) -> str:
 
 
 def _parameters_after_name(header: str, name: str) -> str:
-    """Return the part of a header after the name, on one line: parameters, bases, a value."""
+    """Return the part of a header after the name, on one line: parameters, base classes, or a value."""
     flat = " ".join(header.split())
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")
     at = at if at >= 0 else flat.find(name)
-    rest = flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""  # what closes the name: `[tool.ruff]`, `"name": 1`
+    rest = (
+        flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""
+    )  # closing brackets and quotes of a name: `[tool.ruff]`, `"name": 1`
     rest = f"{rest}…" if rest.count("(") > rest.count(")") else rest.rstrip(" {:\\=").removesuffix("=>").rstrip(" =")
     for receiver in _RECEIVERS:
         rest = rest.replace(f"({receiver}, ", "(", 1).replace(f"({receiver})", "()", 1)
@@ -403,7 +425,7 @@ def is_directive(path: str, line: str) -> bool:
 
 
 def first_sentence(text: str) -> str:
-    """Return a text up to the end of its first sentence, on one line."""
+    """Return the first sentence of a text, on one line."""
     flat = " ".join(_TAG.sub(" ", text).split())
     end = flat.find(". ")
     while end >= 0 and flat[: end + 1].endswith(_ABBREVIATIONS):
@@ -426,8 +448,8 @@ def _truncate_around_match(text: str, needles: Sequence[str], characters: int) -
     return f"{'…' if start else ''}{text[start:end].rstrip()}{'…' if end < len(text) else ''}"
 
 
-def _word_start(text: str, start: int, min_characters: int) -> int:
-    """Return the offset of the first word between `start` and the limit."""
+def _word_start(text: str, start: int, limit: int) -> int:
+    """Return the offset of the first word start between `start` and `limit`, or `limit`."""
     if not start or not text[start - 1].isalnum():
         return start
-    return next((at for at in range(start, min_characters) if not text[at - 1].isalnum()), min_characters)
+    return next((at for at in range(start, limit) if not text[at - 1].isalnum()), limit)

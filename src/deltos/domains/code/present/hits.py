@@ -1,4 +1,4 @@
-"""Turn selected chunks into hits with their current lines, named after the definition that answers."""
+"""Convert selected chunks to hits with their current lines and the name of the best matching definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def read_hits(
     chosen: Iterable[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> tuple[list[CodeHit], int]:
-    """Return hits for the first `selection.limit` chunks that still exist, and the number of chunks that are gone."""
+    """Return hits for the first `selection.limit` chunks that still exist, and the number of chunks that no longer
+    exist."""
     found: list[tuple[SelectedChunk, CodeHit]] = []
     vanished = 0
     with ExitStack() as opened:
@@ -45,7 +46,7 @@ def read_hits(
 def _name_after_definitions(
     found: Sequence[tuple[SelectedChunk, CodeHit]], query: CodeQuery, selection: SearchSelection
 ) -> list[CodeHit]:
-    """Set the symbol of each hit to the definition that answers; hits in changed files keep their symbols."""
+    """Set the symbol of each hit to the best matching definition; hits in changed files keep their symbols."""
     named: dict[int, CodeHit] = {}
     for number in dict.fromkeys(selected.corpus for selected, _ in found):
         here = [(place, *pair) for place, pair in enumerate(found) if pair[0].corpus == number]
@@ -58,7 +59,7 @@ def _name_after_definitions(
 
 
 def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionRecord], query: CodeQuery) -> CodeHit:
-    """Return the hit named after the innermost definition around a line, or the definition that answers."""
+    """Return the hit named after the innermost definition that contains `line`, or after the best matching one."""
     if line:
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
         if query.frames:  # a frame is in a function, not in a variable
@@ -71,12 +72,13 @@ def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionR
 
 
 def _without_definition(hit: CodeHit, inside: Sequence[DefinitionRecord]) -> CodeHit:
-    """Return the hit without the symbol of its chunk if that definition is in the chunk, but not around the line."""
+    """Return the hit without its symbol if that definition is in the chunk but does not contain the requested line."""
     is_elsewhere = any(_qualified_name(definition) == hit.symbol for definition in inside)
     return replace(hit, symbol="", kind="") if is_elsewhere else hit
 
 
 def _with_definition(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+    """Return the hit with the symbol and line range of a definition."""
     symbol = _qualified_name(definition)
     return replace(hit, symbol=symbol, kind=definition.kind, head_line=definition.line, tail_line=definition.end_line)
 

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 _MAX_COMPARED_NAMES = 50_000
 _MAX_SUGGESTIONS = 3
 _MAX_UNKNOWN_WORDS = 6
-_SHOWN_CHARACTERS = 100
-_TEXTLESS_REASONS = frozenset(("binary", "empty"))
+_MAX_SHOWN_CHARACTERS = 100
+_TEXTLESS_REASONS = frozenset(("binary", "empty"))  # reasons for skipping files that contain no text
 _MAX_SKIPPED_NAMES = 3
 
 
 def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missing_is_noted: bool) -> list[str]:
     """Return notes for a name without a definition in scope: it is a file, is defined elsewhere, or has similar names.
 
-    `missing_is_noted`: another note already says that there is no definition.
+    `missing_is_noted` is set if another note already says that there is no definition.
     """
-    shown, scope = query.text[:_SHOWN_CHARACTERS], selection.scope
+    shown, scope = query.text[:_MAX_SHOWN_CHARACTERS], selection.scope
     if files := files_matching_name(query.text, selection):
         paths = ", ".join(path for _, _, path in files[:MAX_NAMED_FILES])
         return [f"Note: {shown} is a file: {paths}{' …' if len(files) > MAX_NAMED_FILES else ''}"]
     inside = f" below {scope.folder}" if scope.folder else ""
     inside += f" in {' or '.join(scope.suffixes)}" if scope.suffixes else ""
-    elsewhere = _definition_places(query, selection) if inside else []
+    elsewhere = _definition_locations(query, selection) if inside else []
     near = [] if elsewhere else [name for name in similar_defined_names(query, selection) if name != query.text]
     notes = [] if missing_is_noted else [f"Note: no definition is named {shown}{inside}; closest by words:"]
     if elsewhere:
@@ -44,7 +44,7 @@ def undefined_name_notes(query: CodeQuery, selection: SearchSelection, *, missin
     return [*notes, f"Similar names: {', '.join(near)}."] if near else notes
 
 
-def _definition_places(query: CodeQuery, selection: SearchSelection) -> list[str]:
+def _definition_locations(query: CodeQuery, selection: SearchSelection) -> list[str]:
     """Return the locations where the projects define a name, ignoring the scope."""
     places: list[str] = []
     for project in selection.projects:
@@ -65,7 +65,7 @@ def similar_defined_names(query: CodeQuery, selection: SearchSelection) -> tuple
 
 
 def unknown_words(query: CodeQuery, corpora: Sequence[Corpus]) -> tuple[str, ...]:
-    """Return the query words that occur in no file, as written."""
+    """Return the query words that occur in no file."""
     missing = set(query.terms).difference(*(corpus.statistics(query).frequencies for corpus in corpora))
     words = shared_words()
     words_in_query = plain_words(query.in_english or query.text)
@@ -74,7 +74,7 @@ def unknown_words(query: CodeQuery, corpora: Sequence[Corpus]) -> tuple[str, ...
 
 
 def skipped_note(selection: SearchSelection) -> str:
-    """Return how many files of the scope that may contain text are not indexed, with reasons; empty if none."""
+    """Return a note with the number of text files in scope that are not indexed, by reason, or an empty string."""
     skipped = [
         file
         for project in selection.projects
@@ -90,7 +90,7 @@ def skipped_note(selection: SearchSelection) -> str:
 
 
 def empty_index_note(selection: SearchSelection) -> str:
-    """Return the note that there are no files to search, and why."""
+    """Return a note that there are no indexed files in scope, with the reason."""
     scope, totals = selection.scope, [project.store.totals() for project in selection.projects]
     if scope.folder or scope.suffixes:
         where = f" below {scope.folder}" if scope.folder else ""

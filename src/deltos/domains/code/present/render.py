@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from deltos.domains.code.model import CodeAnswer, CodeHit
     from deltos.shown_excerpts import ShownBefore
 
-EXCERPT_CHARACTERS = 2_000  # maximum of a code excerpt; a longer definition is truncated around the answer
-# Limits for a hit of confidence 0 and of confidence 1, if the query is not the name of a definition.
+EXCERPT_CHARACTERS = 2_000  # maximum length of a code excerpt; longer definitions are truncated around the best line
+# Length of an excerpt at confidence 0 and at confidence 1, if the query is not the name of a definition.
 _MIN_EXCERPT_CHARACTERS, _MAX_EXCERPT_CHARACTERS = 1_000, 1_600
-MESSAGE_CHARACTERS = 600  # lines around an error message; the line that raises it matters most
-LINE_CHARACTERS = 180  # summary of a hit in one line, without location and name
-CONCISE_CHARACTERS = 200  # maximum of a line in a concise answer
-# A concise answer is half as long as the full one; the first hits get longer lines than the others.
+MESSAGE_CHARACTERS = 600  # maximum length of an excerpt around an error message
+LINE_CHARACTERS = 180  # maximum length of a one-line summary without location and name
+CONCISE_CHARACTERS = 200  # maximum length of a line in a concise answer
+# Lengths of lines tried in a concise answer, which is at most half as long as the full answer.
 _CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
 _BUDGET_REACHED = "token budget reached: narrow the query or set concise"
 _LIMIT_REACHED = "raise limit for more"
 _MAX_LIMIT_REACHED = "maximum per call: narrow the query, directory or file_type"
 _TRUNCATION_CHARACTERS = 220  # reserved for the truncation line, in text and data
 _MIN_CONTENT_CHARACTERS = 40
-# How a hit that has hardly a term of the query was found: mark in the text, and field in the data.
+# Marks in the text and fields in the data for hits that contain few query terms, by the way they were found.
 _MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
 _FIELDS = {"meaning": "near_in_meaning", "commits": "by_commits"}
 
@@ -52,7 +52,7 @@ class _RenderedHit:
 
     @property
     def characters(self) -> int:
-        """Size of both forms."""
+        """Number of characters of the text and of the JSON data."""
         return len(self.block) + len(json.dumps(self.data, ensure_ascii=False)) + 4
 
 
@@ -89,11 +89,11 @@ def render_hits(
     else:
         rendered = [all_hits[0] if concise else _truncate_first(answer, budget)]
     if not concise and is_first_whole:
-        _note_shown_code(known, [each.hit for each in rendered[: answer.leading]])
+        _note_shown_code(known, [each.hit for each in rendered[: answer.leading_count]])
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
-    if not concise or is_truncated:  # the number of results and `total_count` say the same
+    if not concise or is_truncated:  # otherwise the number of results and `total_count` are sufficient
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -102,14 +102,14 @@ def render_hits(
 
 
 def _note_shown_code(known: ShownBefore, hits: Sequence[CodeHit]) -> None:
-    """Remember the code that this answer shows, so that the session is not shown it again."""
+    """Record the code in this answer, so that it is not repeated in the session."""
     known.note([(_hit_id(hit), hit.content) for hit in hits if hit.content])
 
 
 def _answer_data(
     answer: CodeAnswer, notes: Sequence[str], project_id: str, database_name: str, latency_ms: int
 ) -> JsonObject:
-    """Return the structured data of an answer without its results; an empty database name is left out."""
+    """Return the structured data of an answer without its results; an empty database name is omitted."""
     data: JsonObject = {"notes": list(notes), "total_count": answer.total, "project_id": project_id}
     if database_name:
         data["database_name"] = database_name
@@ -120,7 +120,7 @@ def _answer_data(
 
 
 def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
-    """Return only the text of an answer, up to the maximum length of any answer."""
+    """Return only the text of an answer, limited by the maximum length of any answer."""
     most = MAX_ANSWER_CHARACTERS // CHARACTERS_PER_TOKEN
     rendered = render_hits(
         answer, query=query, project_id="", database_name="", latency_ms=0, concise=concise, token_budget=most
@@ -129,7 +129,7 @@ def render_text(answer: CodeAnswer, *, query: str, concise: bool) -> str:
 
 
 def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> str:
-    """Return the line that says how many results are shown, or an empty string if all are."""
+    """Return a line with the number of results shown, or an empty string if all are shown."""
     is_all = rendered == answer.total and (not answer.total_is_least or rendered < MAX_RESULTS)
     if is_all and not by_budget:  # if the scan timed out, a note says so
         return ""
@@ -139,7 +139,7 @@ def _truncation_line(rendered: int, answer: CodeAnswer, *, by_budget: bool) -> s
 
 
 def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, ...]:
-    """Return the line with the folders of the projects that have hits."""
+    """Return a line with the folders of the projects that have hits."""
     if not roots:
         return ()
     named = dict.fromkeys(hit.repository for hit in answer.hits)
@@ -148,20 +148,22 @@ def _projects_line(answer: CodeAnswer, roots: Mapping[str, Path]) -> tuple[str, 
 
 
 def _weak_match_note(answer: CodeAnswer) -> tuple[str, ...]:
-    """Return a note if the best hit has a low confidence, with the query words that do not occur."""
+    """Return a note if the best hit has a low confidence, with the query words that occur in no file."""
     if not answer.is_weak or answer.is_definition:
         return ()
     where = "any of these projects" if answer.hits[0].repository else "this project"
-    unknown = f"Not in {where}{answer.skipped_note}: {', '.join(answer.unknown)}. " if answer.unknown else ""
+    unknown = (
+        f"Not in {where}{answer.skipped_note}: {', '.join(answer.unknown_words)}. " if answer.unknown_words else ""
+    )
     return (weak_match(answer.hits[0].score, f"{unknown}Try other words."),)
 
 
 def _render_full(answer: CodeAnswer, known: ShownBefore) -> list[_RenderedHit]:
-    """Render the leading hits with code unless the session was shown it, the others in one line."""
-    leading = answer.hits[: answer.leading]
+    """Render the leading hits with code that is new to the session, and the others in one line each."""
+    leading = answer.hits[: answer.leading_count]
     budget = MESSAGE_CHARACTERS if answer.is_message else _excerpt_characters(answer)
     blocks = [_render_with_code(answer, hit, budget // len(leading), known) for hit in leading]
-    lines = [_render_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading :]]
+    lines = [_render_line(answer, hit, LINE_CHARACTERS) for hit in answer.hits[answer.leading_count :]]
     followed = len(blocks) if lines else len(blocks) - 1
     blocks[:followed] = [replace(each, block=f"{each.block}\n") for each in blocks[:followed]]
     return [*blocks, *lines]
@@ -178,7 +180,7 @@ def _excerpt_characters(answer: CodeAnswer) -> int:
 def _render_with_code(
     answer: CodeAnswer, hit: CodeHit, characters: int, known: ShownBefore, *, with_context: bool = True
 ) -> _RenderedHit:
-    """Render a hit with the code that answers, or only its id if the session was shown that code before."""
+    """Render a hit with its code, or only with its id if the code was already shown in the session."""
     part = excerpt(hit, answer.query, characters)
     rendered = replace(
         hit,
@@ -197,32 +199,33 @@ def _render_with_code(
     )
 
 
-def _render_concise(answer: CodeAnswer, around_text: int, around_data: int) -> list[_RenderedHit]:
+def _render_concise(answer: CodeAnswer, notes_size: int, frame_size: int) -> list[_RenderedHit]:
     """Render every hit in one line; lines after the first are shortened to half the size of the full answer.
 
-    `around_text` and `around_data` are the sizes of the notes and of the other data in both forms.
+    `notes_size` is the size of the notes in the text, `frame_size` that of the data besides the results (in
+    characters).
     """
     full_text, full_data = _text_and_data_sizes(_render_full(answer, nothing_shown()))
-    room_text, room_data = (full_text - around_text) // 2, (full_data - around_data) // 2
+    text_budget, data_budget = (full_text - notes_size) // 2, (full_data - frame_size) // 2
     rendered = [_render_line(answer, hit, _CONCISE_LINE_LENGTHS[-1], concise=True) for hit in answer.hits]
     for number, hit in enumerate(answer.hits):
         for characters in _CONCISE_LINE_LENGTHS[:-1]:
             longer = [*rendered[:number], _render_line(answer, hit, characters, concise=True), *rendered[number + 1 :]]
             text, data = _text_and_data_sizes(longer)
-            if number == 0 or (text <= room_text and data <= room_data):
+            if number == 0 or (text <= text_budget and data <= data_budget):
                 rendered = longer
                 break
     return rendered
 
 
 def _text_and_data_sizes(rendered: Sequence[_RenderedHit]) -> tuple[int, int]:
-    """Return the number of characters of the text and of the data."""
+    """Return the number of characters of the text and of the JSON data."""
     text = sum(len(each.block) for each in rendered)
     return text, sum(each.characters for each in rendered) - text
 
 
 def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: bool = False) -> _RenderedHit:
-    """Render a hit as location, name, parameters and the line that answers."""
+    """Render a hit as location, name, parameters and the best matching line."""
     summary = summarise_hit(hit, answer.query)
     place = f"{_repository_label(hit)}{hit.path}:{summary.line_number} {hit.symbol}"
     line = summary.line(max(characters, min(summary.min_characters, CONCISE_CHARACTERS - len(place))))
@@ -238,7 +241,7 @@ def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: 
 
 
 def _truncate_first(answer: CodeAnswer, budget: int) -> _RenderedHit:
-    """Render only the first hit, truncated to the lines around the answer that fit."""
+    """Render only the first hit, truncated to the lines around the best one that fit into the budget."""
     characters = min(budget // 2, EXCERPT_CHARACTERS)
     while True:
         rendered = _render_with_code(answer, answer.hits[0], characters, nothing_shown(), with_context=False)

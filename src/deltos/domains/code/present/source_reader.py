@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from deltos.store.project import ProjectFiles
     from deltos.workspace.admission import Admitted
 
-_BLOCK_BYTES = (8192, 256)  # counting the newlines of a block is faster than finding each
-_MAX_CONTEXT_LINES = 12  # searched for non-blank context lines
+_BLOCK_BYTES = (8192, 256)  # block sizes for counting newlines, which is faster than finding each newline
+_MAX_CONTEXT_LINES = 12  # number of lines searched for non-blank context lines
 
 
 class _UnchangedFile:
-    """A file that is unchanged since indexing: chunks are where they were, and only nearby lines are decoded."""
+    """A file that is unchanged since indexing; only the lines near a chunk are decoded."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def current_chunk(self, chunk: CodeChunkRow) -> CodeChunkRow:
-        """Return the chunk itself."""
+        """Return the stored chunk, which is still current."""
         return chunk
 
     def header_lines(self) -> list[str]:
@@ -48,8 +48,7 @@ class _UnchangedFile:
         return lines_of(b"\n".join(self._data.split(b"\n", HEAD_LINES)[:HEAD_LINES]) + b"\n")
 
     def lines_with_context(self, start: int, end: int) -> tuple[list[str], list[str], list[str]]:
-        """Return the lines before `start`, from `start` to `end`, and after `end`; only as much context as may be
-        shown."""
+        """Return the lines before `start`, from `start` to `end`, and after `end`, with limited context."""
         first = max(0, start - 1 - _MAX_CONTEXT_LINES)
         count = end + _MAX_CONTEXT_LINES - first
         near = lines_of(b"\n".join(self._data[_line_offset(self._data, first) :].split(b"\n", count)[:count]) + b"\n")
@@ -57,14 +56,14 @@ class _UnchangedFile:
 
 
 class _RelocatedFile:
-    """A file that changed after indexing, or may have: chunks are located again."""
+    """A file that may have changed since indexing; its chunks are located again."""
 
     def __init__(self, lines: list[str], chunks: list[CodeChunk]) -> None:
         self._lines = lines
         self._chunks = chunks
 
     def current_chunk(self, chunk: CodeChunkRow) -> CodeChunk | None:
-        """Return the nearest current chunk with the same symbol, or None if it is gone."""
+        """Return the nearest current chunk with the same symbol, or None if it no longer exists."""
         same = [now for now in self._chunks if now.symbol == chunk.symbol]
         return min(same, key=lambda now: abs(now.start_line - chunk.start_line), default=None)
 
@@ -140,7 +139,7 @@ class SourceReader:
         return _RelocatedFile(lines_of(admitted.data), self._chunks(path, admitted))
 
     def _chunks(self, path: str, admitted: Admitted) -> list[CodeChunk]:
-        """Return the chunks of a changed file: parsed in a worker, or split by lines if parsing has to be stopped."""
+        """Return the chunks of a changed file, parsed in a worker, or split by lines if the parser is stopped."""
         if self._workers is None:
             return chunks_of(path, admitted)
         try:
@@ -162,14 +161,15 @@ def _line_offset(data: bytes, lines: int) -> int:
 
 
 def _content_with_header(signature: str, lines: Sequence[str]) -> str:
-    """Return the lines, preceded by the header if they are from the middle of a long definition."""
+    """Return the lines, preceded by the header of their definition if it is not among them."""
     body = "\n".join(lines)
     return body if not signature or _contains_header(signature, lines) else f"{signature}\n…\n{body}"
 
 
 def _contains_header(signature: str, lines: Sequence[str]) -> bool:
+    """Whether the lines contain the header of a definition."""
     head = signature.split("(")[0].strip()
     if " " in head:
         return head in " ".join(" ".join(lines).split())
-    # In some languages the header of a method is a bare name; elsewhere in a line it is only a call.
+    # In some languages a method header is only a name; a name in the middle of a line is a call.
     return any(line.strip().startswith(head) for line in lines)

@@ -1,1 +1,1 @@
-"""What a query asks: its kind, terms, names, stack frames and messages."""
+"""Parse queries into kind, terms, names, stack frames and error messages."""

@@ -1,4 +1,4 @@
-"""Split a question that asks for two things; a question that may ask for one thing is not split."""
+"""Split a question that asks for two things into two questions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _QUESTION_STARTS = ("how", "where", "what", "which", "why", "when", "who")
 _SEPARATORS = ("? ", "; ", ". ", ", and ", " and ")
 _PRONOUNS = frozenset("it its they them their this that these those he she".split())
 _INCOMPLETE_ENDINGS = tuple(f" {word}" for word in (*_QUESTION_STARTS, "whether", "if"))
-_MIN_CONTENT_WORDS = 2  # in each part, without stop words
+_MIN_CONTENT_WORDS = 2  # minimum number of words in each part, without stop words
 
 
 def split_question(question: str) -> list[str]:
-    """Return the two questions of a compound question, each self-contained; an empty list if it is one question."""
+    """Return the two self-contained questions of a compound question, or an empty list if it is a single one."""
     flat = " ".join(question.split())
     if not _starts_question(flat):
         return []
@@ -34,7 +34,10 @@ def _starts_question(text: str) -> bool:
 
 
 def _complete_parts(first: str, second: str) -> list[str]:
-    """Return both parts; pronouns in the second are completed with the subject of the first."""
+    """Return both parts as self-contained questions, or an empty list if one is incomplete.
+
+    If the second part contains a pronoun, words of the first part are appended to it.
+    """
     first_words = _content_words(first)
     if first.lower().endswith(_INCOMPLETE_ENDINGS):
         return []

@@ -1,6 +1,6 @@
-"""Error messages in a query: detect them and match them to string literals in code with placeholders for values.
+"""Detect error messages in a query and match them with string literals in code, which may contain placeholders.
 
-Independent of storage; the search decides which code is compared.
+This module does not access the store; its callers choose the code to compare.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from deltos.text.words import plain_words, shared_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_MIN_WORDS, _MIN_CHARACTERS = 3, 12
-_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # if the text is certainly a message
-# Minimum share of the message's words that occur in the string literal; the others are values.
+_MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a text that may be a message
+_MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a text that is certainly a message
+# Minimum share of a message's words that occur in the string literal; the other words are values.
 _MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
 _QUOTE = re.compile("[\"'`]")
@@ -26,15 +26,15 @@ _NON_MESSAGE_WORDS = INTERROGATIVES | CHANGE_VERBS  # first words of questions a
 _MAX_WORDS = 60
 _MAX_LINE_CHARACTERS = 2_000
 _MAX_LINES, _MAX_MESSAGES = 100, 4
-_MAX_KIND_WORDS = 2  # `Uncaught TypeError`
+_MAX_KIND_WORDS = 2  # maximum number of words of an error kind, such as `Uncaught TypeError`
 _ERROR_KINDS = ("error", "exception", "panic", "fatal", "warning", "failure", "fault", "caused by")
-_MAX_JOINED_LINES = 5  # the strings of one message may be concatenated over this many lines
-_MAX_TEXTS = 20  # strings considered in those lines
-_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # words of a window, and the minimum of its letters and digits
-_ADJACENT_WORDS, _ADJACENT_WORDS_CERTAIN = 3, 2  # adjacent words that a chunk must contain
+_MAX_JOINED_LINES = 5  # maximum number of lines over which the strings of a message may be concatenated
+_MAX_LITERALS = 20  # maximum number of string literals compared on these lines
+_WINDOW_WORDS, _MIN_WINDOW_LETTERS = 3, 8  # size of a window in words, and its minimum number of letters and digits
+_ADJACENT_WORDS, _ADJACENT_WORDS_CERTAIN = 3, 2  # number of adjacent message words that a chunk must contain
 END_MARKS = ".!… \t"
 
-# Most messages about a refusal contain one of these words.
+# Words that are typical of messages about a refusal or failure.
 _REFUSAL_WORDS = frozenset(
     """not cannot can't couldn't doesn't isn't wasn't won't didn't unable failed fails failure invalid illegal missing
     unexpected expected unknown unsupported undefined unrecognized unresolved must required denied refused forbidden
@@ -46,17 +46,17 @@ _REFUSAL_WORDS = frozenset(
 _PLACEHOLDER = re.compile(
     r"%(?:\([^()]*\))?[-+#0-9.*$]*(?:[A-Za-z@]|$)|[#$@%]?\{[^{}]*\}|[{}]|\$[A-Za-z_]\w*|\\\([^()]*\)|\\.|~[a-zA-Z]\b"
 )
-# Values in a message as the user sees it: in quotes or brackets.
+# Values in the printed message: in quotes or brackets.
 _VALUE = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`|[\[{(<][^\[\](){}<>]*[\])}>]")
-_VALUE_SIGNS = frozenset("0123456789/\\=")  # in numbers, paths, addresses and settings
+_VALUE_SIGNS = frozenset("0123456789/\\=")  # characters in numbers, paths, addresses and settings
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """A text that may be an error message.
 
-    `is_certain` is set if quotes, an error kind before it, or its wording show that it is a message. Matching code must
-    contain at least `min_words` of its words.
+    `is_certain` is set if quotation marks, a preceding error kind or the wording show that it is a message. Matching
+    code must contain at least `min_words` words of the message.
     """
 
     text: str
@@ -65,9 +65,10 @@ class ErrorMessage:
 
 
 class MessageMatch(NamedTuple):
-    """String literals of the code that occur in a message in order.
+    """String literals in code that occur in a message in the same order.
 
-    `score` is the number of their letters and digits; `is_complete` is set if the message contains all of them.
+    `score` increases with the number of matching letters and digits. `is_complete` is set if the message contains all
+    the literals.
     """
 
     score: float = 0.0
@@ -78,7 +79,7 @@ class MessageMatch(NamedTuple):
 def find_messages(query: str) -> list[ErrorMessage]:
     """Return the possible messages in a query, most probable first.
 
-    These are the text after `ValueError: `, quoted texts, and a whole one-line query that is not a question.
+    Possible messages are the text after `ValueError: `, quoted texts, and a one-line query that is not a question.
     """
     certain = [
         text
@@ -92,12 +93,12 @@ def find_messages(query: str) -> list[ErrorMessage]:
 
 
 def certain_message(text: str) -> ErrorMessage:
-    """Return a text as a message that is certain."""
+    """Return an ErrorMessage for a text that is certainly a message."""
     return ErrorMessage(text, is_certain=True, min_words=_MIN_CERTAIN_WORDS)
 
 
 def _query_as_message(query: str) -> ErrorMessage:
-    """Return the whole query as a message."""
+    """Return the whole query as an ErrorMessage."""
     refuses, is_filled = _contains_refusal(query), _VALUE.search(query[:_MAX_LINE_CHARACTERS]) is not None
     is_sentence = query[:1].isupper() and query[1:2].islower()
     if refuses + is_filled + is_sentence > 1 or _texts_after_error_kind(query):
@@ -106,12 +107,12 @@ def _query_as_message(query: str) -> ErrorMessage:
 
 
 def reads_as_message(text: str) -> bool:
-    """Whether a text is worded as a message: it refuses something, contains values, or is a sentence."""
+    """Whether a text is worded like an error message, for example because it reports a refusal or contains values."""
     return _query_as_message(text).is_certain
 
 
 def is_quotation(query: str, message: ErrorMessage) -> bool:
-    """Whether the message is quoted in a query that says more than the message."""
+    """Whether the query quotes the message and contains other meaningful words."""
     quoted = [text for line in query.split("\n")[:_MAX_LINES] for text in _quoted_texts(line)]
     if message.text not in quoted or _texts_after_error_kind(query):
         return False
@@ -124,7 +125,7 @@ def _is_long_enough(text: str) -> bool:
 
 
 def _may_be_message(query: str) -> bool:
-    """Whether a query is one line and neither a question nor a commit subject."""
+    """Whether a query is a single line that is neither a question nor a commit subject."""
     first = query.split(maxsplit=1)[:1]
     return (
         "\n" not in query
@@ -135,23 +136,23 @@ def _may_be_message(query: str) -> bool:
 
 
 def _contains_refusal(query: str) -> bool:
-    """Whether a query contains a word of refusal, as most messages do."""
+    """Whether a query contains a word that is typical of error messages, such as `cannot`."""
     words = query.lower().replace("’", "'").split()[:_MAX_WORDS]
     return any(word.strip(".,:;!()") in _REFUSAL_WORDS for word in words)
 
 
 def _texts_after_error_kind(line: str) -> list[str]:
-    """Return the text after the kind of an error in a line: `RuntimeError: `, `panic: `, `Fatal error: Uncaught
-    OSError: `."""
+    """Return the text after the error kind in a line (`RuntimeError: `, `Fatal error: Uncaught OSError: `), or an
+    empty list."""
     parts = line[:_MAX_LINE_CHARACTERS].split(": ")
     for number, part in enumerate(parts[:-1]):
-        if part.lower().endswith(_ERROR_KINDS) and not _is_error_kind(parts[number + 1 :]):
+        if part.lower().endswith(_ERROR_KINDS) and not _begins_with_error_kind(parts[number + 1 :]):
             return [": ".join(parts[number + 1 :]).strip()]
     return []
 
 
-def _is_error_kind(parts: Sequence[str]) -> bool:
-    """Whether the first part is an error kind too and another part follows."""
+def _begins_with_error_kind(parts: Sequence[str]) -> bool:
+    """Whether the first part is an error class and another part follows."""
     name = parts[0].rpartition(" ")[2]
     is_class = not name.islower() and name.lower().endswith(_ERROR_KINDS)
     return len(parts) > 1 and is_class and len(parts[0].split()) <= _MAX_KIND_WORDS
@@ -171,7 +172,7 @@ def _quoted_texts(line: str) -> list[str]:
 
 
 def _closing_quote(line: str, mark: str, start: int) -> int:
-    """Return the offset of the closing quote, which no word may follow; -1 if there is none."""
+    """Return the offset of the closing quotation mark, which no letter or digit may follow, or -1."""
     at = line.find(mark, start)
     while at >= 0 and line[at + 1 : at + 2].isalnum():
         at = line.find(mark, at + 1)
@@ -181,8 +182,8 @@ def _closing_quote(line: str, mark: str, start: int) -> int:
 def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatch:
     """Return the best match between a message and the string literals of the contents.
 
-    A match is a sequence of literals around placeholders, otherwise the longest run of words. A certain message may
-    also be contained in any line as a whole.
+    A match is a sequence of literals around placeholders, or the longest run of common words. A message that is certain
+    also matches a line of code that contains the whole message.
     """
     matcher = _MessageMatcher(message)
     best = MessageMatch()
@@ -202,17 +203,17 @@ def match_message(message: ErrorMessage, contents: Iterable[str]) -> MessageMatc
 
 def fixed_text(message: ErrorMessage) -> str:
     """Return the message without the parts that look like values."""
-    return " ".join(_fixed_pieces(message)) or message.text
+    return " ".join(_fixed_parts(message)) or message.text
 
 
 def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
-    """Return sequences of stems, with spaces around them, one of which a chunk with the message must contain.
+    """Return sequences of adjacent stems, surrounded by spaces; a chunk with the message contains at least one of them.
 
-    A certain message may contain many values, so that fewer adjacent words are required.
+    A certain message may contain many values, so fewer adjacent words are required.
     """
     count = _ADJACENT_WORDS_CERTAIN if message.is_certain else _ADJACENT_WORDS
     found: dict[str, None] = {}
-    for piece in _fixed_pieces(message):
+    for piece in _fixed_parts(message):
         words = [stems for word in piece.split()[:_MAX_WORDS] if (stems := shared_words().of(word))]
         flat = " ".join(words).split()
         adjacent = flat if message.is_certain else words
@@ -222,11 +223,11 @@ def adjacent_stems(message: ErrorMessage) -> tuple[str, ...]:
 
 
 def word_windows(message: ErrorMessage) -> tuple[str, ...]:
-    """Return runs of words of a message, one of which code with the message must contain; none spans a value.
+    """Return word sequences of a message that contain no value; code with the message contains at least one of them.
 
-    Empty if nothing in the message looks like a value; then its terms find it.
+    Empty if the message contains no values, because its terms are sufficient to find the code.
     """
-    pieces = _fixed_pieces(message)
+    pieces = _fixed_parts(message)
     found: dict[str, None] = {}
     for piece in pieces if pieces != [message.text.strip()] else ():
         spans = _word_spans(piece)
@@ -238,8 +239,8 @@ def word_windows(message: ErrorMessage) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fixed_pieces(message: ErrorMessage) -> list[str]:
-    """Return the pieces of a message between the parts that look like values."""
+def _fixed_parts(message: ErrorMessage) -> list[str]:
+    """Return the parts of a message between the parts that look like values."""
     literal_parts = _VALUE.sub("\n", message.text[:_MAX_LINE_CHARACTERS])
     lines = []
     for line in literal_parts.split("\n"):
@@ -275,7 +276,7 @@ class _MessageMatcher:
         best = MessageMatch()
         for number in sorted(known):
             near = [text for at in range(number, number + _MAX_JOINED_LINES) for text in texts.get(at, ())]
-            best = max(best, self._match_in_order(near[:_MAX_TEXTS]), key=lambda match: match.score)
+            best = max(best, self._match_in_order(near[:_MAX_LITERALS]), key=lambda match: match.score)
         return best
 
     def _match_in_order(self, texts: Iterable[Sequence[str]]) -> MessageMatch:
@@ -294,7 +295,7 @@ class _MessageMatcher:
             if matched_parts and _alphanumeric_count("".join(matched_parts)) > missing_letters:
                 parts, missing, at = [*parts, *matched_parts], missing + missing_letters, end
             elif parts:
-                break  # the literals after it belong to another message
+                break  # the remaining literals belong to another message
             else:
                 begin = -1
         score = _alphanumeric_count("".join(parts)) - missing
@@ -324,7 +325,7 @@ class _MessageMatcher:
         return share >= _MIN_CERTAIN_SHARE or (begins and not missing and len(matched_words) >= _MIN_WORDS)
 
     def longest_run_match(self, lines: Sequence[str]) -> MessageMatch:
-        """Return the longest run of the message's words after a quote in one of the lines."""
+        """Return the match of the longest run of message words that follows a quotation mark in one of the lines."""
         best = ""
         for line in lines:
             quoted = _text_after_quote(line[:_MAX_LINE_CHARACTERS])
@@ -382,7 +383,7 @@ def _unescaped_quote(line: str, mark: str, start: int) -> int:
 
 
 def _word_spans(text: str) -> list[tuple[int, int]]:
-    """Return the offsets of the words of a text."""
+    """Return the start and end offsets of the words in a text."""
     spans: list[tuple[int, int]] = []
     at = 0
     for word in text.split()[:_MAX_WORDS]:
@@ -393,7 +394,7 @@ def _word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> str:
-    """Return the longest run of words of the query that occurs in a text."""
+    """Return the longest run of query words that occurs in a text."""
     best = ""
     for first, (start, _) in enumerate(spans):
         last = first - 1
@@ -410,7 +411,7 @@ def _longest_run(query: str, spans: Sequence[tuple[int, int]], quoted: str) -> s
 
 
 def _text_after_quote(line: str) -> str:
-    """Return a line from its first string on; empty for comments and docstrings."""
+    """Return the part of a line after its first quotation mark, or an empty string for comments and docstrings."""
     if not _QUOTE.search(line) or _is_comment(line):
         return ""
     for found in _QUOTE.finditer(line):
@@ -425,5 +426,5 @@ def _is_comment(line: str) -> bool:
 
 
 def _is_apostrophe(line: str, at: int) -> bool:
-    """Whether a quote is an apostrophe: it follows a word longer than a string prefix (`f"`)."""
+    """Whether a quotation mark is an apostrophe: it follows a word longer than a string prefix (`f"`)."""
     return line[at - 1 : at].isalnum() and line[max(0, at - 2) : at].isalnum() and at > 1

@@ -1,6 +1,6 @@
-"""Parse text of the size of an issue: title, prose, code, names and mentioned files, without the issue template.
+"""Parse an issue into title, prose, code, names and mentioned files; text from issue templates is ignored.
 
-Independent of the project; the search checks which of the mentioned files exist.
+This module does not access the project; the search checks which of the mentioned files exist.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from deltos.text.identifiers import NAME_OR_PATH, SYMBOL_SIGNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A longer text is truncated to its beginning and its end, where stack traces are.
+# Maximum numbers of characters kept from the beginning and from the end of a long text, where stack traces are.
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 5_000, 2_500
-_MIN_CHARACTERS = 200
+_MIN_CHARACTERS = 200  # minimum length of an issue
 _MAX_MENTIONS = 60
 _MAX_SPAN_CHARACTERS = 120
 _PUNCTUATION = ".,;:!?\"'"
@@ -24,12 +24,12 @@ _MAX_NAME_CHARACTERS = 100
 _MAX_PATH_CHARACTERS = 300
 _MAX_HEADING_CHARACTERS = 80
 _MAX_DIGITS = 8
-_MAX_FRAME_CHARACTERS = 400  # of a function or a source line in a frame
-_FUNCTION_ABOVE = (".go", ".rs")  # languages whose frames name the function on the line above
+_MAX_FRAME_CHARACTERS = 400  # maximum length of a function name or source line in a frame
+_FUNCTION_ABOVE = (".go", ".rs")  # languages whose frames print the function on the line above
 _TRACE_HEADERS = ("Traceback (most recent", "goroutine ", "stack backtrace:", "Exception in thread ")
 _RUST_HASH_CHARACTERS, _HEXADECIMAL = 17, frozenset("0123456789abcdef")
 
-# Sections of issue templates that are unrelated to the cause.
+# Headings of template sections that are unrelated to the cause of an issue.
 _IRRELEVANT_HEADINGS = tuple(
     "environment|version|system info|your system|platform|checklist|prerequisite|additional context|screenshots|"
     "code of conduct|are you willing|contact|os|dependencies|installation method|conda|pip list|pip freeze|software|"
@@ -41,14 +41,14 @@ _TEMPLATE_HEADINGS = tuple(
     "description|feature request|is your feature|proposed|motivation|possible solution|context|issue|code|logs|"
     "relevant|error|traceback|observed|output|example|problem|details|notes|background|additional".split("|")
 )
-# Words of the labels of issue trackers.
+# Words that occur in issue tracker labels.
 _LABELS = frozenset(
     "bug report feature request feat fix enhancement question issue regression perf performance docs proposal idea "
     "improvement chore discussion help wanted crash error problem task".split()
 )
 _MAX_LABEL_CHARACTERS = 40
 _CHECKBOXES = ("- [ ]", "- [x]", "- [X]", "* [ ]", "* [x]", "* [X]", "[ ]", "[x]", "[X]")
-_NO_PROSE = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
+_NON_PROSE_PREFIXES = ("<img", "<details", "</details", "<summary", "</summary", "![", "_No response_")
 _SOURCE_SUFFIXES = frozenset(
     """py pyi pyx js jsx mjs cjs ts tsx vue svelte java kt kts scala groovy go rs rb php cs fs vb c h cc cpp cxx hpp m
     mm swift ex exs erl hs ml lua pl pm r jl dart sh sql html css scss json yaml yml toml cfg ini xml proto graphql tf
@@ -60,10 +60,10 @@ _FRAME_PUNCTUATION = str.maketrans(dict.fromkeys("()\"'`<>[]{},;|*=", " "))
 
 @dataclass(frozen=True, slots=True)
 class FileMention:
-    """A file that a text mentions, with a line if it is a stack frame (otherwise 0).
+    """A file mentioned in a text, with its line number, or 0 if the text contains none.
 
-    `frame_weight` is 1 for the innermost frame. A frame may name its function and container and show the source of its
-    line.
+    `frame_weight` is 1 for the innermost stack frame and lower for outer frames. `function`, `container` and `source`
+    (the source line) come from the stack frame and may be empty.
     """
 
     path: str
@@ -76,7 +76,7 @@ class FileMention:
 
 @dataclass(slots=True)
 class Issue:
-    """The parts of a multi-line text, by importance."""
+    """The parts of an issue, most important first."""
 
     title: str
     prose: list[str] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Issue:
 
 
 def is_issue(text: str) -> bool:
-    """Whether a query is long and has several lines, so that it must be parsed as an issue."""
+    """Whether a query is long and has several lines, like an issue."""
     return len(text) > _MIN_CHARACTERS and "\n" in text
 
 
@@ -116,7 +116,7 @@ def parse_frames(text: str) -> list[FileMention]:
 def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMention | None, int]:
     """Return the stack frame on a line and the number of lines it spans.
 
-    Go and Rust name the function on the line above, Python shows the source on the line below.
+    Go and Rust print the function on the line above the location; Python prints the source on the line below.
     """
     mention = next(iter(_mentions_in(line)), None)
     if mention is None or not mention.line:
@@ -128,10 +128,11 @@ def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMenti
         return _with_function(mention, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
     if mention.path.endswith(_FUNCTION_ABOVE) and above.strip() and not _mentions_in(above):
         return _with_function(mention, _bare_function_name(above.strip())), 2
-    return _with_function(mention, _function_in(stripped)), 1
+    return _with_function(mention, _function_name_in(stripped)), 1
 
 
 def _with_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
+    """Return the mention with the function, container and source line of its stack frame."""
     container, name = _split_qualified_name(function[:_MAX_FRAME_CHARACTERS])
     return replace(mention, function=name, container=container, source="".join(source)[:_MAX_FRAME_CHARACTERS])
 
@@ -143,8 +144,8 @@ def _bare_function_name(text: str) -> str:
     return text.removeprefix("created by ").partition(" in goroutine")[0].strip()
 
 
-def _function_in(frame: str) -> str:
-    """Return the function name in a one-line frame, as written; empty if there is none."""
+def _function_name_in(frame: str) -> str:
+    """Return the function name in a one-line frame as written, or an empty string."""
     if ":in " in frame:  # Ruby: `from a.rb:4:in 'block in total'`
         return frame.partition(":in ")[2].rpartition(" ")[2]
     if frame.startswith("#"):
@@ -159,8 +160,7 @@ def _function_in(frame: str) -> str:
 
 
 def _split_qualified_name(spelling: str) -> tuple[str, str]:
-    r"""Return the container and the name of a function in the notation of any language; empty strings if it has no
-    name.
+    r"""Return the container and the name of a function in the notation of any language, or empty strings.
 
     Examples: `gin.(*Context).Next(0x1)`, `tokio::task::spawn::{{closure}}`, `Shop\\Basket->total()`.
     """
@@ -187,7 +187,7 @@ def _remove_type_parameters(text: str) -> str:
 
 
 def _is_generated_name(part: str) -> bool:
-    """Whether a compiler generated a part of a name: `func1` in Go, the hash in Rust."""
+    """Whether a part of a name was generated by a compiler: `func1` in Go, the hash in Rust."""
     return part.removeprefix("func").isdigit() or (
         len(part) == _RUST_HASH_CHARACTERS and part[0] == "h" and _HEXADECIMAL.issuperset(part[1:])
     )
@@ -241,7 +241,7 @@ def _clean_title(line: str) -> str:
 
 def _add_line(issue: Issue, line: str, stripped: str) -> None:
     """Add a line outside code fences to the issue: prose with its quotations, or indented code."""
-    if not stripped or stripped.startswith((*_CHECKBOXES, *_NO_PROSE)):
+    if not stripped or stripped.startswith((*_CHECKBOXES, *_NON_PROSE_PREFIXES)):
         return
     if line.startswith(("    ", "\t")) or stripped.startswith(">>>"):
         issue.code.append(line)
@@ -252,7 +252,7 @@ def _add_line(issue: Issue, line: str, stripped: str) -> None:
 
 
 def _remove_comments(text: str) -> str:
-    """Remove HTML comments, which hold the instructions of templates."""
+    """Remove HTML comments, which contain template instructions."""
     kept: list[str] = []
     at = 0
     while (opened := text.find("<!--", at)) >= 0:
@@ -265,7 +265,7 @@ def _remove_comments(text: str) -> str:
 
 
 def _heading_text(stripped: str) -> str:
-    """Return a Markdown heading or bold line in lower case; empty for any other line."""
+    """Return a Markdown heading or bold line in lower case, or an empty string for any other line."""
     is_bold = (
         stripped.startswith("**") and stripped.rstrip(":").endswith("**") and len(stripped) < _MAX_HEADING_CHARACTERS
     )
@@ -277,7 +277,7 @@ def _is_irrelevant(heading: str) -> bool:
 
 
 def _mentions_in(line: str) -> list[FileMention]:
-    """Return the files that a line mentions: stack frames of any language, or `path:12`."""
+    """Return the files mentioned in a line, in a stack frame of any language or as `path:12`."""
     if "." not in line:
         return []
     words = line.translate(_FRAME_PUNCTUATION).split()
@@ -299,7 +299,7 @@ def _mentions_in(line: str) -> list[FileMention]:
 
 
 def _line_number(text: str) -> str:
-    """Return the digits of a line number, or of the first of a range (`12-40`); empty for anything else."""
+    """Return the digits of a line number or of the start of a line range (`12-40`), or an empty string."""
     first = text.partition("-")[0]
     return first if first.isascii() and first.isdigit() and len(first) < _MAX_DIGITS else ""
 
@@ -315,7 +315,7 @@ def _is_path(word: str) -> bool:
 
 
 def _functions_in_frame(frame: str) -> list[str]:
-    """Return the function name after `in` or `at` in a stack frame, as a list of at most one."""
+    """Return the function name after `in` or `at` in a stack frame, as a list of at most one name."""
     words = frame.replace("(", " ").split()
     for mark in ("in", "at"):
         if mark in words[:-1]:
@@ -330,8 +330,8 @@ def _are_python_files(mentions: list[FileMention]) -> bool:
 
 
 def _weigh_mentions(mentions: list[FileMention]) -> list[FileMention]:
-    """Weight mentioned files by the distance to the innermost frame, which only Python prints last."""
-    is_python = _are_python_files(mentions)
+    """Return the mentioned files with weights that decrease with the distance from the innermost frame."""
+    is_python = _are_python_files(mentions)  # only Python prints the innermost frame last
     frames = [mention for mention in mentions if mention.line]
     order = list(dict.fromkeys(mention.path for mention in (reversed(frames) if is_python else frames)))
     frame_weight = {path: 1 / (1 + number) for number, path in enumerate(order)}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24  # each term costs an index lookup and a bit in every mask
-# Limits for an issue: names, and terms of each kind, most important kind first. MAX_TERMS limits all terms together.
+# Maximum numbers of names and of terms taken from an issue, by kind. MAX_TERMS limits all terms together.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
 
@@ -50,10 +50,10 @@ _REGEX_SIGNS = re.compile(r"\\[wdsbWDSB.(){}\[\]]|\.[*+]|\[[^\[\]\s]+\][*+?]|\([
 class CodeQuery:
     """A parsed query.
 
-    `terms` are index words, `joined` adjacent words written as one, `names` look like identifiers. An issue has its
-    title as `text`, and the files that it mentions as `places`. `frames` are those of a stack trace, innermost first,
-    or a single `file:line`. For a query in another language, `terms` are translated to English and `original_terms` are
-    its own words. `original` is the whole text of the query.
+    `terms` are index words, `joined` adjacent words written as one, `names` words that look like identifiers. The
+    `text` of an issue is its title, and `mentioned_files` are the files in it. `frames` are the frames of a stack
+    trace, innermost first, or a single `file:line`. If the query was translated, `terms` are from the translation
+    (`in_english`) and `original_terms` from the query. `original` is the complete query.
     """
 
     text: str
@@ -65,14 +65,14 @@ class CodeQuery:
     about_prose: bool = False
     is_how_to: bool = False  # asks how to do something with the project, which prose answers
     is_issue: bool = False
-    places: tuple[FileMention, ...] = ()
+    mentioned_files: tuple[FileMention, ...] = ()
     frames: tuple[FileMention, ...] = ()
     in_english: str = ""
     original_terms: tuple[str, ...] = ()
     original: str = field(default="", compare=False)
 
     @property
-    def is_place(self) -> bool:
+    def is_single_location(self) -> bool:
         """Whether the query is a single `file:line`."""
         return len(self.frames) == 1 and not self.is_issue and len(self.text.split()) == 1
 
@@ -90,7 +90,7 @@ def parse_query(text: str, words: Words, *, exact: bool = True) -> CodeQuery:
 def _parse(text: str, words: Words, *, exact: bool) -> CodeQuery:
     text = "\n".join(map(_printable, truncate_query(text.strip()).splitlines())).strip()
     if not text:
-        raise BadArgument("The query is empty", hint="Describe the code you look for, or give a name.")
+        raise BadArgument("The query is empty", hint="Describe the code in words, or pass the name of a symbol.")
     is_exact = exact and len(text) <= MAX_QUERY_CHARACTERS and (_QUOTED.match(text) or _SLASHED.match(text))
     if is_issue(text) and not is_exact:
         return replace(_query_of_issue(parse_issue(text), words), frames=tuple(parse_frames(text)))
@@ -143,7 +143,7 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
 def _is_how_to(plain: Sequence[str]) -> bool:
     """Whether the query asks how to do something with the project, which prose answers.
 
-    "how do I run the tests" and "how to deploy" do; "how do we" and "how does it" ask how the code works.
+    "how do I run the tests" and "how to deploy" are such queries; "how do we" and "how does it" ask how the code works.
     """
     begin = [word.lower() for word in plain[:3]]
     if begin[:2] == ["how", "to"]:
@@ -152,8 +152,7 @@ def _is_how_to(plain: Sequence[str]) -> bool:
 
 
 def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
-    """Build the query of an issue: terms of the title, then names and quotations, repeated words of the prose, example
-    code."""
+    """Return the query for an issue; its terms come from the title, names, quotations, functions, prose and code."""
     title = _parse_words(issue.title[:MAX_QUERY_CHARACTERS] or "issue", words)
     named, in_code = issue.names()[:_ISSUE_NAMES], issue.code_names()
     functions = unique(reversed(issue.functions))[:_ISSUE_FUNCTIONS]
@@ -163,7 +162,7 @@ def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
             _index_terms(named, words)[:_NAME_TERMS],
             _index_terms(issue.quoted, words)[:_QUOTED_TERMS],
             _index_terms(functions, words)[:_FUNCTION_TERMS],
-            _repeated_terms(issue.prose, words)[:_PROSE_TERMS],
+            _terms_by_frequency(issue.prose, words)[:_PROSE_TERMS],
             _index_terms(in_code[:_ISSUE_CODE_NAMES], words)[:_CODE_TERMS],
         )
     )
@@ -177,7 +176,7 @@ def _query_of_issue(issue: Issue, words: Words) -> CodeQuery:
         about_tests=title.about_tests,
         about_prose=title.about_prose,
         is_issue=True,
-        places=tuple(issue.mentions),
+        mentioned_files=tuple(issue.mentions),
     )
 
 
@@ -185,7 +184,7 @@ def _index_terms(texts: Iterable[str], words: Words) -> list[str]:
     return unique(words.of(" ".join(texts)).split())
 
 
-def _repeated_terms(prose: Iterable[str], words: Words) -> list[str]:
+def _terms_by_frequency(prose: Iterable[str], words: Words) -> list[str]:
     """Return the index words of prose, most frequent first."""
     ignored = STOP_WORDS | QUESTION_WORDS
     kept = [word for word in plain_words(" ".join(prose)) if not word.isdigit() and word.lower() not in ignored]
@@ -197,7 +196,7 @@ def _names_and_last_parts(names: Iterable[str]) -> list[str]:
 
 
 def _without_change_verbs(words: list[str]) -> list[str]:
-    """Drop the verbs that open a commit subject (`Fix`, `Add`) while more than two words are left."""
+    """Return the words without the leading verbs of a commit subject (`Fix`, `Add`); at least two words are kept."""
     rest = words
     while len(rest) > 2 and rest[0].lower() in CHANGE_VERBS:
         rest = rest[1:]

@@ -35,7 +35,7 @@ def rescore_for_issue(
     store: Code, scored: Sequence[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
     """Return the candidates with scores adjusted to the issue, and add the files that the issue mentions."""
-    mentioned = _mentioned_files(store, query.places, scope) if query.places else {}
+    mentioned = _mentioned_files(store, query.mentioned_files, scope) if query.mentioned_files else {}
     known = {candidate.file.id for candidate, _ in scored}
     lowest = min((score for _, score in scored), default=0.0)
     new = [(CandidateFile(file), lowest) for file in store.files([each for each in mentioned if each not in known])]

@@ -46,7 +46,7 @@ def put_second(hit: CodeHit, answer: CodeAnswer, limit: int) -> CodeAnswer:
         return answer
     others = [other for other in rest if _key(other) != _key(hit)]
     total = answer.total + (len(others) == len(rest))
-    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading=2)
+    return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading_count=2)
 
 
 def _key(hit: CodeHit) -> tuple[str, int]:

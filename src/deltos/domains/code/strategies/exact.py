@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.domains.code.strategies.words import WordsStrategy
     from deltos.store.code import Code, FileScope
 
-_SHOWN_CHARACTERS = 100
+_MAX_SHOWN_CHARACTERS = 100
 _MAX_CHUNKS_WITH_WORD = 200  # per project; a more common word does not narrow the scan
 
 
@@ -72,7 +72,7 @@ class ExactStrategy:
         if matches.files:
             return answer_by_lines(query, matches, selection)
         where = f"{counted(matches.files_read, 'file')}{skipped_note(selection)}"
-        missing = f"No exact match for {query.kind} {query.text[:_SHOWN_CHARACTERS]!r} in {where};"
+        missing = f"No exact match for {query.kind} {query.text[:_MAX_SHOWN_CHARACTERS]!r} in {where};"
         flat = " ".join(query.text.split())
         if query.kind == "literal" and len(flat.split()) > 1:
             parts = self.messages.matched_parts(certain_message(flat), selection)

@@ -38,11 +38,11 @@ class TraceStrategy:
         frames = _frame_chunks(query, selection)
         if not frames:
             return None
-        with_message = [] if query.is_place else self.messages.chunks_with_message(query.original, selection)
+        with_message = [] if query.is_single_location else self.messages.chunks_with_message(query.original, selection)
         message_chunks = [each.chunk for each in with_message]
         first = [*with_message, *(each for each in frames if each.chunk not in message_chunks)]
         hits, vanished = read_hits(first, query, selection)
-        if query.is_place and hits:
+        if query.is_single_location and hits:
             return CodeAnswer(query, tuple(hits), len(first) - vanished)
         return put_first(hits, len(first) - vanished, self.words.search(query, selection), selection.limit)
 

@@ -91,7 +91,7 @@ class WordsStrategy:
             notes=notes,
             is_definition=query.kind == "symbol" and bool(ranked[0][0].definitions),
             is_weak=is_weak,
-            unknown=unknown,
+            unknown_words=unknown,
             skipped_note=skipped_note(selection) if unknown else "",
         )
 
