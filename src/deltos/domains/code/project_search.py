@@ -65,7 +65,7 @@ def open_search(ready: Sequence[FreshProject], *, by_meaning: bool) -> CodeSearc
         )
         for each in ready
     ]
-    return CodeSearch.over(projects, by_meaning=by_meaning)
+    return CodeSearch.for_projects(projects, by_meaning=by_meaning)
 
 
 @dataclass(frozen=True, slots=True)

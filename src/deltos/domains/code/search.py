@@ -1,4 +1,4 @@
-"""Code search: classify a query once, and answer it with the first strategy that finds something."""
+"""Code search: parse a query and answer it with the first strategy that finds something."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class CodeSearch:
         self._ranker = ranker or load_ranker(WEIGHTS_FILE, FEATURES)
 
     @classmethod
-    def over(cls, projects: Sequence[SearchedProject], *, by_meaning: bool = True) -> CodeSearch:
-        """Return a search over several projects, at least one."""
+    def for_projects(cls, projects: Sequence[SearchedProject], *, by_meaning: bool = True) -> CodeSearch:
+        """Return a search over several projects (at least one)."""
         first = projects[0]
         search = cls(first.store, first.root, workers=first.workers, by_meaning=by_meaning)
         search._projects = tuple(projects)
@@ -81,7 +81,7 @@ class CodeSearch:
             return words.search(query, selection)
 
     def score_chunks(self, text: str, paths: Sequence[str]) -> list[ScoredChunk]:
-        """Return all chunks of some files of the (first) project with their similarity to a query."""
+        """Return all chunks of some files of the first project with their similarity to a query."""
         query = parse_query(text, shared_words(), exact=False)
         first = self._projects[:1]
         with first[0].store.code.snapshot():

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class SearchedProject:
     """A project whose code is searched.
 
-    `name` is its name in one answer, `project_id` its globally unique name. Both are empty if one project is searched.
+    `name` identifies the project in the answer, and `project_id` globally. Both are empty if only one project is
+    searched.
     """
 
     store: ProjectStore

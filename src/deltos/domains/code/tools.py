@@ -62,17 +62,17 @@ def code_tools(
 ) -> tuple[Tool, ...]:
     """Return the tools of the code toolset.
 
-    `uses` returns how often a definition is used; `alias` describes a name that only imports define.
+    `uses` returns the number of uses of a definition as text; `alias` describes a name that is defined only by imports.
     """
     tools = _CodeTools(projects, token_budget, by_meaning=by_meaning, uses=uses, alias=alias)
     return (
-        _index_repository(tools.index_repository),
-        _search_code(tools.search_code),
-        _set_working_directory(tools.set_working_directory),
+        _index_repository_tool(tools.index_repository),
+        _search_code_tool(tools.search_code),
+        _set_working_directory_tool(tools.set_working_directory),
     )
 
 
-def _index_repository(run: Callable[[Call], Answer]) -> Tool:
+def _index_repository_tool(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "index_repository",
         "code",
@@ -90,7 +90,7 @@ def _index_repository(run: Callable[[Call], Answer]) -> Tool:
     )
 
 
-def _search_code(run: Callable[[Call], Answer]) -> Tool:
+def _search_code_tool(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "search_code",
         "code",
@@ -111,7 +111,7 @@ def _search_code(run: Callable[[Call], Answer]) -> Tool:
     )
 
 
-def _set_working_directory(run: Callable[[Call], Answer]) -> Tool:
+def _set_working_directory_tool(run: Callable[[Call], Answer]) -> Tool:
     return Tool(
         "set_working_directory",
         "code",
@@ -181,8 +181,8 @@ class _CodeTools:
         )
         answer, ready = found.answer, {each.name: each.index for each in found.fresh.ready}
         first = answer.hits[0].repository if answer.hits else next(iter(ready))
-        if ready[first].store.facts().is_complete:  # before, the count of uses would be incomplete
-            answer = self._with_graph(ready[first], answer, of=first)
+        if ready[first].store.facts().is_complete:  # an incomplete index would give too low a count of uses
+            answer = self._add_graph_note(ready[first], answer, project_name=first)
         return render_hits(
             answer.with_notes(found.fresh.notes_about("code")),
             query=call.text("query"),
@@ -195,10 +195,10 @@ class _CodeTools:
             roots={name: index.project.root for name, index in ready.items()} if alone is None else None,
         )
 
-    def _with_graph(self, index: ProjectIndex, answer: CodeAnswer, *, of: str = "") -> CodeAnswer:
-        """Add a note on how often the definition is used, or what the alias refers to.
+    def _add_graph_note(self, index: ProjectIndex, answer: CodeAnswer, *, project_name: str = "") -> CodeAnswer:
+        """Add a note with the number of uses of the definition, or with the target of the alias.
 
-        `of` names the project if several were searched.
+        `project_name` is set if several projects were searched.
         """
         first = answer.hits[0] if answer.hits else None
         is_name = answer.query.kind == "symbol"
@@ -207,15 +207,15 @@ class _CodeTools:
         if first is None or not answer.is_definition or not first.head_line:
             return answer
         used = self._uses(index, first.path, first.head_line)
-        within = f" in {of} alone" if of else ""
+        within = f" in {project_name} alone" if project_name else ""
         return answer.with_notes((f"{first.symbol}{within}: {used}",)) if used else answer
 
     def set_working_directory(self, call: Call) -> Answer:
-        """Check the folder, or the folders of a workspace, and make them the session's default."""
+        """Make a folder, or the folders of a workspace, the session's default."""
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
-        index = self._projects.at(_given_folder(directory, base))
+        index = self._projects.at(_resolve_folder(directory, base))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search indexes it"
         directory = visible_location(str(index.project.root))
@@ -232,11 +232,11 @@ class _CodeTools:
 
     def _select(self, call: Call) -> Selection:
         if path := call.text("repo_path"):
-            return Selection((SelectedProject(self._projects.at(_given_folder(path, call.session.project_root()))),))
+            return Selection((SelectedProject(self._projects.at(_resolve_folder(path, call.session.project_root()))),))
         return select(self._projects, call.text("project_id"), call.session.project_roots())
 
 
-def _given_folder(text: str, base: Path) -> Path:
+def _resolve_folder(text: str, base: Path) -> Path:
     return base / given_path(text)
 
 
@@ -256,7 +256,7 @@ def _index_data(index: ProjectIndex, report: SyncReport, totals: ProjectTotals, 
 
 
 def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
-    """Return the answer for a project that is queued for a worker."""
+    """Return the structured data for a project that is queued for a worker."""
     data: JsonObject = {"project_id": index.project.project_id, "status": "queued", "job": job.id}
     if job.state == SET_ASIDE:
         data |= {"status": "set aside", "errors": [job.reason], "notes": [f"`deltos jobs retry {job.id}` tries again."]}
@@ -264,7 +264,7 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
 
 
 def _skip_notes(report: SyncReport) -> list[str]:
-    """Return notes on why files were skipped and how many errors are not shown."""
+    """Return notes with the number of skipped files by reason, and the number of errors that are not shown."""
     skipped = report.skipped_by_reason
     notes = [f"skipped: {_format_counts(skipped)}"] if skipped else []
     more = len(report.errors) - _MAX_ERRORS

@@ -1,1 +1,1 @@
-"""Order of candidate files and of their chunks."""
+"""Rank candidate files and select their chunks."""

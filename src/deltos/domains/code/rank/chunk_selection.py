@@ -1,4 +1,4 @@
-"""Select the chunks to show of each ranked file: the best one and sometimes a second."""
+"""Select the chunks of each ranked file: the best one, and sometimes a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.code.rank.features import BEST_CHUNKS
 from deltos.domains.code.rank.tuning import RANKING
-from deltos.domains.code.retrieve.candidates import pooled_similarities, query_weights
+from deltos.domains.code.retrieve.candidates import pooled_similarity_statistics, query_weights
 from deltos.store.code import FileScope
 from deltos.text.identifiers import dotted
 from deltos.text.words import shared_words
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class SelectedChunk:
     """A chunk selected for the answer, with its confidence.
 
-    `line` is the requested line, if any. `found_by` is "meaning" or "commits" if the chunk has hardly any term of the
-    query. `corpus` is the index of its project among the searched projects.
+    `line` is the requested line, or 0. `found_by` is "meaning" or "commits" if the chunk contains few query terms.
+    `corpus` is the index of its project among the searched projects.
     """
 
     chunk: CodeChunkRow
@@ -42,15 +42,15 @@ class SelectedChunk:
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """A chunk of a given file with its similarity to the query, in standard deviations above the project's mean."""
+    """A chunk with its similarity to the query, in standard deviations above the project's mean."""
 
     chunk: CodeChunkRow
     deviations: float
 
 
 def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
-    """Return all chunks of some files of a project with their similarities; 0 without embeddings."""
-    similarities, statistics = corpus.evidence.similarities, pooled_similarities([corpus])
+    """Return all chunks of some files of a project with their similarities, which are 0 without embeddings."""
+    similarities, statistics = corpus.evidence.similarities, pooled_similarity_statistics([corpus])
     scored: list[ScoredChunk] = []
     for file in corpus.store.files_at(paths, FileScope()):
         chunks = corpus.store.chunks_of_file(file.id)
@@ -63,8 +63,10 @@ def score_chunks(corpus: Corpus, paths: Sequence[str]) -> list[ScoredChunk]:
 def select_chunks(
     corpora: Sequence[Corpus], ranked: Sequence[tuple[CandidateFile, float]], query: CodeQuery
 ) -> list[SelectedChunk]:
-    """Return one chunk per file in order of rank, with second chunks: that of the first file near the top, the others
-    last."""
+    """Return one chunk per file in order of rank, followed by second chunks.
+
+    Only the second chunk of the first file comes earlier.
+    """
     firsts: list[SelectedChunk] = []
     seconds: list[SelectedChunk] = []
     second_of_first: list[SelectedChunk] = []
@@ -74,21 +76,21 @@ def select_chunks(
         chunks = scorers[candidate.corpus].select(
             candidate, RANKING.other_files_margin if firsts else RANKING.first_file_margin
         )
-        found_by, corpus = _signal_of(candidate), candidate.corpus
+        found_by, corpus = _found_by(candidate), candidate.corpus
         firsts += [SelectedChunk(first.chunk, confidence, first.line, found_by, corpus) for first in chunks[:1]]
         second_confidence = confidence * RANKING.second_chunk_factor
         seconds_of_file += [
             SelectedChunk(second.chunk, second_confidence, second.line, found_by, corpus) for second in chunks[1:2]
         ]
-    # A requested definition comes directly after the first; a chunk that merely scores well comes after other files.
+    # A requested definition comes directly after the first chunk; any other second chunk comes after a few other files.
     place = 1 if second_of_first and second_of_first[0].line else RANKING.files_before_second
     max_confidence = min((each.confidence for each in firsts[:place]), default=1.0)
     second_of_first = [replace(each, confidence=min(each.confidence, max_confidence)) for each in second_of_first]
     return firsts[:place] + second_of_first + firsts[place:] + seconds
 
 
-def _signal_of(candidate: CandidateFile) -> FoundBy:
-    """Return the signal that found a file; its terms take precedence if it covers enough of the query."""
+def _found_by(candidate: CandidateFile) -> FoundBy:
+    """Return how a file was found; terms take precedence if the file covers enough of the query."""
     if not candidate.similar_chunks or candidate.coverage >= RANKING.min_coverage_by_words:
         return "words"
     is_dissimilar = not candidate.is_semantic_match or candidate.deviations < RANKING.min_deviations_by_meaning
@@ -125,7 +127,7 @@ def _chunk_scorers(
     if not candidates:
         return {}
     weights = query_weights(corpora, query)
-    statistics = pooled_similarities(corpora)
+    statistics = pooled_similarity_statistics(corpora)
     return {
         number: _ChunkScorer(
             corpora[number], [each for each in candidates if each.corpus == number], query, weights, statistics
@@ -159,8 +161,8 @@ class _ChunkScorer:
         self._weights = weights
 
     def select(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
-        """Return the chunks of a file to show, best first: requested definitions, otherwise chunks within `margin` of
-        the best.
+        """Return the chunks of a file to show, best first: requested definitions, or the chunks within `margin` of the
+        best.
 
         Empty if the file has only blank lines.
         """
@@ -173,7 +175,7 @@ class _ChunkScorer:
         return list(shown.values()) or [SelectedChunk(chunk, 1.0) for chunk in self._store.first_chunk(file_id)]
 
     def _best_chunks(self, candidate: CandidateFile, margin: float) -> list[SelectedChunk]:
-        """Return the chunks that score within `margin` of the best one, best first."""
+        """Return the chunks whose score is within `margin` of the best, best first."""
         bm25 = dict(zip(candidate.chunk_ids[:BEST_CHUNKS], candidate.chunk_scores, strict=False))
         best_bm25 = max(bm25.values(), default=0.0) or 1.0
         pool = [chunk_id for chunk_id in dict.fromkeys((*bm25, *candidate.similar_chunks)) if chunk_id in self._chunks]
@@ -202,7 +204,7 @@ class _ChunkScorer:
 
 
 def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) -> list[int]:
-    """Return the lines of the definitions that the query names, best first; a member comes before its class.
+    """Return the first lines of the definitions named in the query, best first; a member comes before its class.
 
     `A.b` requests member `b` of `A`; so does "the b of A".
     """
@@ -213,7 +215,7 @@ def _requested_lines(store: Code, candidate: CandidateFile, query: CodeQuery) ->
 
 
 def _is_qualified_in_query(definition: DefinitionRecord, query: CodeQuery) -> bool:
-    """Whether the query names the definition together with its container."""
+    """Whether the query contains the definition's name together with its container."""
     qualified = f"{definition.container}.{definition.name}"
     return any("." in name and f".{qualified}".endswith(f".{name}") for name in map(dotted, query.names))
 
@@ -221,7 +223,7 @@ def _is_qualified_in_query(definition: DefinitionRecord, query: CodeQuery) -> bo
 def _named_members(
     store: Code, file_id: int, named: Sequence[DefinitionRecord], query: CodeQuery
 ) -> list[DefinitionRecord]:
-    """Return the members of a named class whose names are spelled out in the query, longest match first."""
+    """Return the members of the named classes whose names consist of query terms, longest name first."""
     places = [
         (file_id, each.line, each.end_line) for each in named[: RANKING.max_definitions] if each.end_line > each.line
     ]

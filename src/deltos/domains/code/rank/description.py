@@ -1,4 +1,4 @@
-"""Describe the best candidates of a query by features; the input of ranking and of training."""
+"""Compute the features of the best candidates of a query, for ranking and for training."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.rank.features import BEST_CHUNKS, compute_features, preliminary_score
 from deltos.domains.code.rank.tuning import RANKING
 from deltos.domains.code.retrieve.candidate_file import CandidateFile, CandidateWords
-from deltos.domains.code.retrieve.candidates import Corpus, gather_candidates, pooled_similarities
+from deltos.domains.code.retrieve.candidates import Corpus, gather_candidates, pooled_similarity_statistics
 from deltos.domains.code.retrieve.tuning import RETRIEVAL
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def describe_candidates(
     *,
     at_least: int = 0,
 ) -> tuple[list[CandidateFile], list[list[float]]]:
-    """Return the candidates of a query with their features; the input of ranking and of training.
+    """Return the candidates of a query in one project, with their features.
 
-    `at_least` is the number of files that the caller needs.
+    `at_least` is the minimum number of candidates to keep, if there are enough.
     """
     return describe_candidates_across([Corpus(store, evidence)], query, scope, at_least=at_least)
 
@@ -42,7 +42,7 @@ def describe_candidates_across(
 ) -> tuple[list[CandidateFile], list[list[float]]]:
     """Return the candidates of several projects with their features, as if the projects were one.
 
-    Document frequencies are pooled. BM25 scores of each index are divided by the maximum score in that index.
+    Document frequencies are pooled, and the BM25 scores of each index are normalised.
     """
     return extract_features(gather_candidates(corpora, query, scope), corpora, query, at_least=at_least)
 
@@ -65,7 +65,7 @@ def extract_features(
         preselected = sorted(candidates, key=lambda candidate: -preliminary_score(candidate, query, weights))[:kept]
         by_id = {(each.corpus, each.file.id): each for each in (*preselected, *best_similar, *best_commit_files)}
         candidates = list(by_id.values())
-    similarity_statistics = pooled_similarities(corpora)
+    similarity_statistics = pooled_similarity_statistics(corpora)
     texts = [CandidateWords({}, {})] * len(corpora)
     for number in dict.fromkeys(candidate.corpus for candidate in candidates):
         corpus, project_candidates = (
@@ -86,6 +86,7 @@ def _best_candidates(found: Sequence[tuple[float, CandidateFile]], count: int) -
 
 
 def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> CandidateWords:
+    """Return the index words of the candidates and of their best chunks."""
     best = [chunk_id for candidate in candidates for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
     return CandidateWords(corpus.file_words([candidate.file.id for candidate in candidates]), corpus.chunk_words(best))
 
@@ -93,8 +94,8 @@ def _read_words(corpus: Corpus, candidates: Sequence[CandidateFile]) -> Candidat
 def _set_similarities(
     candidates: Sequence[CandidateFile], similarities: CodeSimilarities, similarity_statistics: SimilarityStatistics
 ) -> None:
-    """Set the most similar chunks of each candidate, and their similarity."""
-    similar_files = similarities.of_files(candidate.file.id for candidate in candidates)
+    """Set the similarity and the most similar chunks of each candidate."""
+    similar_files = similarities.most_similar_chunks(candidate.file.id for candidate in candidates)
     for candidate in candidates:
         if file_similarity := similar_files.get(candidate.file.id):
             candidate.similar_chunks, candidate.similarity = file_similarity.chunk_ids, file_similarity.similarity
@@ -106,7 +107,7 @@ def _set_similarities(
 def _set_history(
     candidates: Sequence[CandidateFile], history: FileHistory, commit_support: Mapping[str, CommitSupport]
 ) -> None:
-    """Set the commit history and the support by similar commits of each candidate."""
+    """Set the commit history, the recency and the support by similar commits of each candidate."""
     known = history.file_histories([candidate.file.path for candidate in candidates])
     newest = max((row.last_changed for row in known.values()), default=0)
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""Ranking features of a candidate file: lexical, structural and historical evidence as numbers."""
+"""Ranking features of a candidate file, from its words, structure and commit history."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ DEFINITION_FEATURES = tuple("defined_exact defined_loose defined_top defined_fil
 PRIORS = tuple(
     "is_test is_aside is_built is_settings is_init is_declaration is_prose is_data is_unknown length depth".split()
 )
-# The raw similarity, and its deviation from the mean of all chunks of the project.
+# Cosine similarity, and the same in standard deviations above the project's mean.
 NEAR_FEATURES = tuple("near near_deviations".split())
 _OTHER_FEATURES = ("bm25_file", "file_coverage", "rare_coverage", "head_coverage")
-# Terms of the last commits that touched a file, number and recency of its changes, and support by commits that resemble
-# the query.
+# Terms of the last commits of a file, number and recency of its changes, and support by commits similar to the query.
 HISTORY_FEATURES = tuple(
     "history_coverage history_rare history_changes history_recency history_similar history_similar_sum".split()
 )
@@ -46,12 +45,12 @@ RELATIVE = tuple(
     "bm25_best bm25_file chunk_coverage stem_share name_best file_coverage chunk_sum rare_coverage near"
     " history_coverage history_similar_sum".split()
 )
-# Features repeated in proportion to the query's length (+0.01 on commits): long queries have more content than names.
+# Features repeated with the query length as a factor (+0.01 on commits): long queries contain fewer names.
 BY_LENGTH = tuple(
     "stem_covered stem_share folder_share bm25_best chunk_coverage chunk_hits chunk_sum is_test name_best"
     " near_deviations head_coverage history_coverage history_similar_sum".split()
 )
-# Features repeated in proportion to the share of the query that no candidate covers: there, similarity matters more.
+# Features repeated with the share of the query that no candidate covers as a factor: similarity matters more there.
 BY_UNANSWERED = tuple("near near_deviations file_coverage".split())
 FEATURES = (
     *OWN_FEATURES,
@@ -59,7 +58,7 @@ FEATURES = (
     *(f"{name}_by_length" for name in BY_LENGTH),
     *(f"{name}_unanswered" for name in BY_UNANSWERED),
 )
-BEST_CHUNKS = 3
+BEST_CHUNKS = 3  # number of chunks per file whose words are compared with the query
 _RELATIVE_COLUMNS = tuple(OWN_FEATURES.index(name) for name in RELATIVE)
 _BY_LENGTH_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_LENGTH)
 _BY_UNANSWERED_COLUMNS = tuple(OWN_FEATURES.index(name) for name in BY_UNANSWERED)
@@ -71,10 +70,10 @@ _TOP_KINDS = frozenset({"function", "class", "interface", "enum", "type", "compo
 
 
 def preliminary_score(candidate: CandidateFile, query: CodeQuery, weights: TermWeights) -> float:
-    """Return a cheap hand-set score that selects the candidates for which features are computed."""
+    """Return a cheap score with hand-set weights, by which candidates are preselected."""
     path = _path_facts(candidate.file.path)
     guess = candidate.file_score + sum(candidate.chunk_scores[:1]) + math.log(1 + sum(candidate.chunk_scores))
-    guess += weights.share_within(path.lowered)
+    guess += weights.substring_share(path.lowered)
     if any(definition.name in query.names for definition in candidate.definitions):
         guess += 1
     return guess - (path.is_test and not query.about_tests) * 0.4 - path.priors[0] * 0.3
@@ -85,7 +84,7 @@ def compute_features(
 ) -> list[list[float]]:
     """Return the features of all candidates of one query, in the order of FEATURES.
 
-    `texts` has one entry per corpus.
+    `texts` contains the index words of the candidates, one entry per corpus.
     """
     query_names = {_alphanumeric(word) for word in query.text.split()} | set(query.joined)
     rows = [
@@ -146,11 +145,11 @@ def _candidate_features(
 def _word_features(
     candidate: CandidateFile, query: CodeQuery, query_names: set[str], weights: TermWeights, texts: CandidateWords
 ) -> tuple[float, ...]:
-    """Return the features from words and structure, which do not depend on the other candidates."""
+    """Return the features from words and structure, which do not depend on other candidates."""
     file = candidate.file
     path = _path_facts(file.path)
     words = texts.files[file.id]
-    # One bit per query term: unions and differences of fields are cheap.
+    # Bit masks with one bit per query term, because unions and differences are cheap.
     in_stem, in_folders = weights.mask_of_words(words.stem), weights.mask_of_words(words.folders)
     in_names = weights.mask_of_words(words.names)
     chunks = [texts.chunks[chunk_id] for chunk_id in candidate.chunk_ids[:BEST_CHUNKS]]
@@ -165,7 +164,7 @@ def _word_features(
         _prefix_share(words.stem, weights),
         float(path.subject in query_names),
         weights.share(in_folders & ~in_stem),
-        weights.joined_words_in(f" {words.stem}  {words.folders} "),
+        weights.contains_joined_words(f" {words.stem}  {words.folders} "),
         _best_name_score(f" {words.names} ", in_names, weights) if in_names else 0.0,
         weights.share(in_names),
         *_definition_features(candidate, query, path.subject),
@@ -220,7 +219,7 @@ def _stem_coverage(stem: str, subject: str, weights: TermWeights) -> float:
 def _prefix_share(stem: str, weights: TermWeights) -> float:
     """Return the weight of terms that match the stem only by a common prefix, as `serialize` matches `serializer`."""
     words = stem.split()
-    related_terms = {term for word in words for term in weights.sharing_prefix(word)}
+    related_terms = {term for word in words for term in weights.terms_sharing_prefix(word)}
     return sum(weights.by_term[term] for term in related_terms.difference(words)) if related_terms else 0.0
 
 
@@ -243,8 +242,8 @@ def _best_name_score(names: str, in_names: int, weights: TermWeights) -> float:
 
 
 def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: str) -> tuple[float, float, float, float]:
-    """Return 1.0 or 0.0 for each kind of definition of a query name: exact, in other case, top-level, and named like
-    the file."""
+    """Return whether the candidate defines a query name exactly, in other case, at top level, and named like the
+    file."""
     exact = loose = top = own = 0.0
     for definition in candidate.definitions:
         if definition.name in query.names:
@@ -260,7 +259,7 @@ def _definition_features(candidate: CandidateFile, query: CodeQuery, subject: st
 
 @dataclass(frozen=True, slots=True)
 class _PathFacts:
-    """Features that depend on the path alone."""
+    """Properties of a path that several features use."""
 
     lowered: str
     subject: str
@@ -288,6 +287,7 @@ def _path_facts(path: str) -> _PathFacts:
 
 
 def _file_priors(file: FileRow) -> tuple[float, float, float, float]:
+    """Return whether a file is prose, data, or in an unknown language, and its normalised length."""
     return (
         float(file.language in PROSE_LANGUAGES or is_prose(file.path)),
         float(file.language in _DATA_LANGUAGES),

@@ -1,4 +1,4 @@
-"""Rank candidate files by learned weights, drop weak ones, and put code before tests and prose."""
+"""Rank candidate files by learned weights, drop those below the cutoff, and put code before tests and prose."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 def ranked_files(
     query: CodeQuery, scope: FileScope, corpora: Sequence[Corpus], ranker: LinearRanker
 ) -> tuple[list[tuple[CandidateFile, float]], bool]:
-    """Return the files above the cutoff with their confidences, and whether there may be more of them."""
+    """Return the files above the cutoff with their confidences, and whether there may be more such files."""
     ranked: list[tuple[CandidateFile, float]] = []
     pool = gather_candidates(corpora, query, scope)
     for file_count in (RETRIEVAL.kept_files, MAX_RESULTS):
         files = _rank_files(pool, corpora, query, scope, ranker, at_least=file_count)
         ranked = _code_first(_above_cutoff(files, query), query)
-        # Files are sorted by preliminary score: if some of the first are below the cutoff, so are all others.
+        # Files are preselected by preliminary score: if some of the first are below the cutoff, the others are too.
         if len(files) < file_count or len(ranked) < len(files):
             return ranked, False
     return ranked, True
@@ -58,13 +58,15 @@ def _rank_files(
         scored = [
             pair
             for number, corpus in enumerate(corpora)
-            for pair in _rescored(corpus, number, [pair for pair in scored if pair[0].corpus == number], query, scope)
+            for pair in _rescore_candidates(
+                corpus, number, [pair for pair in scored if pair[0].corpus == number], query, scope
+            )
         ]
     ordered = sorted(scored, key=lambda pair: (-pair[1], pair[0].file.path))
     return [(candidate, ranker.confidence(score)) for candidate, score in ordered]
 
 
-def _rescored(
+def _rescore_candidates(
     corpus: Corpus, number: int, scored: list[tuple[CandidateFile, float]], query: CodeQuery, scope: FileScope
 ) -> list[tuple[CandidateFile, float]]:
     """Return the candidates of one project with scores adjusted to the issue and to related files."""
@@ -85,8 +87,8 @@ def _above_cutoff(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -
 def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
     """Sort tests and prose after code of similar confidence, unless the query asks for them.
 
-    Prose that covers more of the query than code keeps its rank. For a name, headings come after definitions. For
-    how-to questions, code comes after prose.
+    Prose that covers more of the query than code keeps its rank. If the query is a name, headings come after
+    definitions. For how-to questions, code comes after prose.
     """
 
     def order(pair: tuple[CandidateFile, float]) -> tuple[bool, float]:

@@ -9,26 +9,27 @@ from dataclasses import dataclass
 class RankTuning:
     """Constants that order candidate files and choose their chunks (benchmarks/ablation shows what each one gains).
 
-    Files.
+    Constants for files:
 
     - `min_share_of_best`, `min_share_of_best_for_names`: share of the best confidence below which a file is dropped.
     - `test_factor`, `prose_factor`: factors on the confidence of tests and prose, so that code comes first.
     - `half_life_seconds`: age at which a change counts half.
     - `long_query_terms`: terms from which a query counts as long.
-    - `min_prose_coverage`, `prose_coverage_lead`, `min_heading_coverage`: shares of the query from which prose loses
-      its penalty: covered at all, covered more than by code, covered by a heading.
+    - `min_prose_coverage`, `prose_coverage_lead`, `min_heading_coverage`: minimum shares of the query that reduce the
+      penalty of prose: covered by the file, covered in addition to code, and covered by a heading.
 
-    Files related to an issue's best candidates (seeds): in log-odds, chosen with each repository left out in turn.
+    Constants for files related to an issue's best candidates (seeds), in log-odds; chosen by leave-one-repository-out:
 
     - `max_seeds`, `seed_score_margin`: number of seeds, and the score below the first at which a seed counts half.
     - `co_change_weight`, `import_weight`, `same_folder_weight`, `max_folder_weight`: strength of each relation.
-    - `co_change_smoothing`, `max_co_changed`: a share of few changes is unreliable; files considered per seed.
+    - `co_change_smoothing`: added to the number of changes, because a share of few changes is unreliable.
+    - `max_co_changed`: maximum number of co-changed files per seed.
 
-    Chunks: fitted to 476 questions with known answer lines, cross-validated by repository.
+    Constants for chunks, fitted to 476 questions with known answer lines, cross-validated by repository:
 
-    - `min_coverage_by_words`, `min_deviations_by_meaning`: a file that covers less of the query was found by similarity
-      or commits, and the similarity (in standard deviations) below which it was found by commits.
-    - `max_definitions`: requested definitions shown of one file.
+    - `min_coverage_by_words`: minimum share of the query in a file that counts as found by its words.
+    - `min_deviations_by_meaning`: minimum similarity (in standard deviations) of a file found by meaning, not commits.
+    - `max_definitions`: maximum number of requested definitions shown per file.
     - `second_chunk_factor`: confidence of a second chunk relative to its file.
     - `first_file_margin`, `other_files_margin`: how far a second chunk may score below the best one of its file. 9 % of
       300 first files have their answer in the second chunk.

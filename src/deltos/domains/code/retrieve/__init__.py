@@ -1,1 +1,1 @@
-"""Candidates of a query: by terms, similarity, commits, mentioned files and exact lines."""
+"""Find the candidates of a query: by terms, similarity, commits, mentioned files and exact lines."""

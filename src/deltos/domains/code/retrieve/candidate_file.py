@@ -1,4 +1,4 @@
-"""A candidate file with the evidence that the index has about it."""
+"""A candidate file and the evidence for its relevance."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CandidateFile:
-    """A candidate file and the evidence for it; its chunks are ordered best first.
+    """A candidate file and the evidence for its relevance; its chunks are ordered best first.
 
-    `lines` are lines that the query mentions, such as stack frames. `corpus` is the index of its project among the
-    searched projects.
+    `lines` are lines that the query mentions, for example in stack frames. `corpus` is the index of its project among
+    the searched projects.
     """
 
     file: FileRow
@@ -38,7 +38,7 @@ class CandidateFile:
     is_commit_match: bool = False  # one of the files best supported by similar commits
     coverage: float = 0.0  # share of the query that the file covers; set when features are computed
     word_features: tuple[float, ...] | None = None  # cache of the features that do not depend on other candidates
-    prose_penalty: float = 1.0  # multiplies the penalty of prose: 0 if only prose covers the query
+    prose_penalty: float = 1.0  # factor on the penalty of prose: 0 if only prose covers the query
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Select the candidate files of a query, at a cost that hardly depends on the size of the project."""
+"""Select the candidate files of a query; the cost hardly depends on the size of the project."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence for files besides terms; a part is None if it is not available.
+    """Evidence for the relevance of files, besides terms; unavailable evidence is None.
 
-    `similarities` compares all chunks with the query, `similar` holds the commits that resemble it, and `imports` is
-    the import graph.
+    `similarities` are those of all chunks to the query, `similar_commits` are the commits that resemble the query, and
+    `imports` is the import graph.
     """
 
     similarities: CodeSimilarities | None = None
     history: FileHistory | None = None
-    similar: SimilarCommits | None = None
+    similar_commits: SimilarCommits | None = None
     imports: FileImports | None = None
 
 
@@ -50,7 +50,7 @@ class TermStatistics:
 
 
 class Corpus:
-    """A project during one query, with a cache of the words that were read."""
+    """A project during one query, with a cache of its index words."""
 
     def __init__(self, store: Code, evidence: Evidence) -> None:
         self.store = store
@@ -86,9 +86,10 @@ class Corpus:
 
 @dataclass(slots=True)
 class CandidatePool:
-    """All candidates of a query; those found by similarity and by commits have scores.
+    """All candidates of a query.
 
-    `commit_support` has one mapping per project, from paths to their support.
+    `similar_files` and `commit_files` are the candidates found by similarity and by commits, with their scores.
+    `commit_support` contains a mapping from paths to support for each project.
     """
 
     weights: TermWeights
@@ -99,7 +100,7 @@ class CandidatePool:
 
 
 def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileScope) -> CandidatePool:
-    """Return the candidates of a query in some projects, before features are computed."""
+    """Return the candidates of a query in the given projects, without features."""
     statistics = _pooled_term_statistics(corpora, query)
     found = CandidatePool(query_weights(corpora, query))
     selection_terms = _selection_terms(statistics, query)
@@ -110,9 +111,9 @@ def gather_candidates(corpora: Sequence[Corpus], query: CodeQuery, scope: FileSc
         if number in selected:
             scale = total_weight(query, corpus.statistics(query).frequencies, corpus.statistics(query).chunk_count)
             project_candidates = _candidates_by_terms(
-                corpus.store, query, scope, selection_terms.within(corpus.statistics(query)), scale
+                corpus.store, query, scope, selection_terms.occurring_in(corpus.statistics(query)), scale
             )
-        file_similarity, similar = corpus.evidence.similarities, corpus.evidence.similar
+        file_similarity, similar = corpus.evidence.similarities, corpus.evidence.similar_commits
         found.similar_files += (
             _add_similar_files(corpus.store, query, scope, project_candidates, file_similarity, min_similarity)
             if file_similarity
@@ -134,9 +135,10 @@ def searches_only_some_projects(corpora: Sequence[Corpus], query: CodeQuery) -> 
 
 
 def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weights: TermWeights) -> Collection[int]:
-    """Return the indexes of the projects to search by terms: all of them, or the best of many by query terms.
+    """Return the indexes of the projects to search by terms: all, or those with most of the query terms if there are
+    many.
 
-    A name is searched in all projects.
+    If the query contains a name, all projects are searched.
     """
     if not searches_only_some_projects(corpora, query):
         return range(len(corpora))
@@ -147,7 +149,7 @@ def _projects_with_most_terms(corpora: Sequence[Corpus], query: CodeQuery, weigh
 
 
 def _min_similarity(similarities: Sequence[CodeSimilarities | None]) -> float:
-    """Return the similarity above which chunks of several projects are candidates; no minimum for one project."""
+    """Return the minimum similarity of candidate chunks in several projects, or minus infinity for one project."""
     known = [file_similarity for file_similarity in similarities if file_similarity]
     if len(known) < 2:
         return -math.inf
@@ -178,8 +180,8 @@ def _pooled_term_statistics(corpora: Sequence[Corpus], query: CodeQuery) -> Term
     return TermStatistics(frequencies, sum(part.chunk_count for part in parts))
 
 
-def pooled_similarities(corpora: Sequence[Corpus]) -> SimilarityStatistics:
-    """Return mean and deviation of the similarities of all chunks of all projects."""
+def pooled_similarity_statistics(corpora: Sequence[Corpus]) -> SimilarityStatistics:
+    """Return mean and deviation of the similarities of all chunks in all projects."""
     return pool_statistics(
         [corpus.evidence.similarities.statistics for corpus in corpora if corpus.evidence.similarities]
     )
@@ -187,20 +189,21 @@ def pooled_similarities(corpora: Sequence[Corpus]) -> SimilarityStatistics:
 
 @dataclass(frozen=True, slots=True)
 class _SelectionTerms:
-    """Terms that select candidates alone, and terms that select them only in pairs; rarest first."""
+    """Terms that select candidates, rarest first: `single` terms alone, `paired` terms only in pairs."""
 
     single: Sequence[str]
     paired: Sequence[str]
 
-    def within(self, statistics: TermStatistics) -> _SelectionTerms:
-        """Return the terms that occur in a project; a single remaining paired term is dropped."""
+    def occurring_in(self, statistics: TermStatistics) -> _SelectionTerms:
+        """Return the terms that occur in a project; if only one paired term remains and no single term, it is
+        dropped."""
         single = [term for term in self.single if term in statistics.frequencies]
         paired = [term for term in self.paired if term in statistics.frequencies]
         return _SelectionTerms(single, paired if single or len(paired) > 1 else [])
 
 
 def _selection_terms(statistics: TermStatistics, query: CodeQuery) -> _SelectionTerms:
-    """Return the rarest query terms over all projects, which select the candidates."""
+    """Return the rarest query terms over all projects; they select the candidates."""
     frequencies = statistics.frequencies
     most = RETRIEVAL.match_terms_of_issue if query.is_issue else RETRIEVAL.match_terms
     terms = sorted(frequencies, key=lambda term: (frequencies[term], term))[:most]
@@ -221,7 +224,7 @@ def matching_chunks(store: Code, query: CodeQuery, scope: FileScope, *, limit: i
 def _candidates_by_terms(
     store: Code, query: CodeQuery, scope: FileScope, selection_terms: _SelectionTerms, scale: float
 ) -> list[CandidateFile]:
-    """Return the candidates of one project by terms and names."""
+    """Return the candidates of one project that match the terms or names."""
     single, paired = selection_terms.single, selection_terms.paired
     chunks = store.match_chunks(single, paired, scope, limit=RETRIEVAL.chunk_candidates) if single or paired else []
     files = store.match_files([*query.terms, *query.joined], single, paired, scope, limit=RETRIEVAL.file_candidates)
@@ -237,7 +240,7 @@ def _add_similar_files(
     similarities: CodeSimilarities,
     min_similarity: float,
 ) -> list[tuple[float, CandidateFile]]:
-    """Add files with similar chunks to `candidates`; return the best of them with their adjusted similarities."""
+    """Add files with similar chunks to `candidates` and return the best of them with adjusted similarities."""
     if similarities.best < min_similarity:
         return []
     among = None if scope == FileScope() else {file_id for file_id, _ in store.paths(scope)}
@@ -267,7 +270,7 @@ def _add_commit_files(
     candidates: list[CandidateFile],
     commit_support: Mapping[str, CommitSupport],
 ) -> list[tuple[float, CandidateFile]]:
-    """Add the files best supported by similar commits to `candidates`; return them, best first, with their scores."""
+    """Add the files best supported by similar commits to `candidates` and return them with their scores, best first."""
     known = {candidate.file.id: candidate for candidate in candidates}
 
     def score(file: FileRow) -> tuple[float, str]:
@@ -288,13 +291,13 @@ def _is_secondary(path: str, query: CodeQuery) -> bool:
 
 
 def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:
-    """Return the terms that select rows alone, and the terms that select them in pairs; rarest first."""
+    """Return the terms that select candidates alone and the terms that select them only in pairs, rarest first."""
     single: list[str] = []
     paired: list[str] = []
     rows = 0
     for term in terms:
-        # Terms are sorted rarest first: once one had to be paired, every later one is at least as common. The rarest
-        # is always single, however common it is: a query of one word must find something.
+        # Terms are sorted by rarity, so all terms after the first paired term are at least as common. The rarest term
+        # is always single, because a query of one word must find something.
         if not paired and (not single or rows + frequencies[term] <= RETRIEVAL.single_term_rows):
             single.append(term)
             rows += frequencies[term]

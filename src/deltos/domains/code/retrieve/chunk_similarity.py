@@ -1,6 +1,6 @@
 """Similarity of a project's chunks to a query, computed from vectors in memory.
 
-Indexing stores the vectors per file; new ones are loaded before each query.
+Indexing stores the vectors of each file; new vectors are loaded before each query.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.code import Code, FileVectors
 
-# With more chunks, all are compared in some dimensions first, and only the best of them in all dimensions.
+# In projects with more chunks, only the best chunks of a coarse comparison are compared in all dimensions.
 MAX_EXACT_COMPARISONS = 4_000
 _COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
 _STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
-_CHUNKS_PER_FILE = 2
-# Chunks below this are unrelated: without a minimum, a query about nothing in the project returns every file of a small
-# project. With 0.1, four of 108 right results leave the first ten (semantic_questions, development set).
+_CHUNKS_PER_FILE = 2  # number of most similar chunks returned per file
+# Minimum similarity of related chunks. Without it, an unrelated query returns every file of a small project; with 0.1,
+# four of 108 correct results drop out of the first ten (semantic_questions, development set).
 _MIN_SIMILARITY = 0.05
 
 
@@ -49,15 +49,15 @@ class SimilarFile:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkRows(VectorRows):
-    """Vectors of chunks with the ids of chunks and files, and a copy of the strongest dimensions."""
+    """Vectors of chunks with their chunk ids and file ids, and a copy of the strongest dimensions."""
 
     chunk_ids: npt.NDArray[np.int64]
     file_ids: npt.NDArray[np.int64]
     coarse: npt.NDArray[np.int8]
 
     @classmethod
-    def of(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
-        """Build the rows of the files' chunks, file by file."""
+    def from_files(cls, files: Sequence[FileVectors], dimensions: int) -> _ChunkRows:
+        """Return the rows of all chunks of the given files, file by file."""
         counts = [len(file.data) // dimensions for file in files]
         vectors = np.frombuffer(b"".join(file.data for file in files), np.int8).reshape(-1, dimensions)
         first = np.repeat(np.array([file.first_chunk for file in files], np.int64), counts)
@@ -72,7 +72,7 @@ class _ChunkRows(VectorRows):
         )
 
     def spans(self) -> dict[int, slice]:
-        """Return the rows of each file's chunks, which are contiguous."""
+        """Return the range of rows that belong to each file."""
         starts = np.flatnonzero(np.diff(self.file_ids, prepend=-1))
         ends = np.append(starts[1:], len(self.file_ids))
         files = self.file_ids[starts].tolist()
@@ -92,7 +92,7 @@ class CodeSimilarities:
         self._values = products(part, vector[: part.shape[1]]) / rows.lengths
         self._exact_values = np.full(len(rows), np.nan, np.float32) if self._is_approximate else self._values
         self.best = float(self._values.max())
-        # A similarity is meaningful only relative to those of the other chunks of the project.
+        # A similarity is meaningful only in comparison with the other chunks of the project.
         step = max(1, len(rows) // _STATISTICS_SAMPLE) if self._is_approximate else 1
         sampled = self._exact(np.arange(0, len(rows), step))
         self.statistics = sample_statistics(sampled, len(rows))
@@ -106,7 +106,8 @@ class CodeSimilarities:
     def most_similar_files(
         self, count: int, among: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return at most `count` files above a similarity, best first; `among` limits them to some file ids."""
+        """Return at most `count` files with at least a given similarity, best first; only files in `among` if it is
+        given."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
         if among is not None:
             values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
@@ -117,14 +118,15 @@ class CodeSimilarities:
         best = self._best_per_file(indices, count) if len(indices) else []
         return [similar for similar in best if similar.similarity >= at_least]
 
-    def of_files(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
-        """Return the most similar chunks of each file that has chunks."""
+    def most_similar_chunks(self, file_ids: Iterable[int]) -> dict[int, SimilarFile]:
+        """Return the most similar chunks of each given file that has chunks."""
         known = [file_id for file_id in file_ids if file_id in self._spans]
         if known:  # one matrix product for all files instead of one for each
             self._exact(np.concatenate([np.arange(self._spans[each].start, self._spans[each].stop) for each in known]))
         return {file_id: self._similar_chunks_of(file_id) for file_id in known}
 
     def _similar_chunks_of(self, file_id: int) -> SimilarFile:
+        """Return the most similar chunks of one file."""
         span = self._spans[file_id]
         values = self._exact_values[span].tolist()
         order = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:_CHUNKS_PER_FILE]
@@ -134,7 +136,7 @@ class CodeSimilarities:
     def deviations_of(
         self, file_id: int, chunk_ids: Collection[int], statistics: SimilarityStatistics
     ) -> dict[int, float]:
-        """Return how many standard deviations each of a file's chunks is above the mean similarity."""
+        """Return the similarity of each chunk of a file in standard deviations above the mean."""
         span = self._spans.get(file_id)
         if span is None:
             return {}
@@ -145,7 +147,7 @@ class CodeSimilarities:
         return dict(zip(known, values.tolist(), strict=True))
 
     def _best_per_file(self, indices: npt.NDArray[np.int64], count: int) -> list[SimilarFile]:
-        """Return the `count` most similar files among some rows with their most similar chunks, best first."""
+        """Return the `count` most similar files in the given rows with their most similar chunks, best first."""
         values = self._exact(indices)
         order = np.lexsort((self._rows.chunk_ids[indices], -values, self._rows.file_ids[indices]))
         files, chunks, values = self._rows.file_ids[indices][order], self._rows.chunk_ids[indices][order], values[order]
@@ -162,7 +164,7 @@ class CodeSimilarities:
         ]
 
     def _exact(self, indices: npt.NDArray[np.int64]) -> Vectors:
-        """Return the exact cosines of some rows in all dimensions; each row is compared once."""
+        """Return the exact cosine similarities of some rows; each row is compared only once."""
         missing = indices[np.isnan(self._exact_values[indices])]
         if len(missing):
             self._exact_values[missing] = (
@@ -186,7 +188,7 @@ class ProjectVectors:
         self._spans: tuple[_ChunkRows | None, Mapping[int, slice]] = None, {}
 
     def similarities(self, store: Code, terms: Sequence[str], question: str) -> CodeSimilarities | None:
-        """Return the similarity of each chunk to a question, or None if the model knows none of its words."""
+        """Return the similarity of each chunk to a question, or None if the model knows no word of it."""
         rows = self._current_rows(store)
         if not len(rows):
             return None
@@ -194,9 +196,10 @@ class ProjectVectors:
         return CodeSimilarities(rows, self._spans_of(rows), vector) if vector.any() else None
 
     def _current_rows(self, store: Code) -> _ChunkRows:
+        """Return the rows of the project's chunks, updated from the store."""
         model = code_embedder()
         return self._rows.refreshed(
-            lambda number: _ChunkRows.of(store.vectors_since(model.identity, number), model.dimensions),
+            lambda number: _ChunkRows.from_files(store.vectors_since(model.identity, number), model.dimensions),
             lambda: store.vector_count(model.identity),
             lambda: store.vector_numbers(model.identity),
             store.version(),
@@ -215,6 +218,6 @@ _PROJECT_VECTORS_LOCK = threading.Lock()
 
 
 def project_vectors(store: Code) -> ProjectVectors:
-    """Return the vectors of an open project, which are freed when it is closed."""
+    """Return the vectors of an open project, which are freed when the project is closed."""
     with _PROJECT_VECTORS_LOCK:
         return _PROJECT_VECTORS.setdefault(store, ProjectVectors())

@@ -40,12 +40,12 @@ def _is_defined(stores: Iterable[Code], query: CodeQuery) -> bool:
     """Whether the query is a name that one of the projects defines."""
     if query.kind != "symbol":
         return False
-    limit = RETRIEVAL.name_candidates  # the same request as for candidates, so that its result is cached
+    limit = RETRIEVAL.name_candidates  # the same limit as for candidates, so that the store's cache is used
     return any(store.definitions_named(query.names, FileScope(), limit=limit) for store in stores)
 
 
 def _evidence_by_meaning(store: Code, history: FileHistory | None, query: CodeQuery) -> Evidence:
-    """Return the evidence from chunk similarity and from commits that resemble the query."""
+    """Return the evidence from chunk similarity and from commits similar to the query."""
     # Deferred: numpy and the model take a while to open.
     from deltos.domains.code.retrieve.chunk_similarity import project_vectors
     from deltos.domains.code.retrieve.similar_commits import find_similar_commits

@@ -1,4 +1,4 @@
-"""Scan files for a literal text or a regular expression, with an engine that does not backtrack."""
+"""Scan files for a literal text or a regular expression, without backtracking."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-SCAN_SECONDS = 8.0  # after this, the answer says how many files were searched
+SCAN_SECONDS = 8.0  # timeout of a scan
 _MATCHES_PER_TIME_CHECK = 1_000
 _MAX_GAP_BYTES = 600  # maximum distance before and after the longest of several texts
 
@@ -71,7 +71,7 @@ class AnyTextFinder:
 
 
 class SequenceFinder:
-    """Finds several texts in a given order with limited gaps; the longest text gives the position."""
+    """Finds several texts in a given order with limited gaps; a match is at the position of the longest text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         needles = [text.encode("utf-8") for text in texts]
@@ -82,15 +82,17 @@ class SequenceFinder:
         """Yield the byte offsets of the longest text wherever the other texts surround it."""
         at = data.find(self._needle)
         while at >= 0:
-            if self._are_before(data, at) and self._are_after(data, at + len(self._needle)):
+            if self._has_preceding_texts(data, at) and self._has_following_texts(data, at + len(self._needle)):
                 yield at
             at = data.find(self._needle, at + len(self._needle))
 
-    def _are_before(self, data: bytes, end: int) -> bool:
+    def _has_preceding_texts(self, data: bytes, end: int) -> bool:
+        """Whether the texts that precede the longest one occur in order before `end`."""
         start = max(0, end - _MAX_GAP_BYTES)
         return all((end := data.rfind(needle, start, end)) >= 0 for needle in self._before)
 
-    def _are_after(self, data: bytes, at: int) -> bool:
+    def _has_following_texts(self, data: bytes, at: int) -> bool:
+        """Whether the texts that follow the longest one occur in order from `at` on."""
         end = at + _MAX_GAP_BYTES
         for needle in self._after:
             if (found := data.find(needle, at, end)) < 0:
@@ -106,8 +108,8 @@ class PatternFinder:
         self._pattern = compile_regex(pattern, hint='Put it in "quotes" to search for the text itself.')
 
     def positions(self, data: bytes) -> Iterator[int]:
-        r"""Yield the byte offset of each match's first non-space character, so that `\s+return` is on the line of
-        `return`."""
+        r"""Yield the byte offset of the first non-space character of each match, because `\s+return` may begin on an
+        earlier line."""
         for match in self._pattern.finditer(data):
             found = match[0]
             yield match.start() + (len(found) - len(found.lstrip())) * bool(found.strip())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
 _MAX_NAMESAKES = 3  # a mentioned file name is ignored if more files have it
 _MAX_LINE = 1_000_000_000
-# Source lines of stack frames that changed since are matched approximately: minimum length, and similarity in percent.
+# Minimum length and minimum similarity (percent) of a source line that is matched approximately.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
 _NOT_CODE = PROSE_LANGUAGES | {"json", "yaml", "toml", "xml", ""}
 
@@ -49,7 +49,7 @@ def rescore_for_issue(
 
 
 def _score_adjustment(candidate: CandidateFile, place: FileMention | None, query: CodeQuery) -> float:
-    """Return what the issue adds to the score of a candidate."""
+    """Return the number that is added to the score of a candidate for an issue."""
     path = candidate.file.path
     adjustment = RETRIEVAL.mentioned_bonus * place.frame_weight if place else 0.0
     if _is_project_meta(path):
@@ -60,7 +60,7 @@ def _score_adjustment(candidate: CandidateFile, place: FileMention | None, query
 
 
 def _is_project_meta(path: str) -> bool:
-    """Whether a file is a changelog or an issue template, which contain the words of any issue."""
+    """Whether a file is a changelog or an issue template, which match any issue."""
     return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
@@ -95,7 +95,7 @@ def locate_mentions(
             if file_id not in defined and place.function:
                 [defined[file_id]] = store.definitions_in([(file_id, 1, _MAX_LINE)])
             named = _frame_definitions(place, defined[file_id]) if place.function else []
-            source_lines = _lines_with(place.source, lines_of(path) or (), named) if place.source else []
+            source_lines = _frame_source_lines(place.source, lines_of(path) or (), named) if place.source else []
             found.append((file_id, replace(place, line=_current_line(place, named, source_lines))))
     return found
 
@@ -112,19 +112,19 @@ def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int
 
 
 def _frame_definitions(place: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
-    """Return the definitions with the name of a frame's function, in its container if one matches."""
+    """Return the definitions with the name of a frame's function, preferably in the frame's container."""
     named = [each for each in defined if each.name == place.function]
     named = [each for each in named if each.kind != "variable"] or named
     own = [each for each in named if place.container and each.container.rpartition(".")[2] == place.container]
     return own or named
 
 
-def _lines_with(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
-    """Return the lines equal to the source of a frame; if there are none, the most similar line of its function."""
+def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[DefinitionRecord]) -> list[int]:
+    """Return the numbers of the lines equal to a frame's source line, or of the most similar line in its function."""
     same = [number for number, line in enumerate(lines, start=1) if line.strip() == source]
     if same or len(source) < _MIN_SOURCE_CHARACTERS:
         return same
-    from rapidfuzz import fuzz, process  # deferred: only traces of other versions need it
+    from rapidfuzz import fuzz, process  # deferred: needed only for traces of other versions
 
     within = [line for each in named for line in range(each.line, min(each.end_line, len(lines)) + 1)]
     numbers = list(dict.fromkeys(within)) or list(range(1, len(lines) + 1))
@@ -134,8 +134,8 @@ def _lines_with(source: str, lines: Sequence[str], named: Sequence[DefinitionRec
 
 
 def _current_line(place: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
-    """Return the current line of a frame: its source line in its function, otherwise its line number or the function's
-    start."""
+    """Return the current line number of a frame: of its source line, its old line number, or the start of its
+    function."""
 
     def distance(line: int) -> int:
         return abs(line - place.line)
@@ -151,7 +151,7 @@ def _current_line(place: FileMention, named: Sequence[DefinitionRecord], source_
 
 
 def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the files with the longest common path suffix; none if only the name agrees or too many files match."""
+    """Return the files with the longest common path suffix; none if only the file name matches or too many files do."""
     best, matching = 0, list[tuple[int, str]]()
     for file_id, path in namesakes:
         folders = path.split("/")

@@ -51,8 +51,8 @@ class _CommitRows(VectorRows):
     coarse: npt.NDArray[np.int8]
 
     @classmethod
-    def of(cls, written: Sequence[CommitVectors], dimensions: int) -> _CommitRows:
-        """Build the rows from stored vectors."""
+    def from_vectors(cls, written: Sequence[CommitVectors], dimensions: int) -> _CommitRows:
+        """Return the rows of stored commit vectors."""
         vectors = np.frombuffer(b"".join(each.data for each in written), np.int8).reshape(-1, dimensions)
         numbers = np.array([each.number for each in written for _ in each.ids], np.int64)
         ids = np.array([commit_id for each in written for commit_id in each.ids], np.int64)
@@ -81,14 +81,15 @@ class SimilarCommits:
     def support_by_path(self, weights: TermWeights, file_count: int) -> dict[str, CommitSupport]:
         """Return the support of each file by path.
 
-        `weights` weighs the terms of the query. Commits that touched a large part of the `file_count` files of the
-        project are ignored.
+        `weights` are the weights of the query terms. Commits that touched a large part of the project's `file_count`
+        files are ignored.
         """
         if self._support is None:
-            self._support = self._compute(weights, max(_MIN_COMMIT_FILES, file_count // _MAX_COMMIT_FRACTION))
+            self._support = self._compute_support(weights, max(_MIN_COMMIT_FILES, file_count // _MAX_COMMIT_FRACTION))
         return self._support
 
-    def _compute(self, weights: TermWeights, max_files: int) -> dict[str, CommitSupport]:
+    def _compute_support(self, weights: TermWeights, max_files: int) -> dict[str, CommitSupport]:
+        """Return the support of each file by path."""
         similarity = {
             commit_id: (self._cosines[commit_id] + weights.share(weights.mask_of_text(f" {words} "))) / 2
             for commit_id, words in self._words.items()
@@ -109,12 +110,12 @@ _VECTORS_LOCK = threading.Lock()
 
 
 def find_similar_commits(history: FileHistory, terms: Sequence[str]) -> SimilarCommits | None:
-    """Return the commits that resemble the terms of a query, or None if there are none."""
+    """Return the commits similar to the terms of a query, or None if there are none."""
     model = shared_model()
     with _VECTORS_LOCK:
         vectors = _VECTORS.setdefault(history, SynchronisedRows())
     rows = vectors.refreshed(
-        lambda number: _CommitRows.of(history.vectors_since(model.identity, number), model.dimensions),
+        lambda number: _CommitRows.from_vectors(history.vectors_since(model.identity, number), model.dimensions),
         lambda: history.vector_count(model.identity),
         lambda: history.vector_numbers(model.identity),
         history.version(),

@@ -1,4 +1,4 @@
-"""Weights of the query terms by their rarity, and the terms that occur in a text."""
+"""Weights of query terms by rarity, and search for the terms in texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.code.query.parse import CodeQuery
 
-_MIN_PREFIX_CHARACTERS = 4  # related words share at least this many characters
+_MIN_PREFIX_CHARACTERS = 4  # minimum length of a prefix that related words share
 _MAX_NAMES_PER_TERM = 100  # a file may define thousands of names with one common word
 
 
@@ -29,10 +29,10 @@ def total_weight(query: CodeQuery, frequencies: Mapping[str, int], chunk_count: 
 
 
 class TermWeights:
-    """Inverse document frequency of each query term as a share of the whole query; finds terms in texts.
+    """Inverse document frequencies of the query terms, normalised to a sum of 1.
 
-    Texts are index words between spaces. The terms found in a text are a bit mask: searching for a few terms as
-    substrings is many times cheaper than splitting the text.
+    Texts are index words between spaces. The terms that occur in a text are returned as a bit mask, because searching
+    for a few substrings is much cheaper than splitting the text.
     """
 
     def __init__(self, query: CodeQuery, frequencies: Mapping[str, int], chunk_count: int) -> None:
@@ -60,17 +60,14 @@ class TermWeights:
         return bits
 
     def mask_of_words(self, words: str) -> int:
-        """Return the bit mask for index words without surrounding spaces.
-
-        Cached, because chunks of candidates are looked at twice: for features and for chunk selection.
-        """
+        """Return the bit mask of the query terms in index words that are not surrounded by spaces; cached."""
         bits = self._found.get(words)
         if bits is None:
             bits = self._found[words] = self.mask_of_text(f" {words} ") if words else 0
         return bits
 
-    def share_within(self, text: str) -> float:
-        """Return the share of the query that occurs in a lower-case text, also inside other words."""
+    def substring_share(self, text: str) -> float:
+        """Return the weight of the query terms in a lower-case text, including those inside other words."""
         return sum(weight for term, weight in self.by_term.items() if term in text)
 
     def share(self, bits: int) -> float:
@@ -82,24 +79,24 @@ class TermWeights:
         return known
 
     def rare_share(self, bits: int) -> float:
-        """Return the weight of the terms in a bit mask, with squared weights so that rare terms count more."""
+        """Return the weight of the terms in a bit mask, with squared weights to emphasise rare terms."""
         known = self._rare_shares.get(bits)
         if known is None:
             known = sum(weight for n, weight in enumerate(self._rare) if bits >> n & 1)
             self._rare_shares[bits] = known
         return known
 
-    def sharing_prefix(self, word: str) -> list[str]:
+    def terms_sharing_prefix(self, word: str) -> list[str]:
         """Return the query terms that are a prefix of the word, or that the word is a prefix of."""
         alike = self._by_prefix.get(word[:_MIN_PREFIX_CHARACTERS], ()) if len(word) >= _MIN_PREFIX_CHARACTERS else ()
         return [term for term in alike if term.startswith(word) or word.startswith(term)]
 
-    def joined_words_in(self, text: str) -> float:
-        """Return 1.0 if adjacent query words occur in the text written as one word."""
+    def contains_joined_words(self, text: str) -> float:
+        """Return 1.0 if the text contains adjacent query words written as one word, or 0.0."""
         return float(any(compound in text for compound in self._joined))
 
     def offsets(self, text: str, bits: int) -> Iterator[int]:
-        """Yield offsets of the terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""
+        """Yield the offsets of the given terms in the text, at most `_MAX_NAMES_PER_TERM` per term."""
         for needle, bit in self._needles:
             at = text.find(needle) if bits & bit else -1
             for _ in range(_MAX_NAMES_PER_TERM):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class RetrieveTuning:
     """Limits that decide which files become candidates, chosen on the development sets (benchmarks/ablation).
 
-    Terms. Scoring a row with BM25 costs twenty times as much as finding it, so common terms select rows only in pairs.
+    Constants for terms. Scoring a row with BM25 is twenty times as expensive as finding it, so common terms select rows
+    only in pairs.
 
     - `single_term_rows`, `pair_rows`: rows that terms may select alone, and in pairs.
     - `cooccurrence`: how much more often two terms of a query occur together than independent words do.
@@ -19,7 +20,7 @@ class RetrieveTuning:
     - `max_projects_by_words`: projects searched by terms; similarity search always covers all of them.
     - `kept_files`, `kept_files_for_name`: files whose features are computed.
 
-    Similarity and commits.
+    Constants for similarity and commits:
 
     - `semantic_candidates`, `kept_semantic_files`: files that become candidates by the similarity of a chunk, and how
       many of them are always kept. `max_similar_chunks` limits them over several projects.
@@ -28,7 +29,7 @@ class RetrieveTuning:
       code that they are about. With them, recall of paraphrased questions in the ten most similar files is 0.49 instead
       of 0.41 in projects of 500 files and more.
 
-    Files that an issue mentions, in log-odds; set by hand, Acc@5 of issues hardly depends on them.
+    Constants for the files that an issue mentions, in log-odds; set by hand, because Acc@5 hardly depends on them:
 
     - `mentioned_bonus`, `test_or_prose_penalty`, `project_meta_penalty`: added to the scores of mentioned files, tests
       and prose, and of changelogs and issue templates.

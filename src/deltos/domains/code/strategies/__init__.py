@@ -1,1 +1,1 @@
-"""Ways to answer a query: exact lines, stack frames, error messages, words."""
+"""Search strategies: exact lines, stack frames, error messages, words."""

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exact_first: bool) -> CodeAnswer:
-    """Merge the hits that contain quoted words with the hits for the question around them.
+    """Merge the hits that contain quoted words with the hits for the question around the quotation.
 
-    They alternate; unless the exact hits come first, files that both searches found precede all others.
+    The hits alternate. Unless `exact_first` is set, files found by both searches come first.
     """
     lists = [exact.hits, by_words.hits] if exact_first else [by_words.hits, exact.hits]
     files = {(hit.repository, hit.path) for hit in exact.hits} & {(hit.repository, hit.path) for hit in by_words.hits}
     alternating = [hit for pair in itertools.zip_longest(*lists) for hit in pair if hit is not None]
     by_key: dict[tuple[str, int], CodeHit] = {}
     for hit in alternating:
-        by_key.setdefault(_key(hit), hit)
+        by_key.setdefault(_chunk_key(hit), hit)
     merged = list(by_key.values())
     if not exact_first:
         merged.sort(key=lambda hit: (hit.repository, hit.path) not in files)
@@ -32,23 +32,23 @@ def merge_quotation(exact: CodeAnswer, by_words: CodeAnswer, limit: int, *, exac
 
 
 def put_first(hits: Sequence[CodeHit], total: int, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Put `hits`, of `total` hits of their kind, before the other hits of an answer."""
-    known = set(map(_key, hits))
-    others = [hit for hit in answer.hits if _key(hit) not in known]
+    """Return an answer with `hits` before its other hits; `total` is the number of hits of their kind."""
+    known = set(map(_chunk_key, hits))
+    others = [hit for hit in answer.hits if _chunk_key(hit) not in known]
     total += answer.total - (len(answer.hits) - len(others))
     return replace(answer, hits=(*hits, *others)[:limit], total=total, is_weak=answer.is_weak and not hits)
 
 
 def put_second(hit: CodeHit, answer: CodeAnswer, limit: int) -> CodeAnswer:
-    """Put a hit after the first one of an answer, and show the code of both."""
+    """Return an answer with `hit` after its first hit, and with the code of both shown."""
     first, *rest = answer.hits
-    if _key(hit) == _key(first):
+    if _chunk_key(hit) == _chunk_key(first):
         return answer
-    others = [other for other in rest if _key(other) != _key(hit)]
+    others = [other for other in rest if _chunk_key(other) != _chunk_key(hit)]
     total = answer.total + (len(others) == len(rest))
     return replace(answer, hits=(first, hit, *others)[:limit], total=total, leading_count=2)
 
 
-def _key(hit: CodeHit) -> tuple[str, int]:
-    """Return a key of the chunk that is unique over all projects."""
+def _chunk_key(hit: CodeHit) -> tuple[str, int]:
+    """Return a key of the hit's chunk that is unique across projects."""
     return hit.repository, hit.chunk_id

@@ -1,4 +1,4 @@
-"""Questions that ask for two things."""
+"""Strategy for questions that ask for two things."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class CompoundStrategy:
         return query.kind == "words" and not query.is_issue and bool(split_question(query.text))
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer:
-        """Return the hits for the whole question, with the unanswered part's best hit in second place.
+        """Return the hits for the whole question, with the best hit for the unanswered part in second position.
 
-        That is the part in whose own results the first hit's file comes last or not at all.
+        The unanswered part is the part whose own results rank the first hit's file lowest.
         """
         answer, parts = self.words.search(query, selection), split_question(query.text)
         if not answer.hits or selection.limit < len(parts):
@@ -42,11 +42,11 @@ class CompoundStrategy:
         subanswers = [self.words.search(parse_query(part, shared_words(), exact=False), own).hits for part in parts]
         first = answer.hits[0]
 
-        def place(hits: Sequence[CodeHit]) -> int:
+        def rank(hits: Sequence[CodeHit]) -> int:
             return next((number for number, hit in enumerate(hits) if hit.path == first.path), own.limit)
 
-        # In a tie, the first hit is taken as the answer to the first part.
-        for hit in max(reversed(subanswers), key=place)[:1]:
+        # In a tie, the first hit is considered the answer to the first part.
+        for hit in max(reversed(subanswers), key=rank)[:1]:
             if hit.score >= STRATEGIES.weak_confidence:
                 return put_second(hit, answer, selection.limit)
         return answer

@@ -1,4 +1,4 @@
-"""Exact queries: lines that contain a literal or match a regular expression."""
+"""Strategy for exact queries: lines that contain a literal or match a regular expression."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _MatchedFile:
 
 @dataclass(slots=True)
 class LineMatches:
-    """Result of a scan: matching files, notes, and the numbers of files searched and known."""
+    """Result of a scan: matching files, notes, and the number of files searched and in scope."""
 
     files: list[_MatchedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -137,9 +137,9 @@ def _paths_to_scan(code: Code, selection: SearchSelection, words: Sequence[str])
 
 
 def _files_with_words(code: Code, words: Sequence[str], scope: FileScope) -> set[int] | None:
-    """Return the files that contain the rarest of the words.
+    """Return the ids of the files that contain the rarest of the words.
 
-    Empty if a word does not occur; None if too many chunks contain the rarest word.
+    Empty if a word does not occur in the project; None if too many chunks contain the rarest word.
     """
     counts = code.document_frequencies(words)
     if len(counts) < len(words):
@@ -150,7 +150,7 @@ def _files_with_words(code: Code, words: Sequence[str], scope: FileScope) -> set
 
 
 def answer_by_lines(query: CodeQuery, matches: LineMatches, selection: SearchSelection) -> CodeAnswer:
-    """Return the answer for matching lines."""
+    """Return an answer with the matching lines."""
     hits, vanished = read_hits(chunks_by_round(matches.files, selection), query, selection)
     total = sum(len(file.lines) for file in matches.files) - vanished
     return CodeAnswer(query, tuple(hits), total, matches.timed_out, matches.files_known, tuple(matches.notes))

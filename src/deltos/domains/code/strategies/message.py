@@ -1,4 +1,4 @@
-"""Error messages: the string literals in code that produce a message of the query."""
+"""Strategy for error messages: finds the string literals in code that produce a message."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class MessageStrategy:
         return query.kind == "words" and not query.is_issue
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the lines that produce a message of the query, or None if there are none.
+        """Return the lines that produce the error message in the query, or None if there are none.
 
-        If a question quotes the message, the hits of both are merged.
+        If a question quotes the message, the hits for the message and for the question are merged.
         """
         by_words = self._words.search(query, selection)
         contents = [hit.content for hit in by_words.hits if _is_product_code(hit.path)]
@@ -89,7 +89,7 @@ class MessageStrategy:
         return found.parts
 
     def search_parts(self, parts: tuple[str, ...], selection: SearchSelection) -> CodeAnswer | None:
-        """Search the parts of a message in order; None if they do not occur together."""
+        """Return the lines that contain the parts of a message in order, or None if there are none."""
         words = _inner_words(parts)
         scans_everything = len(selection.projects) > STRATEGIES.message_projects and not words
         if not parts or scans_everything:
@@ -143,7 +143,7 @@ def _contents_with_message_words(message: ErrorMessage, selection: SearchSelecti
 
 
 def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequence[str]) -> Sequence[SearchedProject]:
-    """Return the projects that contain most of the terms, weighted by rarity among projects."""
+    """Return the projects that contain most of the terms, weighted by rarity across projects."""
     limit = STRATEGIES.message_projects
     if len(projects) <= limit:
         return projects
@@ -155,10 +155,10 @@ def _projects_with_most_terms(projects: Sequence[SearchedProject], terms: Sequen
 
 
 def _inner_words(texts: Iterable[str]) -> list[str]:
-    """Return the index words of texts without the first and last word of each, which may continue in the code."""
+    """Return the index words of texts without the first and last word of each text, which may be incomplete."""
     return unique(word for text in texts for word in shared_words().of(" ".join(text.split()[1:-1])).split())
 
 
 def _is_product_code(path: str) -> bool:
-    """Whether a string in the file may be a message that users see; prose and tests only repeat messages."""
+    """Whether a file is neither prose nor a test, which only repeat messages."""
     return not is_prose(path) and not is_test(path)

@@ -1,4 +1,4 @@
-"""Stack traces, and single locations such as `file:line`."""
+"""Strategy for stack traces, and for single locations such as `file:line`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TraceStrategy:
-    """Shows the message of a trace and its frames before other results."""
+    """Shows the message and the frames of a stack trace before other results."""
 
     messages: MessageStrategy
     words: WordsStrategy
@@ -31,7 +31,7 @@ class TraceStrategy:
         return bool(query.frames)
 
     def search(self, query: CodeQuery, selection: SearchSelection) -> CodeAnswer | None:
-        """Return the message and the frames first, then other results; None if no frame lies in the projects.
+        """Return the message and the frames first, then other results; None if no frame is in the projects.
 
         A `file:line` query returns only that location.
         """
@@ -48,7 +48,7 @@ class TraceStrategy:
 
 
 def _frame_chunks(query: CodeQuery, selection: SearchSelection) -> list[SelectedChunk]:
-    """Return the chunks of the stack frames that lie in the projects."""
+    """Return the chunks of the stack frames that are in the projects."""
     found: list[SelectedChunk] = []
     for number, project in enumerate(selection.projects):
         with SourceReader(project.root, project.store, project.workers) as reader:

@@ -1,4 +1,4 @@
-"""Queries in words, names and issues: files ranked by terms, similarity and history."""
+"""Strategy for queries in words, names and issues: files ranked by terms, similarity and history."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _TRANSLATION_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class WordsStrategy:
-    """Ranks files by learned weights; keeps its answers, because other strategies need them too."""
+    """Ranks files by learned weights; answers are cached, because other strategies use them too."""
 
     ranker: LinearRanker
     by_meaning: bool = True
     _answers: dict[tuple[CodeQuery, int], CodeAnswer] = field(default_factory=dict)
 
     def applies(self, query: CodeQuery) -> bool:  # noqa: ARG002
-        """Whether the query can be answered by words, which is always the case."""
+        """Return True, because any query can be answered by words."""
         return True
 
     def search(
@@ -78,7 +78,7 @@ class WordsStrategy:
         chosen = _named_files_first(select_chunks(corpora, ranked, query), query, selection)
         hits, vanished = read_hits(chosen, query, selection)
         if not hits:
-            return _nothing_found(query, selection, notes)
+            return _empty_answer(query, selection, notes)
         if query.is_name and not any(candidate.definitions for candidate, _ in ranked):
             notes = (*notes, *undefined_name_notes(query, selection, missing_is_noted=missing_is_noted))
         is_weak = _is_weak_match(hits)
@@ -97,7 +97,8 @@ class WordsStrategy:
 
 
 def in_language_of_code(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
-    """Return a translated query with its original words added or restored, if the code uses that language."""
+    """Return the query with its original words added or restored if it was translated and the code uses its
+    language."""
     if not query.original_terms:
         return query
     if query.kind == "symbol" and any(
@@ -113,7 +114,7 @@ def in_language_of_code(query: CodeQuery, projects: Sequence[SearchedProject]) -
 
 
 def _is_weak_match(hits: Sequence[CodeHit]) -> bool:
-    """Whether the first hit is probably wrong: its confidence is very low, or low and hardly above the second."""
+    """Whether the first hit is probably wrong: its confidence is very low, or low and hardly above the second hit's."""
     first, second = hits[0].score, hits[1].score if len(hits) > 1 else hits[0].score
     if first < STRATEGIES.very_weak_confidence:
         return True
@@ -121,14 +122,14 @@ def _is_weak_match(hits: Sequence[CodeHit]) -> bool:
 
 
 def _translation_note(query: CodeQuery) -> tuple[str, ...]:
-    """Return the note that shows the English translation of the query, if it was translated."""
+    """Return a note with the English translation of the query, if it was translated."""
     return (f"Translated to English as: {query.in_english[:_TRANSLATION_CHARACTERS]}",) if query.in_english else ()
 
 
 def _named_files_first(
     chosen: list[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> list[SelectedChunk]:
-    """Put the beginnings of files that the query names before the chosen chunks."""
+    """Return the chosen chunks, preceded by the first chunks of the files named in the query."""
     if not query.is_name or "." not in query.text:
         return chosen
     named = [
@@ -140,8 +141,8 @@ def _named_files_first(
     return [*named, *(each for each in chosen if (each.corpus, each.chunk.id) not in known)]
 
 
-def _nothing_found(query: CodeQuery, selection: SearchSelection, notes: tuple[str, ...]) -> CodeAnswer:
-    """Return the answer without hits: how many files were searched, similar names, and files that are not indexed."""
+def _empty_answer(query: CodeQuery, selection: SearchSelection, notes: tuple[str, ...]) -> CodeAnswer:
+    """Return an answer without hits but with the number of searched files, similar names and skipped files."""
     searched = sum(project.store.code.file_count(selection.scope) for project in selection.projects)
     if not searched and all(project.store.facts().is_complete for project in selection.projects):
         notes = (*notes, empty_index_note(selection))
