@@ -293,12 +293,12 @@ def _timeline_rows(memory: Memory, args: argparse.Namespace, project_id: str) ->
         return None, memory.session_timeline(args.session_id, limit=MAX_SESSION_ROWS)
     moment = parse_moment(args.around, local_now()) if args.around else micros(local_now())
     if moment is not None:
-        return None, memory.around_time(moment, project_id, before=before, after=after)
+        return None, memory.timeline_at_time(moment, project_id, before=before, after=after)
     lookup = memory.look_up([args.around], project_id)
     if not lookup.found:
         hint = "Give an id, a day such as today, or a time such as 2025-05-07T14:00."
         raise NotFound(f"No observation with id {args.around}", hint=hint)
-    return lookup.found[0].place, memory.around(lookup.found[0], before=before, after=after)
+    return lookup.found[0].place, memory.timeline_around(lookup.found[0], before=before, after=after)
 
 
 def _forget(args: argparse.Namespace) -> int:
@@ -606,13 +606,13 @@ def _check(args: argparse.Namespace) -> int:
     facts = {
         "observations": done.observations,
         "problems": list(done.problems),
-        "repaired": done.repaired,
-        "saved": done.saved,
+        "repaired": done.is_repaired,
+        "saved": done.recovered_count,
         "set_aside": [copy.name for copy in done.set_aside],
-        "unreadable": [copy.name for copy in done.unreadable],
+        "unreadable": [copy.name for copy in done.unreadable_files],
     }
     _print_result(args, facts, checked_text(done))
-    return 1 if done.unreadable else 0
+    return 1 if done.unreadable_files else 0
 
 
 def _with_scores(hits: Sequence[MemoryHit]) -> list[tuple[MemoryHit, float]]:

@@ -37,6 +37,6 @@ def is_secret_file(path: str) -> bool:
     return plain.translate(_NAME_PARTS).rpartition(".")[2] in _CREDENTIAL_NAMES
 
 
-def names_secret_file(command: str) -> bool:
+def mentions_secret_file(command: str) -> bool:
     """Whether a command line names a file that contains secrets."""
     return any(is_secret_file(word) for word in _WORD_ENDS.split(command) if word)

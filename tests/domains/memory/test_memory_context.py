@@ -80,7 +80,7 @@ def test_superseded_observations_appear_only_in_the_timeline(project: Project, n
     assert notes.ask("rate limit") == ["The rate limit is 20, not 50"]
     [row] = project.memory.look_up([older]).found
     assert (row.superseded_by, row.pinned_at) == (newer, None)
-    assert older in [row.id for row in project.memory.around(row, before=5, after=5).rows]
+    assert older in [row.id for row in project.memory.timeline_around(row, before=5, after=5).rows]
     notes.keep("The rate limit is 50 rps", kind="decision")
     assert "The rate limit is 50 rps" in notes.ask("rate limit"), (
         "a statement that is repeated later must be stored again"

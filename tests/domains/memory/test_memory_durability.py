@@ -144,7 +144,7 @@ class TestCheck:
 
     def test_an_undamaged_file_has_no_problems(self, path: Path) -> None:
         done = check_memory_file(path)
-        assert (done.observations, done.problems, done.repaired, done.set_aside) == (300, (), False, ())
+        assert (done.observations, done.problems, done.is_repaired, done.set_aside) == (300, (), False, ())
 
     def test_an_inconsistent_word_index_is_rebuilt(self, path: Path) -> None:
         store = SqliteObservations(path)
@@ -152,7 +152,7 @@ class TestCheck:
             writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
         store.close()
         done = check_memory_file(path)
-        assert done.repaired
+        assert done.is_repaired
         assert "word index" in done.problems[0]
         assert len(Memory(SqliteObservations(path), clock=current_time).search("w77", "p", limit=5).hits) > 0
         assert not check_memory_file(path).repaired
@@ -166,13 +166,13 @@ class TestCheck:
         data[page * page_size : (page + 1) * page_size] = b"\xff" * page_size
         path.write_bytes(data)
         done = check_memory_file(path)
-        assert done.repaired
+        assert done.is_repaired
         assert 100 < done.observations < 300
-        assert done.saved == done.observations
+        assert done.recovered_count == done.observations
         assert (path.parent / done.set_aside[0].name).exists()
         assert "the contents of damaged pages are lost" in checked_text(done)
         again = check_memory_file(path)
-        assert (again.problems, again.saved) == ((), 0)
+        assert (again.problems, again.recovered_count) == ((), 0)
         assert "no problems found" not in checked_text(again)
 
     def test_a_file_that_is_not_a_database_is_set_aside(self, path: Path) -> None:
@@ -181,7 +181,7 @@ class TestCheck:
         assert done.observations == 0
         assert len(done.set_aside) == 1
         assert (path.parent / done.set_aside[0].name).read_bytes().startswith(b"nonsense")
-        assert done.unreadable == done.set_aside
+        assert done.unreadable_files == done.set_aside
         assert "no observation in it is readable; its observations are lost" in checked_text(done)
 
     def test_a_destroyed_file_loses_only_observations_after_the_last_snapshot(self, path: Path) -> None:
@@ -193,7 +193,7 @@ class TestCheck:
             path.with_name(path.name + side).unlink(missing_ok=True)
         path.write_bytes(b"\xff" * path.stat().st_size)
         done = check_memory_file(path)
-        assert (done.observations, done.saved, len(done.unreadable)) == (300, 300, 1)
+        assert (done.observations, done.recovered_count, len(done.unreadable_files)) == (300, 300, 1)
         text = checked_text(done)
         assert f"observations added after {path.name}.daily-{current_time():%Y-%m-%d} are lost" in text
         assert "300 observations recovered from this snapshot" in text

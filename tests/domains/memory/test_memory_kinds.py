@@ -41,7 +41,7 @@ def run_hook(memory: Memory, root: Path, event: str, **fields: str) -> None:
 
 
 def stored_kinds(memory: Memory) -> list[Observation]:
-    return memory.in_session("s1", limit=100)
+    return memory.session_observations("s1", limit=100)
 
 
 def start_context(memory: Memory, root: Path) -> str:

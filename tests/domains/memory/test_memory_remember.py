@@ -145,7 +145,7 @@ def test_a_forgotten_observation_is_hidden_until_it_is_restored(notes: Notes, me
     memory.forget([f"obs:{kept}"])
     assert notes.ask("staging rotates") == []
     assert memory.look_up([kept]).unknown == (kept,)
-    assert memory.around_time(2**60, "p", before=9, after=9).rows == []
+    assert memory.timeline_at_time(2**60, "p", before=9, after=9).rows == []
     memory.forget([kept], restore=True)
     assert notes.ask("staging rotates") == ["The staging password rotates on Mondays"]
 

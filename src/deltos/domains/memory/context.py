@@ -1,7 +1,7 @@
 """Builds the context that an agent reads at the start of a session, within a token budget.
 
-Lines contain complete sentences and are as long as the budget allows. Quoted text is escaped, so that it cannot pose as
-the agent's own markup.
+Lines contain complete sentences and are as long as the budget allows. Markup in quoted text is escaped, so that it
+cannot imitate markup of the agent.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _MAX_LINE_CHARACTERS_STEPS = (600, 400, 280, 220, 180)
 _SUMMARY_LENGTH_FACTOR = 3  # summaries may be longer than other lines by this factor
 _MAX_SOURCE_CHARACTERS = 60
 _MAX_PINNED = 20
-_RESERVED_COUNT_CHARACTERS = 70  # reserved for the line with the number of omitted observations
-# Newest errors that are checked for being open: no later finding says that the command works again.
+_RESERVED_COUNT_CHARACTERS = 70  # space for the line with the number of omitted observations
+# Number of recent errors that are checked for a later fix.
 _MAX_ERRORS_CHECKED = 12
 _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
@@ -69,12 +69,14 @@ class UnseenFilter(NamedTuple):
     after: int
     session: int
 
-    def has(self, row: Observation) -> bool:
+    def is_unseen(self, row: Observation) -> bool:
         """Whether the session has not seen an observation."""
         return session_of(row.place) != self.session and max(row.updated_at, row.pinned_at or 0) > self.after
 
 
 class _Section(NamedTuple):
+    """A heading and the observations below it."""
+
     heading: str
     rows: list[Observation]
 
@@ -113,9 +115,8 @@ def session_context(
 
 
 def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) -> list[_Section]:
-    """Return the sections with their observations, without repetitions; conflicting statements have a separate
-    section.
-    """
+    """Return the sections with their observations, without repetitions; conflicting statements are in a separate
+    section."""
     sections = [_Section("Pinned", memory.store.pinned(keys, limit=_MAX_PINNED))]
     for heading, kinds, limit in _SECTIONS:
         sections.append(_Section(heading, _newest_of_kinds(memory, keys, kinds, limit)))
@@ -134,7 +135,7 @@ def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) 
         rows = []
         for row in section.rows:
             is_elsewhere = row.place in in_conflict and section.heading != _CONFLICTS_HEADING
-            if is_elsewhere or row.place in shown or (unseen is not None and not unseen.has(row)):
+            if is_elsewhere or row.place in shown or (unseen is not None and not unseen.is_unseen(row)):
                 continue
             own = topic_stems(row.text)
             if row.kind not in _RECENT_KINDS and any(own <= others for others in stems):
@@ -189,7 +190,7 @@ def _format_sections(sections: Sequence[_Section], changed: set[int], characters
 
 
 def _format_origin(row: Observation) -> str:
-    """Return a note with the source of an observation that neither the user nor the agent wrote; empty for others."""
+    """Return a note with the source of an observation that was quoted from elsewhere, or an empty string."""
     if row.kind == "reference" and row.source:
         return f" (quoted from {_escape_marks(row.source)[:_MAX_SOURCE_CHARACTERS]})"
     return " (quoted from a command's output)" if row.kind == "error" else ""
@@ -223,7 +224,7 @@ def whole_sentences(text: str, characters: int) -> str:
 
 
 def _deciding_sentences(text: str, characters: int) -> str:
-    """Return the most relevant sentences of a statement in their order, as many as fit but at least one."""
+    """Return the most relevant sentences of a statement that fit, in their original order, but at least one."""
     from deltos.domains.memory.capture.classify import statement_scores  # deferred: loads numpy
 
     scores = dict(statement_scores(text))
@@ -237,6 +238,7 @@ def _deciding_sentences(text: str, characters: int) -> str:
 
 
 def _escape_marks(text: str) -> str:
+    """Replace the `<` of markup so that quoted text cannot contain tags."""
     return re.sub(_MARKUP_START, "‹", text)
 
 

@@ -27,7 +27,7 @@ CONFLICTS_HEAD = "Possible conflicts. If it replaces one of these, call remember
 
 
 def url_of(observation: Observation) -> str:
-    """Return the URL by which an observation is cited."""
+    """Return the URL used to cite an observation."""
     return f"deltos://observation/{observation.id}"
 
 
@@ -65,13 +65,13 @@ def timeline_answer(timeline: Timeline, changed: Collection[int], *, middle: int
 
 
 def _describe_omitted(timeline: Timeline) -> str:
-    """Return a note about omitted observations before and after a timeline; empty if there are none."""
+    """Return a note about observations before and after a timeline, or an empty string if there are none."""
     sides = [side for side, more in (("before", timeline.has_earlier), ("after", timeline.has_later)) if more]
     return f"\nMore observations {' and '.join(sides)} are not listed." if sides else ""
 
 
 def _describe_superseding(row: Observation) -> str:
-    """Return a note with the id of the superseding observation; empty if there is none."""
+    """Return a note with the id of the superseding observation, or an empty string."""
     return f" (superseded by {format_id(row.superseded_by)})" if row.superseded_by else ""
 
 
@@ -121,9 +121,9 @@ def checked_text(done: CheckReport) -> str:
     ]
     lines += [_describe_damaged(done, copy) for copy in done.set_aside]
     lines += [
-        f"{copy.name}: {counted(copy.saved, 'observation')} recovered from this snapshot"
+        f"{copy.name}: {counted(copy.recovered_count, 'observation')} recovered from this snapshot"
         for copy in done.snapshots
-        if copy.saved
+        if copy.recovered_count
     ]
     return "\n".join(lines)
 
@@ -131,8 +131,10 @@ def checked_text(done: CheckReport) -> str:
 def _describe_damaged(done: CheckReport, copy: RecoveredCopy) -> str:
     """Return a line about a damaged file, with its recovered and lost observations."""
     head = f"{copy.name} was damaged and set aside ({copy.size_bytes:,} bytes): "
-    if copy.read:
-        recovered = f"{counted(copy.read, 'observation')} readable, {copy.saved} of them recovered now"
+    if copy.readable_count:
+        recovered = (
+            f"{counted(copy.readable_count, 'observation')} readable, {copy.recovered_count} of them recovered now"
+        )
         return f"{head}{recovered}; the contents of damaged pages are lost"
     before = done.snapshot_before(copy)
     lost = f"observations added after {before}" if before else "its observations"
@@ -178,9 +180,8 @@ def _render_observation(observation: Observation, *, changed: bool, characters: 
 
 
 def _fit_answer(pieces: Sequence[str], head: str, tail: str, noun: str, how: str, token_budget: int) -> Answer:
-    """Return the pieces that fit the budget between head and tail; if the answer is truncated, the first line
-    says so.
-    """
+    """Return the lines that fit into the budget between head and tail; a truncated answer begins with a truncation
+    line."""
     remaining = max(200, characters_for(token_budget) - len(head) - len(tail) - 100)
     fitted = fit(pieces, characters=remaining)
     first = f"{truncated(len(fitted.pieces), len(pieces), noun, how)}\n" if fitted.truncated else ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.tool import Call, JsonObject, Session
 
-MAX_SESSION_ROWS = 200  # observations of a session in a timeline
+MAX_SESSION_ROWS = 200  # maximum number of observations in the timeline of a session
 _MAX_LISTED_IDS = 10
 _MAX_LISTED_CHARACTERS = 500
 
@@ -43,9 +43,8 @@ def memory_tools(
     *,
     token_budget: int,
 ) -> tuple[Tool, ...]:
-    """Return the memory tools; the first call opens memory, so that a damaged memory file does not affect other
-    tools.
-    """
+    """Return the memory tools; memory is opened at the first call, so that a damaged file does not affect other
+    tools."""
     return _MemoryTools(open_memory, identify, token_budget).tools()
 
 
@@ -55,7 +54,7 @@ class _SessionIds:
     def __init__(self) -> None:
         self._ids: WeakKeyDictionary[Session, str] = WeakKeyDictionary()
 
-    def of(self, session: Session) -> str:
+    def get(self, session: Session) -> str:
         """Return the session id of a conversation, which does not change during the conversation."""
         return self._ids.setdefault(session, f"mcp-{random_id()}")
 
@@ -91,15 +90,17 @@ class _MemoryTools:
         """Return the full text of observations by their ids."""
         lookup = self._look_up(call, call.texts("ids"))
         return observations_answer(
-            lookup, self._places_with_changed_code(call, lookup.found), token_budget=self._token_budget
+            lookup, self._rows_with_changed_code(call, lookup.found), token_budget=self._token_budget
         )
 
     def timeline(self, call: Call) -> Answer:
         """Return the observations around an observation or a moment, or the observations of one session."""
         middle, timeline = self._timeline_rows(call)
         if not timeline.rows:
-            raise NotFound("There are no observations there", hint="Use search to find one to start from.")
-        changed = self._places_with_changed_code(call, timeline.rows)
+            raise NotFound(
+                "No observations are in this timeline", hint="Use search to find an observation to start from."
+            )
+        changed = self._rows_with_changed_code(call, timeline.rows)
         return timeline_answer(timeline, changed, middle=middle, token_budget=self._token_budget)
 
     def remember(self, call: Call) -> Answer:
@@ -109,7 +110,7 @@ class _MemoryTools:
         if given and may_recall_all():  # the error for a confined call must not reveal whether the project exists
             given = given if given == project.project_id else self._memory.expect_project(given)
         here = given in ("", project.project_id)
-        session_id = self._session_ids.of(call.session) if here else None
+        session_id = self._session_ids.get(call.session) if here else None
         origin = ObservationOrigin(given or project.project_id, project.root if here else None, session_id)
         draft = Draft(
             with_tags(call.text("text"), redact_tags(call.texts("tags"))),
@@ -138,7 +139,7 @@ class _MemoryTools:
         return Answer(forget_summary(lookup, restored=restore))
 
     def _timeline_rows(self, call: Call) -> tuple[int | None, Timeline]:
-        """Return the place of the observation in the middle, if there is one, and the observations of the timeline."""
+        """Return the row number of the observation in the middle, or None, and the timeline."""
         session_id, around = call.text("session_id"), call.text("around")
         before, after = call.number("before"), call.number("after")
         if session_id:
@@ -146,11 +147,14 @@ class _MemoryTools:
         if not around:
             raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_moment(around, self._memory.clock())) is not None:
-            return None, self._memory.around_time(moment, self._project(call).project_id, before=before, after=after)
+            return None, self._memory.timeline_at_time(
+                moment, self._project(call).project_id, before=before, after=after
+            )
         observation = self._look_up(call, [around]).found[0]
-        return observation.place, self._memory.around(observation, before=before, after=after)
+        return observation.place, self._memory.timeline_around(observation, before=before, after=after)
 
     def _look_up(self, call: Call, ids: Sequence[str]) -> ObservationLookup:
+        """Return the observations with the given ids; raise NotFound if there are none."""
         lookup = self._memory.look_up(ids, self._project(call).project_id)
         if not lookup.found:
             raise _unknown_ids_error(ids)
@@ -159,8 +163,8 @@ class _MemoryTools:
     def _project(self, call: Call) -> Project:
         return self._memory.with_stored_identity(self._identify(call.session.project_root()))
 
-    def _places_with_changed_code(self, call: Call, rows: Iterable[Observation]) -> set[int]:
-        """Return the places of observations whose anchored code has changed."""
+    def _rows_with_changed_code(self, call: Call, rows: Iterable[Observation]) -> set[int]:
+        """Return the row numbers of observations whose anchored code has changed."""
         project = self._project(call)
         return self._memory.changed_places(list(rows), {project.project_id: project.root})
 
@@ -224,6 +228,7 @@ class _MemoryTools:
 
 
 def _unknown_ids_error(ids: Sequence[str]) -> NotFound:
+    """Return an error that lists unknown ids."""
     shown = ", ".join(ids[:_MAX_LISTED_IDS])[:_MAX_LISTED_CHARACTERS] or "(none given)"
     shown += f" and {len(ids) - _MAX_LISTED_IDS} more" if len(ids) > _MAX_LISTED_IDS else ""
     return NotFound(

@@ -1,1 +1,1 @@
-"""Capture: hooks append events to a journal, and distillation converts the events to observations."""
+"""Capture hook events in a journal and convert them to observations."""

@@ -1,4 +1,4 @@
-"""Names of events and tools in different agents, and texts that the agents' programs insert, from agents.json."""
+"""Names of events and tools in each agent, and texts that the agents' programs insert, from agents.json."""
 
 import json
 from functools import cache
@@ -9,7 +9,7 @@ from deltos.domains.memory.capture.events import Action, EventType
 
 
 class AgentNames(NamedTuple):
-    """Events and actions by the names that agents give them, in lower case without punctuation.
+    """Events and actions by their names in each agent, in lower case without punctuation.
 
     Prompts that start with one of `program_prompts` were written by the agent's program. Outputs that start with one of
     `stopped_outputs` come from tools that the user stopped or refused, or that continue in the background.

@@ -36,7 +36,7 @@ _ENDING_CHARACTERS = 3
 _MAX_SEQUENCE_WORDS = 3
 _MAX_SEQUENCE_LETTERS = 4  # longest letter sequence in scripts without spaces
 _LENGTH_STEPS_WORDS = (3, 6, 12, 22)
-_MAX_SENTENCES_AS_CONTEXT = 4  # in texts with at most this number of sentences, all sentences are context of each other
+_MAX_SENTENCES_AS_CONTEXT = 4  # in longer texts, only the adjacent sentences are context of a sentence
 _PROPER_NAME = re.compile(r"[A-Z]\w")
 _CODE_MARK = re.compile(r"[`_]|\(\)|\w/\w")
 
@@ -62,15 +62,14 @@ class Sentence(NamedTuple):
 class KindModel:
     """Weights for decision, preference and finding, by bucket; the last row is the bias.
 
-    `common` contains the frequent words of the training texts. `sure` and `unsure` are probability thresholds for
-    statements, `finding` is the threshold for findings.
+    `common` contains the frequent words of the training texts. The thresholds are probabilities.
     """
 
     weights: npt.NDArray[np.float32]
     common: frozenset[str]
-    sure: float
-    unsure: float
-    finding: float
+    statement_threshold: float
+    note_threshold: float
+    finding_threshold: float
 
     def probabilities(self, features: Collection[str]) -> tuple[float, float, float]:
         """Return the probabilities that the features belong to a decision, a preference and a finding."""
@@ -91,9 +90,9 @@ def judge(text: str, *, is_agent: bool = False) -> Judgement:
         if decision + preference > best.score:
             kind = DECISION if decision >= preference else PREFERENCE
             best = Judgement(kind, decision + preference, sentence.text)
-    if best.score >= model.sure:
+    if best.score >= model.statement_threshold:
         return best
-    return best._replace(kind=NOTE if best.score >= model.unsure else NEITHER)
+    return best._replace(kind=NOTE if best.score >= model.note_threshold else NEITHER)
 
 
 def statement_scores(text: str, *, is_agent: bool = False) -> list[tuple[str, float]]:
@@ -107,16 +106,16 @@ def find_findings(text: str) -> list[str]:
     """Return the sentences of an agent's answer that state a finding, such as a cause."""
     model = load_model()
     sentences = sentences_of(text, is_agent=True, common=model.common)
-    return [each.text for each in sentences if model.probabilities(each.features)[2] >= model.finding]
+    return [each.text for each in sentences if model.probabilities(each.features)[2] >= model.finding_threshold]
 
 
 def is_possible_statement(score: float) -> bool:
     """Whether a sentence with this score may be a decision or preference."""
-    return score >= load_model().unsure
+    return score >= load_model().note_threshold
 
 
 def sentences_of(text: str, *, is_agent: bool, common: Collection[str]) -> list[Sentence]:
-    """Return the sentences that are not quoted or code, with their features."""
+    """Return the sentences of a text without quotations and code, with their features."""
     own, shown, has_foreign = own_sentences(text)
     features = [_own_features(sentence, common) for sentence in own]
     shared = {f"@n{min(len(own), _MAX_SENTENCES_AS_CONTEXT + 1)}"}
@@ -154,8 +153,8 @@ def load_model() -> KindModel:
     with np.load(WEIGHTS_FILE) as data:
         weights = data["weights"].astype(np.float32) * data["scales"]
         common = frozenset(bytes(data["common"]).decode("utf-8").split("\n"))
-        sure, unsure, finding = map(float, data["thresholds"])
-    return KindModel(weights, common, sure, unsure, finding)
+        statement_threshold, note_threshold, finding_threshold = map(float, data["thresholds"])
+    return KindModel(weights, common, statement_threshold, note_threshold, finding_threshold)
 
 
 def _own_features(sentence: str, common: Collection[str]) -> set[str]:
@@ -188,6 +187,7 @@ def _split_token(token: str) -> Iterator[str]:
 
 
 def _represent_rare_word(word: str) -> str:
+    """Return the feature of a rare word: its ending, or a common symbol if it is short."""
     return "$x" if len(word) < _MIN_RARE_CHARACTERS else f"${word[-_ENDING_CHARACTERS:]}"
 
 

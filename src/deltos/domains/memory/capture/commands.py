@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 class Effect(Enum):
     """The effect of a shell command."""
 
-    READ_ONLY = "looks"
-    UNKNOWN = "tries"
+    READ_ONLY = "read-only"
+    UNKNOWN = "unknown"
     CHANGES = "changes"
 
 
@@ -63,11 +63,12 @@ class _CommandTable:
 
 @cache
 def _command_table() -> _CommandTable:
+    """Return the table in commands.json."""
     return _CommandTable(json.loads(Path(__file__).with_name("commands.json").read_text("utf-8")))
 
 
 def hides_exit_status(command: str) -> bool:
-    """Whether a part that is not read-only can fail without affecting the exit status of the command line."""
+    """Whether a part that is not read-only can fail without changing the exit status of the command line."""
     bare_command = _strip_literals(command)
     is_strict = "set -e" in bare_command
     has_pipefail = "pipefail" in bare_command
@@ -114,10 +115,10 @@ def _command_targets(words: list[str]) -> list[str]:
 
 
 def confirms_fix(succeeded: str, failed: str) -> bool:
-    """Whether the success of one command shows that another command, which failed, now works.
+    """Whether the success of one command shows that another command, which failed before, now works.
 
-    This is so if it runs the last program of the failed command with the same targets; a test runner without targets
-    runs all tests.
+    True if it runs the last program of the failed command with the same targets, or a test runner without targets,
+    which runs all tests.
     """
     ours, theirs = identity_of(succeeded), identity_of(failed)
     return bool(theirs) and any(_is_equivalent_or_broader(one, theirs[-1]) for one in ours)
@@ -260,10 +261,10 @@ def _effect_of_part(words: list[str]) -> Effect:
 
 
 def _cloud_effect(words: list[str]) -> Effect | None:
-    """Return the effect of the first verb in a cloud CLI command, or None if it has no known verb.
+    """Return the effect of the first verb in a cloud CLI command, or None if the command has no known verb.
 
-    If a service has the name of a verb (`run`, `deploy`, `logs`), the next verb counts. Reading counts as UNKNOWN, so
-    that failures are recorded: the reason why a cloud service refuses a request is useful later.
+    If the name of a service is also a verb (`run`, `deploy`, `logs`), the next verb counts. Reading returns UNKNOWN, so
+    that failures are recorded, because the reason for a refused request is useful later.
     """
     table = _command_table()
     verbs = [word.split("-", 1)[0] for word in words]
@@ -276,7 +277,7 @@ def _cloud_effect(words: list[str]) -> Effect | None:
 
 
 def _subcommand_words(program: str, words: list[str]) -> list[str]:
-    """Return the words from the subcommand on; git options before it are skipped."""
+    """Return the words starting at the subcommand, without preceding git options."""
     at = 0
     while program == "git" and len(words) > at + 1 and words[at] in ("-C", "-c"):
         at += 2

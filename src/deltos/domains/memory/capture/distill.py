@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.model import Draft, ObservationOrigin, RememberResult
     from deltos.store.observations import Observation, ObservationsWriter
 
-_BATCH_RECORDS = 40  # per transaction; few enough that other writers do not wait long
+_BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
 _MAX_EARLIER_CHECKED = 60  # latest observations of a session, searched for the changes that fixed a command
 _MAX_ERRORS_CHECKED = 40  # latest errors of a project, searched for an earlier failure of a command
 _MAX_EDITS_CHECKED = 100  # latest edits of a project, checked for being undone by a new edit
@@ -57,6 +57,7 @@ def distill(memory: Memory, journal: Journal, *, max_seconds: float = float("inf
 
 
 def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
+    """Store the observations of a batch of records, and remove the records."""
     records = {name: record for name in names if (record := journal.read(name)) is not None}
     keys = {name: sha256(name.encode()).digest()[:_KEY_BYTES] for name in records}
     with memory.store.writing() as writer:
@@ -71,7 +72,7 @@ def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
 
 def store_record(memory: Memory, writer: ObservationsWriter, record: JournalRecord) -> RememberResult | None:
     """Store the observation from a record, or mark the end of its session; return None if there is nothing to store."""
-    memory = memory.at(record.at)
+    memory = memory.with_clock_at(record.at)
     origin = record.origin
     event = _with_outcome(record.event, origin)
     if event.event_type is EventType.SESSION_ENDED:
@@ -113,7 +114,7 @@ def _recent_edits(writer: ObservationsWriter, project: int) -> list[Observation]
 
 
 def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
-    """Return a draft saying that a previously failed command now works, or None if no failure of it is open."""
+    """Return a draft saying that a failed command now works, or None if no failure of the command is unresolved."""
     failure = find_last_failure(event, writer.recent(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
     findings = writer.recent(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):

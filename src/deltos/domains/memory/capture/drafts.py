@@ -39,11 +39,11 @@ _FIGURE = r"\d\s?(?:[nµm]?s|%|[kKMG]i?B|/s|req|ops|rps)\b|\d%"
 _MAX_EFFECT_OUTPUT_CHARACTERS = 2_000
 _MAX_VERSION_CHARACTERS = 200
 _WORD = r"[A-Za-z]+"
-_MAX_CHARACTERS_TO_AMOUNT = 30  # between a verb and the amount, as in "deleted 12 rows"
+_MAX_CHARACTERS_TO_AMOUNT = 30  # maximum distance between a verb and its amount, as in "deleted 12 rows"
 # A number, a code identifier or a quotation. Most sentences without such a detail only report that work is done.
 _CONCRETE_DETAIL = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _MIN_DETAILED_WORDS = 8
-_MIN_UNDETAILED_WORDS = 16  # longer than sentences such as "done, and all tests pass"
+_MIN_UNDETAILED_WORDS = 16  # a sentence such as "done, and all tests pass" is shorter
 _SENTENCE_LENGTH_RANGE = (10, 500)
 _STEP = r"(?:\*\*)?\d{1,2}[.)]\s"
 _MIN_STEPS = 3
@@ -132,7 +132,7 @@ def _statements(text: str) -> list[str]:
 
 
 def _has_detail(sentence: str) -> bool:
-    """Whether a sentence is detailed enough to say more than that work is done."""
+    """Whether a sentence contains more information than that work is done."""
     words = count_words(sentence)
     has_detail = re.search(_CONCRETE_DETAIL, sentence) is not None
     return words >= _MIN_UNDETAILED_WORDS or (words >= _MIN_DETAILED_WORDS and has_detail)
@@ -249,7 +249,7 @@ def _command_draft(tool: ToolUse) -> Draft | None:
 
 
 def _is_version(output: str) -> bool:
-    """Whether the output contains a version and little else."""
+    """Whether the output contains a version and little other text."""
     return len(output.strip()) <= _MAX_VERSION_CHARACTERS and re.search(r"\d\.\d", output) is not None
 
 

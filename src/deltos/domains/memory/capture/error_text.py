@@ -1,4 +1,4 @@
-"""Shortens the output of failed commands to the lines that name the cause."""
+"""Shortens the output of failed commands to the lines that show the cause."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_OUTPUT_CHARACTERS = 1_200
-FAILED = "` failed"  # follows the command in the text of an error observation
+FAILED = "` failed"  # text after the command in an error observation
 _MAX_LINE_CHARACTERS = 160
 # Lines with the cause of an error are truncated only if they would fill most of the observation.
 _MAX_CAUSE_CHARACTERS = 1_000
-_MIN_COMMAND_CHARACTERS = 50  # minimum shown of a long command if the cause is long too
+_MIN_COMMAND_CHARACTERS = 50  # minimum number of characters of a long command that are shown before a long cause
 _ERROR_LINE = (
     r"(?i)\b(?:error|exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|cannot|could not|"
     r"not found|undefined|unresolved|segmentation fault|assert\w*|warning: unused)\b|^E\s|npm ERR!|^\s*\^+"
@@ -29,9 +29,7 @@ def truncate(text: str, characters: int) -> str:
 
 
 def error_excerpt(output: str, *, characters: int = MAX_OUTPUT_CHARACTERS) -> str:
-    """Return at most `characters` of an output, preferring lines that name the cause of an error, then its end and
-    other errors.
-    """
+    """Return at most `characters` of an output: the cause of the error first, then the last lines and other errors."""
     full = [line.rstrip() for line in output.splitlines() if line.strip()]
     error_lines = _error_lines(full)
     causes = _cause_lines(full, error_lines)
@@ -59,7 +57,7 @@ def error_excerpt(output: str, *, characters: int = MAX_OUTPUT_CHARACTERS) -> st
 def summarize_error(text: str, *, characters: int) -> str:
     """Return the failed command and the cause of its failure as one line of about `characters`."""
     head, *lines = text.splitlines() or [""]
-    # The last lines of pytest name both the test and the cause.
+    # The last lines of pytest contain both the test and the cause.
     named = next((line for line in lines if line.startswith("FAILED ") and "::" in line), None)
     cause = named or _main_cause(lines)
     if not cause:
@@ -73,7 +71,7 @@ def summarize_error(text: str, *, characters: int) -> str:
 
 
 def _main_cause(lines: Sequence[str]) -> str:
-    """Return the line that names the cause: the exception of the last traceback, or the first compiler error."""
+    """Return the line with the cause: the exception of the last traceback, or the first compiler error."""
     at = _exception_line(lines)
     if at is None:
         error_lines = _error_lines(lines)
@@ -90,11 +88,11 @@ def _main_cause(lines: Sequence[str]) -> str:
 
 
 def _exception_line(lines: Sequence[str]) -> int | None:
-    """Return the line number of the exception that ends the last Python traceback, or None if there is none."""
+    """Return the index of the line with the exception that ends the last Python traceback, or None if there is none."""
     starts = [number for number, line in enumerate(lines) if _TRACEBACK in line]
     if not starts:
         return None
-    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # prefix of each line in a container log
+    before = lines[starts[-1]].partition(_TRACEBACK)[0]  # prefix of all lines in a container log
     for number in range(starts[-1] + 1, len(lines)):
         line = lines[number].removeprefix(before)
         if line[:1] not in ("", " ", "\t", "…") and lines[number].startswith(before.rstrip()):
@@ -103,7 +101,7 @@ def _exception_line(lines: Sequence[str]) -> int | None:
 
 
 def _error_lines(lines: Sequence[str]) -> list[int]:
-    """Return the numbers of the lines that mention an error."""
+    """Return the indexes of the lines that mention an error."""
     return [
         number
         for number, line in enumerate(lines)
@@ -112,7 +110,7 @@ def _error_lines(lines: Sequence[str]) -> list[int]:
 
 
 def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int, ...]:
-    """Return the numbers of lines that name a cause: the exception, the last error and the first error."""
+    """Return the indexes of lines with a cause: the exception, the last error and the first error."""
     strong = [number for number in error_lines if re.search(_CAUSE, lines[number][:_MAX_CAUSE_CHARACTERS])]
     found = strong or error_lines
     exception_at = _exception_line(lines)
@@ -121,7 +119,7 @@ def _cause_lines(lines: Sequence[str], error_lines: Sequence[int]) -> tuple[int,
 
 
 def _join_with_gaps(lines: Sequence[str], numbers: Sequence[int]) -> str:
-    """Join the lines with the given numbers, with `…` where lines are omitted."""
+    """Join the lines with the given indexes, with `…` where lines are omitted."""
     kept: list[str] = []
     last = -1
     for number in numbers:

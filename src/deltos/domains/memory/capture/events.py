@@ -1,7 +1,6 @@
 """Events of a session, independent of the agent; hook_events.py reads them from the hook input of each agent.
 
-Named tuples are used instead of dataclasses because every tool call starts a hook, and defining them is five times as
-fast.
+Named tuples are used because every tool call starts a hook, and defining a dataclass takes five times as long.
 """
 
 # `from __future__ import annotations` is not used: named tuples would compile each annotation at import, which slows

@@ -40,7 +40,7 @@ def may_be_fix(event: Event) -> bool:
 
 
 def find_last_failure(event: Event, errors: Iterable[Observation]) -> Observation | None:
-    """Return the latest of `errors` that the success of a command shows to be fixed, or None if there is none."""
+    """Return the latest of `errors` that is fixed because a command succeeded, or None if there is none."""
     command = format_command(event.tool.subject if event.tool else "").strip("`")
     same = [error for error in errors if confirms_fix(command, _failed_command(error.text))]
     return max(same, key=lambda error: (error.updated_at, error.place), default=None)
@@ -73,7 +73,7 @@ def describe_fix(event: Event, failure: Observation, earlier: Iterable[Observati
 
 
 def _is_after_failure(step: Observation, failure: Observation) -> bool:
-    """Whether a change was made after the last failure recorded in an observation, which repeated failures share."""
+    """Whether a change was made after the last failure; repeated failures share one observation."""
     if step.created_at != failure.updated_at or step.session_id != failure.session_id:
         return step.created_at >= failure.updated_at
     return step.place > failure.place
@@ -97,9 +97,8 @@ def output_excerpt(tool: ToolUse) -> str:
 
 
 def _format_steps(steps: Sequence[Observation]) -> str:
-    """Return the changes between the failure and the fix, latest first, because the last change most probably fixed the
-    command.
-    """
+    """Return the changes between the failure and the fix, latest first, because the last one is the most probable
+    fix."""
     if not steps:
         return ""
     named = [_format_step(step) for step in steps[:_MAX_STEPS]]

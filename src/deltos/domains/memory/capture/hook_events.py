@@ -71,7 +71,7 @@ def _clean_tool_use(tool: ToolUse, payload: Payload) -> ToolUse:
 
 
 def _detect_agent(key: str, payload: Payload) -> str:
-    """Return the agent that sent the hook input, detected by fields that only this agent sends."""
+    """Return the agent that sent the hook input, detected by fields that no other agent sends."""
     if "trajectory_id" in payload:
         return "windsurf"
     if "cursor_version" in payload or "conversation_id" in payload:

@@ -15,7 +15,7 @@ from deltos.domains.memory.capture.payload import Payload
 from deltos.domains.memory.core.model import ObservationOrigin
 from deltos.errors import StoreUnwritable
 from deltos.hook_settings import CONTEXT_TOKENS
-from deltos.redaction.secret_files import is_secret_file, names_secret_file
+from deltos.redaction.secret_files import is_secret_file, mentions_secret_file
 from deltos.workspace.identity import path_in_checkout
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read_call(
 ) -> JournalRecord | None:
     """Return the redacted record of a hook call, or None if it must not be stored.
 
-    `folder` is used if the input names no folder.
+    `folder` is the working folder if the input contains none.
     """
     event = read_event(event_name, Payload.parse(raw))
     if event is None or not _is_recorded(event):
@@ -68,7 +68,8 @@ def record_call(
     identify: Callable[[Path], str],
     settings: HookSettings,
 ) -> str:
-    """Append a hook call to the journal and return the text to print: at session start the context, otherwise empty."""
+    """Append a hook call to the journal and return the text to print: the context at session start, or an empty
+    string."""
     record = read_call(event_name, raw, at, folder=folder, identify=identify, settings=settings)
     if record is None:
         return ""
@@ -91,7 +92,7 @@ def capture(
     identify: Callable[[Path], str],
     settings: HookSettings | None = None,
 ) -> str:
-    """Store the observation of a hook call directly, without a journal on disk."""
+    """Store the observation of a hook call directly, without a journal, and return the text to print."""
     from deltos.domains.memory.capture.distill import store_record
     from deltos.text.times import micros
 
@@ -158,7 +159,7 @@ def _is_recorded_tool(tool: ToolUse) -> bool:
     if tool.action is Action.OTHER or tool.outcome is ToolOutcome.STOPPED or _OWN_TOOL_PREFIX in tool.name.lower():
         return False
     if tool.action is Action.COMMAND:
-        return bool(tool.subject.strip()) and not names_secret_file(tool.subject)
+        return bool(tool.subject.strip()) and not mentions_secret_file(tool.subject)
     return not any(map(is_secret_file, tool.files))
 
 

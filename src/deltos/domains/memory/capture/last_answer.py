@@ -18,9 +18,7 @@ _MAX_LINES = 60  # last lines of the file that are parsed
 
 
 def last_answer(path: str) -> str:
-    """Return the last message of the main agent in a session file; empty if there is none or the file cannot be
-    read.
-    """
+    """Return the last message of the main agent in a session file, or an empty string if it cannot be read."""
     file = Path(path)
     if not file.is_absolute() or file.suffix != ".jsonl" or "\0" in path:
         return ""
@@ -38,7 +36,7 @@ def last_answer(path: str) -> str:
 
 
 def _message_in(line: bytes) -> str:
-    """Return the message of the main agent in a line of the session file; empty if it contains none."""
+    """Return the message of the main agent in a line of the session file, or an empty string."""
     try:
         record = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

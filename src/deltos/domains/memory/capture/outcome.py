@@ -17,8 +17,8 @@ from deltos.domains.memory.capture.events import ToolOutcome
 class FailureSigns(NamedTuple):
     """Signs of failure in the output of a program.
 
-    These are texts that a line starts with or contains, and words after a number other than zero (`3 failed`). A text
-    in `success` overrides all signs.
+    `line_starts` are texts at the start of a line, `contains` are texts at any position, and `counted_words` are words
+    after a nonzero number (`3 failed`). A text in `success` overrides all signs.
     """
 
     line_starts: tuple[str, ...] = ()
@@ -30,8 +30,8 @@ class FailureSigns(NamedTuple):
 class _OutcomeRules(NamedTuple):
     """The contents of outcomes.json."""
 
-    of_any: FailureSigns
-    of_unknown: FailureSigns
+    any_program: FailureSigns
+    unknown_program: FailureSigns
     by_program: dict[str, FailureSigns]
     log_levels: tuple[str, ...]
     not_committed: tuple[str, ...]
@@ -41,13 +41,14 @@ _LOG_LEVEL_BRACKETS = "[](){}<>:*!|│┃-"
 _LOG_HEAD_CHARACTERS = 60
 _LOG_HEAD_WORDS = 4
 _MAX_LOG_LINES = 2_000
-_MAX_WORDS_BEFORE_FAILED = 4  # in a line such as `upload of x failed: reason`
+_MAX_WORDS_BEFORE_FAILED = 4  # maximum number of words before `failed`, as in `upload of x failed: reason`
 _MAX_END_CHARACTERS = 2_000
 _MAX_COMMITTED_LINE_CHARACTERS = 120
 
 
 @cache
 def _rules() -> _OutcomeRules:
+    """Return the rules in outcomes.json."""
     data = json.loads(Path(__file__).with_name("outcomes.json").read_text("utf-8"))
     by_program = {program: _read_signs(row) for row in data["programs"] for program in row["programs"].split()}
     levels = tuple(data["log_levels"].split())
@@ -92,10 +93,10 @@ def _indicates_failure(programs: tuple[str, ...], text: str) -> bool:
     rules = _rules()
     known = [rules.by_program[name] for name in programs if name in rules.by_program]
     all_known = all(name in rules.by_program or name == "git commit" for name in programs)
-    signs = [*known, *(() if all_known else (rules.of_unknown,))]
+    signs = [*known, *(() if all_known else (rules.unknown_program,))]
     if any(sign in text for row in signs for sign in row.success):
         return False
-    if any(_matches_signs(row, text) for row in (*signs, rules.of_any)) or _ends_with_exception(text):
+    if any(_matches_signs(row, text) for row in (*signs, rules.any_program)) or _ends_with_exception(text):
         return True
     return not all_known and (_reports_failed_action(text) or _logs_failure(text))
 
@@ -121,6 +122,7 @@ def _reports_failed_action(text: str) -> bool:
 
 
 def _matches_signs(signs: FailureSigns, text: str) -> bool:
+    """Whether a text contains a sign of failure."""
     return (
         any(f"\n{sign}" in text for sign in signs.line_starts)
         or any(sign in text for sign in signs.contains)

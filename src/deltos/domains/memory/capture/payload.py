@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deltos.store.observations import Clean
 
-# Longer input is rejected, because the agent waits for the hook; usual tool output is much smaller.
+# Maximum size of hook input. Longer input is rejected, because the agent waits for the hook.
 MAX_INPUT_BYTES = 8_000_000
 # Limits per text and per event, which correspond to about 15 ms of CPU time. A truncated text states the number of
 # omitted characters.
@@ -66,7 +66,7 @@ class RedactionBudget:
 
 
 class Payload:
-    """The fields of hook input by name; returns only redacted texts, numbers and flags."""
+    """The fields of hook input by name; methods return only redacted texts, numbers and flags."""
 
     def __init__(self, fields: Mapping[str, Any], allowance: RedactionBudget | None = None) -> None:
         self._fields = fields
@@ -122,7 +122,10 @@ class Payload:
         return self._budget.clean(storable("\n".join(texts)))
 
     def part(self, name: str, *, is_json: bool = False) -> Payload:
-        """Return the object in a field; empty if there is none. If `is_json` is set, the field may be a JSON string."""
+        """Return the object in a field, or an empty payload if there is none.
+
+        If `is_json` is set, the field may be a JSON string.
+        """
         inner = self._fields.get(name)
         inner = _parse_json_text(inner) if is_json else inner
         return Payload(inner if isinstance(inner, dict) else {}, self._budget)
@@ -140,7 +143,7 @@ class Payload:
         ]
 
     def parts(self, name: str) -> list[Payload]:
-        """Return the objects in a list field."""
+        """Return the objects in a list field as payloads."""
         items = self._fields.get(name)
         return (
             [Payload(item, self._budget) for item in items if isinstance(item, dict)] if isinstance(items, list) else []

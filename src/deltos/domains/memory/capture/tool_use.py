@@ -1,6 +1,6 @@
 """Reads tool uses from hook input: action, subject, output and outcome.
 
-The examples of input formats in tests/domains/memory/hook_inputs/ name their sources.
+The sources of the input formats are listed in tests/domains/memory/hook_inputs/.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def _subject_of(action: Action, tool_input: Payload) -> Clean:
 
 
 def _opened_page(tool_input: Payload) -> Clean:
-    """Return the URL that Codex's web tool opens or searches; empty for a web search or a numbered search result."""
+    """Return the URL that Codex's web tool opens or searches, or an empty string for a web search or a numbered
+    result."""
     if tool_input.parts("search_query"):
         return Clean("")
     opened = (part.text("ref_id") for name in ("open", "find") for part in tool_input.parts(name))
@@ -110,7 +111,7 @@ def _opened_page(tool_input: Payload) -> Clean:
 
 
 def _pull_request_number(tool_input: Payload) -> Clean:
-    """Return a reference to a pull request (`owner/repo#number`) in a tool call; empty if it has none."""
+    """Return a reference to a pull request (`owner/repo#number`) in a tool call, or an empty string."""
     number = tool_input.number("pullNumber", "pull_number", "merge_request_iid", "number")
     place = "/".join(filter(None, (tool_input.name("owner"), tool_input.name("repo"))))
     return Clean("" if number is None else f"{place}#{number}")
@@ -166,6 +167,7 @@ def _edit_pair(tool_input: Payload) -> tuple[Clean, Clean]:
 
 
 def _patch_text(tool_input: Payload) -> Clean:
+    """Return the patch in a tool input, or an empty string."""
     text = tool_input.text("input", "patch", "patchText", "command")
     return text if "*** Begin Patch" in text else Clean("")
 
@@ -206,6 +208,7 @@ def _is_stopped(payload: Payload, response: Payload, output: Clean) -> bool:
 
 
 def _is_marked_failed(response: Payload) -> bool:
+    """Whether a tool response reports a failure."""
     return (
         any(response.is_set(name) for name in ("error", "is_error", "isError"))
         or response.is_false("success")

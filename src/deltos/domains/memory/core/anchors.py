@@ -39,7 +39,7 @@ _FILE_NAME = r"[\w./-]*\w\.\w{1,8}$"
 
 
 def files_in(text: Clean, root: Path | None) -> list[Clean]:
-    """Return the project files that a text names."""
+    """Return the project files that a text mentions."""
     if root is None:
         return []
     candidates = [name for name in names_in_prose(text) if re.fullmatch(_FILE_NAME, name)]
@@ -75,13 +75,13 @@ def anchor(files: Sequence[str], symbols: Sequence[str], root: Path | None) -> t
     return tuple(anchors)
 
 
-def changed(anchors: Iterable[Anchor], root: Path) -> bool:
+def has_changed(anchors: Iterable[Anchor], root: Path) -> bool:
     """Whether any of the anchored code has changed or was deleted."""
     return any(_current_digest(root, anchor) != anchor.digest for anchor in anchors)
 
 
 def symbol_lines(source: str, symbol: str) -> str:
-    """Return the lines that define `symbol`, up to the end of its indented block; empty if there is no definition."""
+    """Return the lines that define `symbol`, up to the end of its indented block, or an empty string."""
     at = source.find(symbol)
     while at >= 0:
         start = source.rfind("\n", max(0, at - _MAX_DEFINITION_LINE_CHARACTERS), at) + 1
@@ -113,7 +113,7 @@ def _defines(before: str, after: str) -> bool:
 
 
 def _indented_block(source: str) -> str:
-    """Return the first line, the deeper indented lines that follow it, and the line that closes the block."""
+    """Return the first line, the more deeply indented lines after it, and the line that closes the block."""
     lines = source.splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip(" \t"))
     kept = [lines[0]]
@@ -128,7 +128,7 @@ def _indented_block(source: str) -> str:
 
 
 def _current_digest(root: Path, anchor: Anchor) -> bytes:
-    """Return the current hash of the anchored code; empty if the file cannot be read."""
+    """Return the current hash of the anchored code, or an empty value if the file cannot be read."""
     source = _read_source(root, anchor.path)
     if source is None:
         return b""
@@ -147,14 +147,15 @@ def _read_source(root: Path | None, path: str) -> str | None:
 
 
 def _is_file(root: Path, path: str) -> bool:
-    """Whether a path is a regular file below the project root that contains no links."""
+    """Whether a path is a regular file below the project root and contains no symbolic links."""
     with FileTree(root) as tree:
         return tree.is_file(_normalized_path(root, path))
 
 
 def _normalized_path(root: Path, path: str) -> str:
-    """Return a path relative to the root without `.` and `..` parts; a path outside the root is unchanged, and cannot
-    be read.
+    """Return a path relative to the root without `.` and `..` parts.
+
+    A path outside the root is returned unchanged and cannot be read.
     """
     return posixpath.normpath(_relative_path(path, root))
 

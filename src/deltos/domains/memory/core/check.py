@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredCopy:
-    """A damaged file or snapshot, with the numbers of observations read from it and recovered because they were
-    missing.
-    """
+    """A damaged file or snapshot, with the number of readable observations and of those that were missing and
+    recovered."""
 
     name: str
     size_bytes: int
     modified_at: float
-    read: int
-    saved: int
+    readable_count: int
+    recovered_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +34,22 @@ class CheckReport:
     snapshots: tuple[RecoveredCopy, ...] = ()
 
     @property
-    def repaired(self) -> bool:
+    def is_repaired(self) -> bool:
         """Whether the check found and repaired problems."""
         return bool(self.problems)
 
     @property
-    def saved(self) -> int:
-        """The number of recovered observations."""
-        return sum(copy.saved for copy in (*self.set_aside, *self.snapshots))
+    def recovered_count(self) -> int:
+        """Number of recovered observations."""
+        return sum(copy.recovered_count for copy in (*self.set_aside, *self.snapshots))
 
     @property
-    def unreadable(self) -> tuple[RecoveredCopy, ...]:
+    def unreadable_files(self) -> tuple[RecoveredCopy, ...]:
         """The damaged files from which no observation could be read."""
-        return tuple(copy for copy in self.set_aside if not copy.read)
+        return tuple(copy for copy in self.set_aside if not copy.readable_count)
 
     def snapshot_before(self, damaged: RecoveredCopy) -> str:
-        """Return the name of the last snapshot taken before a file was damaged; empty if there is none."""
+        """Return the name of the last snapshot taken before a file was damaged, or an empty string."""
         return next((copy.name for copy in self.snapshots if copy.modified_at <= damaged.modified_at), "")
 
 

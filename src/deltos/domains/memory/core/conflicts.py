@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 STATEMENT_KINDS = ("decision", "preference", "note", "request", "finding")
 MAX_STATEMENTS_COMPARED = 400  # newest statements of a project that are compared
 MAX_CONFLICTS = 3
-_MAX_STATEMENT_CHARACTERS = 500  # a longer text makes several statements
+_MAX_STATEMENT_CHARACTERS = 500  # a longer text contains several statements
 _RECORD_PREFIXES = ("Fixed: ", "Measured with ")  # records of events, which stay valid
 _STEM_CHARACTERS = 5
 _MIN_SHARED_STEMS = 2
-_MIN_SHARED_SHARE = 0.4  # share of the stems of the shorter statement
+_MIN_SHARED_SHARE = 0.4  # minimum share of the shorter statement's stems in both statements
 
 
 def find_conflicts(text: str, older: Iterable[Observation]) -> list[Observation]:
@@ -66,9 +66,9 @@ def topic_stems(text: str) -> frozenset[str]:
 
 
 def _topic_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shorter statement's stems that both have in common; 0 if they cannot be a contradiction.
+    """Return the share of the shorter statement's stems that both statements contain, or 0 if they cannot conflict.
 
-    If one statement contains all stems of the other, they do not differ in a value.
+    If one statement contains all stems of the other, the two do not differ in a value.
     """
     if one <= other or other <= one:
         return 0.0

@@ -23,8 +23,8 @@ _CHANGE_KIND = "change"
 def find_duplicate(
     text: str, kind: str, recent: Iterable[Observation]
 ) -> tuple[Observation, Literal["older", "newer"]] | None:
-    """Return the first recent observation that duplicates `text`, and whether to keep the new text; None if there is
-    none.
+    """Return the first recent observation that duplicates `text`, and which text to keep; None if there is no
+    duplicate.
 
     Changes are duplicates only if their texts are identical, because an edit from `Cache` to `cache` must not be merged
     with the opposite edit.

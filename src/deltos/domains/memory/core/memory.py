@@ -45,12 +45,12 @@ _ID_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l
 _ID_LENGTH = 10
 MAX_QUERY_CHARACTERS = 500
 MAX_SNAPSHOTS = 7
-_MAX_STATEMENT_DISTANCE = 12  # observations before an edit, searched for the statement that caused it
+_MAX_STATEMENT_DISTANCE = 12  # number of observations before an edit that are searched for its reason
 _LASTING_KINDS = ("decision", "preference")
 _POSSIBLE_DECISION_KINDS = ("note", "request")  # kinds that may be decisions
 _MAX_SELECTED = 1_000_000
 _MAX_SELECTED_BY_QUERY = 100
-# In microseconds. A clock may be slightly ahead; times further in the future come from a wrong clock.
+# Maximum time (microseconds) by which a correct clock may be ahead; later times come from a wrong clock.
 CLOCK_TOLERANCE = 86_400_000_000
 
 
@@ -80,9 +80,7 @@ class ObservationFilter(NamedTuple):
 
 
 class PurgeResult(NamedTuple):
-    """Number of purged observations, whether the file contains no traces of them, and copies that may still contain
-    them.
-    """
+    """Number of purged observations, whether the file contains no traces of them, and copies that may contain them."""
 
     removed: int
     is_traceless: bool
@@ -132,8 +130,8 @@ class Memory:
         self.clock = clock
         self.fresh_id = new_id
 
-    def at(self, moment: int) -> Memory:
-        """Return this memory with a clock that is set to the time at which an event was recorded."""
+    def with_clock_at(self, moment: int) -> Memory:
+        """Return this memory with a clock that is set to the time of an event."""
         return Memory(
             self.store,
             clock=lambda: moment_of(moment),
@@ -145,8 +143,8 @@ class Memory:
     def remember(self, draft: Draft, origin: ObservationOrigin, *, supersedes: Sequence[str] = ()) -> RememberResult:
         """Store a draft durably; a duplicate is merged into the older observation.
 
-        `supersedes` contains the ids of statements that the new one replaces. Other statements that may contradict it
-        are returned.
+        `supersedes` contains the ids of statements that the new one replaces. The result lists other statements that
+        may contradict it.
         """
         if not may_recall(origin.project_id, folder_of(origin)):
             raise Forbidden("You may not store observations in that project", hint="Leave out project_id.")
@@ -173,9 +171,8 @@ class Memory:
         return tuple(find_conflicts(new.text, (row for row in rows if row.place != new.place)))
 
     def _find_replaceable(self, given: str, project_id: str) -> Observation:
-        """Return the observation that a new one is to supersede; raise BadArgument if it is pinned, because only users
-        replace those.
-        """
+        """Return the observation to be superseded; raise BadArgument if it is pinned, because only users may replace
+        it."""
         row = self._get_observation(given, project_id)
         if row.pinned_at is not None:
             raise BadArgument(
@@ -197,7 +194,7 @@ class Memory:
         if not kept:
             raise BadArgument(
                 "The text is empty, so there is nothing to remember",
-                hint="Give text outside <private> passages.",
+                hint="Pass text outside <private> passages.",
             )
         kind, score = _kind_of(draft, kept)
         named = [redact_name(storable(path)) for path in draft.files]
@@ -224,7 +221,8 @@ class Memory:
         origin = with_redacted_names(origin)
         if origin.project_id == ALL_PROJECTS:
             raise BadArgument(
-                f"'{ALL_PROJECTS}' is not a project", hint=f"Use '{PERSONAL}' for what applies to every project."
+                f"'{ALL_PROJECTS}' is not a project",
+                hint=f"Use '{PERSONAL}' for observations that apply to every project.",
             )
         now = micros(self.clock())
         root = "" if origin.root is None else redact_name(storable(str(origin.root.resolve())))
@@ -263,9 +261,7 @@ class Memory:
         return RememberResult(new.id, redacted=prepared.redacted)
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
-        """Anchor the user's last decision in a session to the code edited after it, unless many observations are
-        between them.
-        """
+        """Anchor the user's last decision in a session to the code that was edited shortly after it."""
         rows = writer.in_session(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
         # Whole-file anchors are omitted, because files change too often for them to be useful.
@@ -342,9 +338,8 @@ class Memory:
         return replace(found, elsewhere=elsewhere)
 
     def look_up(self, ids: Sequence[str], project_id: str = "") -> ObservationLookup:
-        """Return the observations with the given ids that are not forgotten, in this order; an ambiguous id selects
-        that of `project_id`.
-        """
+        """Return the observations with the given ids that are not forgotten; an ambiguous id means the one in
+        `project_id`."""
         found: dict[int, Observation] = {}
         unknown: list[str] = []
         for given in dict.fromkeys(ids):
@@ -356,23 +351,24 @@ class Memory:
                 unknown.append(given)
         return ObservationLookup(tuple(found.values()), tuple(unknown))
 
-    def around(self, observation: Observation, *, before: int, after: int) -> Timeline:
+    def timeline_around(self, observation: Observation, *, before: int, after: int) -> Timeline:
         """Return an observation and its neighbours in the project, in chronological order."""
         moment = (observation.created_at, observation.place)
         return self._timeline(self.project_keys(observation.project_id), moment, [observation], before, after)
 
-    def around_time(self, moment: int, project_id: str, *, before: int, after: int) -> Timeline:
+    def timeline_at_time(self, moment: int, project_id: str, *, before: int, after: int) -> Timeline:
         """Return the observations before and after a moment in a project, in chronological order."""
         return self._timeline(self.project_keys(project_id), (moment, 0), [], before, after)
 
     def session_timeline(self, session_id: str, *, limit: int) -> Timeline:
         """Return the last observations of a session, oldest first."""
-        rows = self.in_session(session_id, limit=limit + 1)
+        rows = self.session_observations(session_id, limit=limit + 1)
         return Timeline(rows[-limit:], has_earlier=len(rows) > limit)
 
     def _timeline(
         self, keys: Sequence[int], moment: tuple[int, int], middle: list[Observation], before: int, after: int
     ) -> Timeline:
+        """Return at most `before` earlier and `after` later observations, around those in `middle`."""
         with self.store.snapshot():
             earlier = self.store.before(keys, *moment, limit=before + 1)
             later = self.store.after(keys, *moment, limit=after + 1)
@@ -421,7 +417,7 @@ class Memory:
         """Mark an older observation as superseded by a newer one; it remains in the timeline."""
         older, newer = (self._get_observation(given, project_id) for given in (older_id, newer_id))
         if older.place == newer.place:
-            raise BadArgument("An observation cannot supersede itself", hint="Give two ids, the older one first.")
+            raise BadArgument("An observation cannot supersede itself", hint="Pass two ids, the older one first.")
         if newer.superseded_by == older.id:
             raise BadArgument(
                 "The older one already supersedes the newer one", hint="Run `deltos memory restore` first to undo that."
@@ -445,23 +441,20 @@ class Memory:
         return lookup.found[0]
 
     def keep_snapshot(self, *, max_bytes: int = 0) -> bool:
-        """Copy the memory file at most once a day, so that at most one day of observations is lost if it is
-        destroyed.
-        """
+        """Copy the memory file at most once a day, so that its loss costs at most one day of observations."""
         return self.store.keep_snapshot(f"{self.clock():%Y-%m-%d}", kept=MAX_SNAPSHOTS, max_bytes=max_bytes)
 
     def select(self, selection: ObservationFilter, project_id: str) -> list[Observation]:
-        """Return the observations of a project that match a filter and are not forgotten; raise BadArgument if the
-        filter is empty.
-        """
+        """Return the observations of a project that match a filter and are not forgotten; raise BadArgument for an
+        empty filter."""
         if selection == ObservationFilter():
-            raise BadArgument("No observations are selected", hint="Give ids, or a query, session, kind or date.")
+            raise BadArgument("No observations are selected", hint="Pass ids, a query, a session, a kind or a date.")
         if selection.query:
             rows = [
                 hit.observation for hit in self.search(selection.query, project_id, limit=_MAX_SELECTED_BY_QUERY).hits
             ]
         elif selection.session_id:
-            rows = self.in_session(selection.session_id, limit=_MAX_SELECTED)
+            rows = self.session_observations(selection.session_id, limit=_MAX_SELECTED)
         else:
             rows = list(self.store.all())
         keys = {
@@ -470,7 +463,7 @@ class Memory:
         return [row for row in rows if (row.project_id, row.folder) in keys and _matches_filter(row, selection)]
 
     def find_project(self, word: str) -> str | None:
-        """Return the id of the only project that `word` names by id, name or path, or None."""
+        """Return the id of the only project whose id, name or path is `word`, or None."""
         from deltos.domains.memory.core.project_names import matching_projects  # deferred: hooks never need it
 
         if word in (PERSONAL, ALL_PROJECTS):
@@ -485,7 +478,8 @@ class Memory:
         return display_names(self._projects())
 
     def expect_project(self, word: str, *, create: str = "") -> str:
-        """Return the id of the project that `word` names; raise NotFound with suggestions if it is not unique."""
+        """Return the id of the project with the id, name or path `word`; raise NotFound with suggestions if it is
+        not unique."""
         if (found := self.find_project(word)) is not None:
             return found
         from difflib import get_close_matches  # deferred: only needed for unknown names
@@ -502,9 +496,7 @@ class Memory:
         raise NotFound(f"Memory knows no project {visible_location(word[:200])}", hint=advice + creation_advice)
 
     def purge(self, *, older_than_days: int = 0, project_id: str = "") -> PurgeResult:
-        """Permanently remove observations forgotten at least `older_than_days` days ago, in one project or in all
-        projects.
-        """
+        """Permanently remove observations forgotten at least `older_than_days` days ago, in one or all projects."""
         limit = micros(self.clock()) - older_than_days * 86_400_000_000
         is_of_one = project_id not in ("", ALL_PROJECTS)
         keys = [each.key for each in self._projects() if each.project_id == project_id] if is_of_one else None
@@ -514,19 +506,17 @@ class Memory:
             self.store.drop_snapshots()
         return PurgeResult(count, self.store.scrub(), tuple(self.store.copies()))
 
-    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+    def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         """Return the last observations of a session, oldest first."""
         return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _is_visible(row)]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
-        """Return the keys of a project and the personal project, as far as they exist; for `all`, of every visible
-        project.
-        """
+        """Return the keys of a project and of the personal project, if they exist, or of all visible projects."""
         wanted = (project_id, PERSONAL)
         return tuple(p.key for p in self._projects() if project_id == ALL_PROJECTS or p.project_id in wanted)
 
     def keys_of_all_folders(self, project: int) -> tuple[int, ...]:
-        """Return the keys of all folders of a project, given one of them, and of the personal project."""
+        """Return the keys of all folders of the project with the given key, and of the personal project."""
         own = self.store.project_folder_keys(project)
         return (*own, *(key for key in self.project_keys(PERSONAL) if key not in own))
 
@@ -535,17 +525,18 @@ class Memory:
         return [project for project in self.store.projects() if may_recall(project.project_id, project.folder)]
 
     def changed_places(self, observations: Sequence[Observation], roots: dict[str, Path]) -> set[int]:
-        """Return the places of observations whose anchored code has changed; `roots` maps project ids to folders."""
+        """Return the row numbers of observations whose anchored code has changed; `roots` maps project ids to
+        folders."""
         by_place = self.store.anchors([row.place for row in observations])
         return {
             row.place
             for row in observations
-            if row.project_id in roots and anchors.changed(by_place.get(row.place, ()), roots[row.project_id])
+            if row.project_id in roots and anchors.has_changed(by_place.get(row.place, ()), roots[row.project_id])
         }
 
 
 def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
-    """Return the kind of a draft and its confidence; a kind that is not given is classified from the text."""
+    """Return the kind of a draft and its confidence; a missing kind is classified from the text."""
     if draft.kind:
         return draft.kind, draft.score
     from deltos.domains.memory.capture.classify import judge  # deferred: loads numpy, and most drafts have a kind
@@ -555,9 +546,7 @@ def _kind_of(draft: Draft, kept: Clean) -> tuple[str, float | None]:
 
 
 def _has_word_of(query: str, row: Observation) -> bool:
-    """Whether the observation itself contains a word of the query; semantic matches and matches in neighbours do not
-    count.
-    """
+    """Whether the observation itself contains a word of the query."""
     text = " ".join((row.text, row.source, *row.files)).casefold()
     words = (word.strip(".,;:!?()'\"").casefold() for word in query.split())
     return any(word in text for word in words if len(word) > 2 or not word.isascii())
@@ -575,7 +564,7 @@ def _matches_filter(row: Observation, selection: ObservationFilter) -> bool:
 
 
 def folder_of(origin: ObservationOrigin) -> str:
-    """Return the folder of an origin inside its repository; empty for the top folder or if unknown."""
+    """Return the folder of an origin inside its repository, or an empty string for the top folder or if unknown."""
     if origin.folder is not None:
         return origin.folder
     return "" if origin.root is None else path_in_checkout(origin.root.resolve())
@@ -601,7 +590,7 @@ def _is_visible(row: Observation) -> bool:
 
 
 def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
-    """Return an origin in whose names unmistakable secrets are redacted."""
+    """Return the origin with unmistakable secrets in its names redacted."""
     session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
     return origin._replace(
         project_id=redact_name(storable(origin.project_id)),
@@ -611,8 +600,6 @@ def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
 
 
 def words_of_names(text: Clean, files: Sequence[Clean]) -> Clean:
-    """Return additional index words: parts of identifiers and file paths, and bigrams of text in scripts without
-    spaces.
-    """
+    """Return additional index words: parts of identifiers and paths, and bigrams of text in scripts without spaces."""
     names = words_inside([*names_in_prose(text), *files])
     return Clean(" ".join((names, *unspaced_words(text))).strip())

@@ -23,7 +23,7 @@ _CONTENT_FIELDS = (
     "score",
 )
 _COMPARED_FIELDS = tuple(name for name in _CONTENT_FIELDS if name not in ("names", "anchors"))
-# Marks, each with a second field for the time of its last change.
+# Fields of marks, each with the field for the time of its last change.
 _MARK_FIELDS = (("deleted_at", "restored_at"), ("pinned_at", "unpinned_at"), ("superseded_by", "superseded_at"))
 
 
@@ -50,14 +50,13 @@ def has_same_content(one: NewObservation, other: NewObservation) -> bool:
 
 
 def as_new(row: Observation) -> NewObservation:
-    """Return a stored observation as a new one, without its place, index words and anchors, which an update does not
-    change.
-    """
+    """Return a stored observation as a NewObservation, without its row number, index words and anchors."""
     shared = (name for name in NewObservation._fields if name in row._fields)
     return NewObservation(**{name: getattr(row, name) for name in shared})
 
 
 def _updated_at(state: NewObservation) -> int:
+    """Return the time of the last update of a state."""
     return state.created_at if state.updated_at is None else state.updated_at
 
 

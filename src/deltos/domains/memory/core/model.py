@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # Returns the current time, with its time zone.
     Clock = Callable[[], datetime]
 
-# Kind of a text that may be a decision or preference, but too uncertainly to be shown without a query.
+# Kind of a text that may be a decision or preference; too uncertain to be shown without a query.
 NOTE = "note"
 KINDS = ("decision", "finding", "change", "reference", "preference")
 # Kinds produced only by capture.
@@ -63,8 +63,10 @@ class ObservationOrigin(NamedTuple):
 
 
 class RememberResult(NamedTuple):
-    """Result of storing a draft: its id, whether it was merged, the kinds of redacted secrets, the superseded ids, and
-    statements that may contradict it.
+    """Result of storing a draft.
+
+    It contains the id, whether the draft was merged, the kinds of redacted secrets, the superseded ids, and statements
+    that may contradict the draft.
     """
 
     id: str
@@ -85,7 +87,7 @@ def format_kind(kind: str, score: float | None) -> str:
 
 
 def possible_ids(shown: str) -> tuple[str, ...]:
-    """Return the stored ids to which an id given by a caller may refer, most probable first."""
+    """Return the stored ids that an id given by a caller may refer to, most probable first."""
     bare = shown.strip().removeprefix(ID_PREFIX)
     return (bare,) if bare == shown else (bare, shown)
 

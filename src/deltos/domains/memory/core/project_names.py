@@ -1,4 +1,4 @@
-"""Display names of memory projects, and project lookup by a name that a user gives."""
+"""Display names of memory projects, and project lookup by name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def display_names(rows: Sequence[ProjectRow]) -> dict[str, str]:
 
 
 def matching_projects(word: str, rows: Sequence[ProjectRow]) -> list[str]:
-    """Return the ids of the projects that `word` matches, trying id, display name, path and folder name in this
-    order.
-    """
+    """Return the ids of the projects whose id, display name, path or folder name is `word`, in this order of
+    precedence."""
     names = shortest_names(Path(row.root) for row in rows if row.root)
     folder = str(Path(word).absolute()) if word and "\0" not in word else ""
     meanings: tuple[Callable[[ProjectRow], bool], ...] = (

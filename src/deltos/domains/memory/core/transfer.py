@@ -37,7 +37,7 @@ class ImportReport:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
-    purged: int = 0  # not imported because they were permanently removed earlier
+    purged: int = 0  # observations that are not imported because they were permanently removed earlier
     failed: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -57,9 +57,8 @@ def export(memory: Memory) -> Iterator[str]:
 
 
 def export_changes(memory: Memory, *, after: int = 0, since: int | None = None) -> Iterator[str]:
-    """Yield observations changed after a change number or since a time as JSON lines, preceded by their projects and
-    sessions.
-    """
+    """Yield observations changed after a change number or time as JSON lines, preceded by their projects and
+    sessions."""
     projects = {(row.project_id, row.folder): row for row in memory.store.projects()}
     sessions = {row.key: row for row in memory.store.sessions()}
     for observation in memory.store.changed_after(after):
@@ -79,7 +78,7 @@ def last_change_of(row: Observation) -> int:
 
 
 def _project_line(project: ProjectRow) -> str:
-    return _line(
+    return _json_line(
         {
             "type": "project",
             "project_id": project.project_id,
@@ -91,7 +90,7 @@ def _project_line(project: ProjectRow) -> str:
 
 
 def _session_line(session: SessionRow) -> str:
-    return _line(
+    return _json_line(
         {
             "type": "session",
             "project_id": session.project_id,
@@ -110,7 +109,9 @@ def _observation_line(memory: Memory, observation: Observation) -> str:
 
 def observation_line(observation: Observation, noted: Iterable[Anchor]) -> str:
     """Return an observation with its anchors as a JSON line."""
-    return _line({"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]})
+    return _json_line(
+        {"type": "observation", **as_json(observation), "anchors": [_anchor_json(anchor) for anchor in noted]}
+    )
 
 
 def as_json(observation: Observation) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def as_json(observation: Observation) -> dict[str, Any]:
 
 
 def _marks(observation: Observation) -> dict[str, str]:
-    """Return the marks of an observation and the times of their changes; fields without a value are omitted."""
+    """Return the marks of an observation and the times of their changes, without empty fields."""
     times = {name: getattr(observation, name) for name in ("pinned_at", "restored_at", "unpinned_at", "superseded_at")}
     by = observation.superseded_by
     return {
@@ -151,8 +152,7 @@ def import_lines(
 ) -> ImportReport:
     """Import memory from JSON Lines; ids, times and sessions are preserved.
 
-    Records without a project are stored in `project_id`. If an observation exists already, the latest change of each
-    part wins.
+    Records without a project are stored in `project_id`. If an observation exists already, the latest changes are kept.
     """
     report = ImportReport() if report is None else report
     numbered = enumerate(lines, start=1)
@@ -191,16 +191,16 @@ class _Importer:
         """Store one line, or count it as failed."""
         name = f"line {number}"
         try:
-            record = _object(json.loads(line))
+            record = _require_object(json.loads(line))
             match record.get("type", "observation"):
                 case "project":
                     created_at = self._time(record, "created_at")
-                    key = self._project(record, created_at)
+                    key = self._project_key(record, created_at)
                     self._writer.update_project(key, root=_name_field(record, "root"), created_at=created_at)
                 case "session":
-                    self._session(record)
+                    self._store_session(record)
                 case "observation":
-                    self._observation(record)
+                    self._store_observation(record)
                 case other:
                     self._report.fail(name, f"unknown type {redact(str(other)[:_MAX_NAME_CHARACTERS]).text!r}")
         except (ValueError, SourceError, RecursionError) as exc:
@@ -212,13 +212,14 @@ class _Importer:
             self._report.fail(redact_name(one.name), redact(one.why).text)
             return
         try:
-            self._observation(one.record, is_anywhere=True)
+            self._store_observation(one.record, is_anywhere=True)
         except (ValueError, SourceError) as exc:
             self._report.fail(redact_name(one.name), str(exc))
 
-    def _session(self, record: dict[str, Any]) -> None:
+    def _store_session(self, record: dict[str, Any]) -> None:
+        """Store a session and its times."""
         started_at = self._time(record, "started_at")
-        project = self._project(record, started_at)
+        project = self._project_key(record, started_at)
         key = self._writer.session(project, _session_id(record), agent=_name_field(record, "agent"), now=started_at)
         self._writer.update_session(
             key,
@@ -227,13 +228,12 @@ class _Importer:
             ended_at=self._time_if_any(record, "ended_at"),
         )
 
-    def _observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
-        """Store an observation, or merge it into the existing one. If `is_anywhere` is set, its id is searched in all
-        projects.
-        """
-        new = self._new(record)
+    def _store_observation(self, record: dict[str, Any], *, is_anywhere: bool = False) -> None:
+        """Store an observation, or merge it into an existing one, which is searched in all projects if `is_anywhere`
+        is set."""
+        new = self._parse_observation(record)
         elsewhere = self._writer.with_id(new.id) if is_anywhere else []
-        project = -1 if elsewhere else self._project(record, new.created_at)
+        project = -1 if elsewhere else self._project_key(record, new.created_at)
         known = elsewhere[0] if elsewhere else self._writer.find(project, new.id)
         if known is not None:
             self._merge_into(known, new, record)
@@ -261,8 +261,8 @@ class _Importer:
             self._writer.replace(row.place, both)
         self._report.updated += 1
 
-    def _new(self, record: dict[str, Any]) -> NewObservation:
-        """Return a record as a redacted observation."""
+    def _parse_observation(self, record: dict[str, Any]) -> NewObservation:
+        """Return the redacted observation in a record."""
         text = redact(_text_field(record, "text", max_characters=MAX_TEXT_CHARACTERS)).text
         if not text.strip():
             raise SourceError("no text")
@@ -282,24 +282,25 @@ class _Importer:
             deleted_at=self._time_if_any(record, "deleted_at"),
             embedding=_decode_bytes(record, "embedding"),
             embedding_model=_name_field(record, "embedding_model") or None,
-            anchors=tuple(_anchor(item) for item in record.get("anchors") or ()),
+            anchors=tuple(_parse_anchor(item) for item in record.get("anchors") or ()),
             pinned_at=self._time_if_any(record, "pinned_at"),
             superseded_by=_name_field(record, "superseded_by") or None,
-            score=_score(record),
+            score=_parse_score(record),
             restored_at=self._time_if_any(record, "restored_at"),
             unpinned_at=self._time_if_any(record, "unpinned_at"),
             superseded_at=self._time_if_any(record, "superseded_at"),
         )
 
     def _derive_id_of(self, record: dict[str, Any], text: Clean) -> Clean:
-        """Return an id for a record that has none, which is the same on every import.
+        """Return an id for a record without one; it is the same on every import.
 
         The id is derived from the redacted text, so that no secret can be guessed from it.
         """
         id_parts = [_name_field(record, name) for name in ("project_id", "session_id", "kind", "created_at")]
         return derive_id("\n".join((redact_name(self._project_id), *id_parts, text)))
 
-    def _project(self, record: dict[str, Any], now: int) -> int:
+    def _project_key(self, record: dict[str, Any], now: int) -> int:
+        """Return the key of a record's project, which is created if necessary."""
         project_id = _name_field(record, "project_id") or redact_name(self._project_id)
         return self._writer.project(project_id, root="", now=now, folder=_name_field(record, "folder"))
 
@@ -309,7 +310,8 @@ class _Importer:
         return self._now() if moment is None else moment
 
     def _time_if_any(self, record: dict[str, Any], name: str) -> int | None:
-        moment, now = _moment(record, name), self._now()
+        """Return a time field of a record, the current time if it is in the future, or None if it is missing."""
+        moment, now = _parse_time(record, name), self._now()
         return now if moment is not None and moment > now + CLOCK_TOLERANCE else moment
 
     def _now(self) -> int:
@@ -328,18 +330,18 @@ _TIME_FIELDS = (
 
 
 def _missing_fields(record: dict[str, Any], now: int) -> list[str]:
-    """Return the fields whose stored values are kept, because the record lacks them or their time is in the future."""
+    """Return the fields whose stored values are kept, because the record lacks them or has a future time."""
     missing = [
         name for name in ("kind", "source", "files", "symbols", "created_at", "score") if record.get(name) is None
     ]
     return missing + [
         name
         for name in _TIME_FIELDS
-        if (moment := _moment(record, name)) is not None and moment > now + CLOCK_TOLERANCE
+        if (moment := _parse_time(record, name)) is not None and moment > now + CLOCK_TOLERANCE
     ]
 
 
-def _line(record: dict[str, Any]) -> str:
+def _json_line(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -347,7 +349,7 @@ def _anchor_json(anchor: Anchor) -> dict[str, str]:
     return {"path": anchor.path, "symbol": anchor.symbol, "digest": anchor.digest.hex()}
 
 
-def _anchor(item: object) -> Anchor:
+def _parse_anchor(item: object) -> Anchor:
     if not isinstance(item, dict):
         raise SourceError("an anchor is not an object")
     return Anchor(
@@ -357,7 +359,7 @@ def _anchor(item: object) -> Anchor:
     )
 
 
-def _object(value: object) -> dict[str, Any]:
+def _require_object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise SourceError("not a JSON object")
     return value
@@ -391,7 +393,7 @@ def _session_id(record: dict[str, Any]) -> str | None:
     return None if record.get("session_id") is None else _name_field(record, "session_id")
 
 
-def _moment(record: dict[str, Any], name: str) -> int | None:
+def _parse_time(record: dict[str, Any], name: str) -> int | None:
     """Return a time field in microseconds, or None if it is missing."""
     value = record.get(name)
     if value is None:
@@ -402,7 +404,7 @@ def _moment(record: dict[str, Any], name: str) -> int | None:
     return moment
 
 
-def _score(record: dict[str, Any]) -> float | None:
+def _parse_score(record: dict[str, Any]) -> float | None:
     value = record.get("score")
     if value is None:
         return None
@@ -422,5 +424,5 @@ def _decode_bytes(record: dict[str, Any], name: str) -> bytes | None:
 def _reject_secrets(data: bytes) -> bytes:
     """Return the bytes unchanged; raise an error if they contain a secret as text."""
     if redact(data.decode("latin-1")).kinds:
-        raise SourceError("a secret where a vector or a digest should be")
+        raise SourceError("a vector or digest contains a secret")
     return data

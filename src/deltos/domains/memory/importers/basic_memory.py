@@ -35,6 +35,8 @@ _MIN_PROSE_WORDS = 3
 
 
 class _Note(NamedTuple):
+    """The front matter of a note, and the lines of its body."""
+
     head: dict[str, str]
     body: list[str]
 
@@ -61,6 +63,7 @@ def read_items(folder: Path, now: datetime) -> Iterator[ImportItem]:
 
 
 def _read_note(tree: FileTree, path: str, modified_at: int) -> Iterator[ImportItem]:
+    """Yield the records of one note, or its rejection."""
     try:
         note = _parse_note(tree.read(path, _MAX_NOTE_BYTES).decode("utf-8", "replace"))
     except FileRefused as exc:
@@ -130,7 +133,7 @@ def _parse_note(text: str) -> _Note:
 
 
 def _category_of(item: str) -> str:
-    """Return the category of an observation item; empty for tasks, times and links, which look similar."""
+    """Return the category of an observation item, or an empty string for tasks, times and links, which look similar."""
     if not item.startswith("[") or item.startswith("[["):
         return ""
     category, closing, rest = item[1:].partition("]")
@@ -146,7 +149,7 @@ def _category_of(item: str) -> str:
 
 
 def _describe_relation(item: str) -> str:
-    """Return a relation item as a phrase; empty if the link is part of a sentence."""
+    """Return a relation item as a phrase, or an empty string if the link is part of a sentence."""
     before, opening, rest = item.partition("[[")
     target, closing, after = rest.partition("]]")
     kind = before.strip().strip("'\"")

@@ -64,14 +64,14 @@ def read_items(tables: ClaudeMemTables) -> Iterator[ImportItem]:
     by_memory = {text_field(row, "memory_session_id"): row for row in sessions}
     by_content = {text_field(row, "content_session_id"): row for row in sessions}
     for row in tables.rows("observations"):
-        yield _observation(row, by_memory)
+        yield _observation_item(row, by_memory)
     for row in tables.rows("session_summaries"):
-        yield _summary(row, by_memory)
+        yield _summary_item(row, by_memory)
     for row in tables.rows("user_prompts"):
-        yield _prompt(row, by_content)
+        yield _prompt_item(row, by_content)
 
 
-def _observation(row: Record, sessions: dict[str, Record]) -> ImportItem:
+def _observation_item(row: Record, sessions: dict[str, Record]) -> ImportItem:
     facts = [f"- {redacted(fact)}" for fact in _text_list(row.get("facts"))]
     fields = [redacted_field(row, name) for name in ("title", "subtitle", "narrative", "text")]
     text = append_tags("\n".join(filter(None, (*fields, *facts))), _text_list(row.get("concepts")))
@@ -80,10 +80,10 @@ def _observation(row: Record, sessions: dict[str, Record]) -> ImportItem:
         return RejectedRecord(name, "no text")
     kind = _KINDS.get(text_field(row, "type"), "finding")
     files = [*_text_list(row.get("files_modified")), *_text_list(row.get("files_read"))]
-    return _record(name, row, sessions, text=text, kind=kind, files=list(dict.fromkeys(files)))
+    return _imported_record(name, row, sessions, text=text, kind=kind, files=list(dict.fromkeys(files)))
 
 
-def _summary(row: Record, sessions: dict[str, Record]) -> ImportItem:
+def _summary_item(row: Record, sessions: dict[str, Record]) -> ImportItem:
     parts = [
         f"{part.replace('_', ' ').capitalize()}: {text}"
         for part in _SUMMARY_FIELDS
@@ -92,10 +92,10 @@ def _summary(row: Record, sessions: dict[str, Record]) -> ImportItem:
     name = f"summary {row.get('id')}"
     if not parts:
         return RejectedRecord(name, "no text")
-    return _record(name, row, sessions, text="\n".join(parts), kind="summary")
+    return _imported_record(name, row, sessions, text="\n".join(parts), kind="summary")
 
 
-def _prompt(row: Record, sessions: dict[str, Record]) -> ImportItem:
+def _prompt_item(row: Record, sessions: dict[str, Record]) -> ImportItem:
     """Return a record for a prompt, classified like a prompt from a hook."""
     name = f"prompt {row.get('id')}"
     event = read_event("UserPromptSubmit", Payload({"prompt": text_field(row, "prompt_text")}))
@@ -105,13 +105,13 @@ def _prompt(row: Record, sessions: dict[str, Record]) -> ImportItem:
     score = {} if draft.score is None else {"score": draft.score}
     session = sessions.get(text_field(row, "content_session_id"), {})
     fields = {**row, "memory_session_id": text_field(session, "memory_session_id"), "project": session.get("project")}
-    imported = _record(
+    imported = _imported_record(
         name, fields, {text_field(session, "memory_session_id"): session}, text=draft.text, kind=draft.kind
     )
     return imported._replace(record={**imported.record, **score, "source": "user"})
 
 
-def _record(name: str, row: Record, sessions: dict[str, Record], **fields: object) -> ImportedRecord:
+def _imported_record(name: str, row: Record, sessions: dict[str, Record], **fields: object) -> ImportedRecord:
     """Return a row as a Deltos record."""
     session = sessions.get(text_field(row, "memory_session_id"), {})
     session_id = text_field(session, "content_session_id") or text_field(row, "memory_session_id")

@@ -51,14 +51,14 @@ def import_path(
     head = _read_head(path)
     if head.startswith(_SQLITE_HEADER):
         with open_tables(path.resolve()) as tables:
-            found = _in_known_projects(memory, claude_mem.read_items(tables), project_id if overrides_project else "")
+            found = _assign_projects(memory, claude_mem.read_items(tables), project_id if overrides_project else "")
             import_records(memory, found, project_id=project_id, report=report)
             import_records(memory, mcp_memory_service.read_tables(tables), project_id=project_id, report=report)
         return
     document = _single_document(path, head)
     if claude_mem.is_export(document):
         exported = claude_mem.ExportedTables(document)
-        found = _in_known_projects(memory, claude_mem.read_items(exported), project_id if overrides_project else "")
+        found = _assign_projects(memory, claude_mem.read_items(exported), project_id if overrides_project else "")
         import_records(memory, found, project_id=project_id, report=report)
     elif mcp_memory_service.is_export(document):
         import_records(memory, mcp_memory_service.read_export(document), project_id=project_id, report=report)
@@ -67,6 +67,7 @@ def import_path(
 
 
 def _read_head(path: Path) -> bytes:
+    """Return the beginning of a file."""
     real = path.resolve()
     with FileTree(real.parent) as tree:
         return tree.read_head(real.name, _MAX_HEAD_BYTES)
@@ -89,9 +90,10 @@ def _parse_json(raw: bytes) -> object:
         return None
 
 
-def _in_known_projects(memory: Memory, found: Iterable[ImportItem], project_id: str) -> Iterator[ImportItem]:
-    """Set the project of each record: other programs store only a folder name, which selects the memory project with
-    that name.
+def _assign_projects(memory: Memory, found: Iterable[ImportItem], project_id: str) -> Iterator[ImportItem]:
+    """Yield the items with the id of their memory project, which is found by the folder name in the record.
+
+    All records get `project_id` if it is set.
     """
     known: dict[str, set[str]] = {}
     for row in memory.store.projects():

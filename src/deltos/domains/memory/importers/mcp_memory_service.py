@@ -37,15 +37,17 @@ def is_export(value: object) -> bool:
 def read_export(value: object) -> Iterator[ImportItem]:
     """Yield the memories in a JSON export."""
     memories = value.get("memories") if isinstance(value, dict) else None
-    return _items(row for row in (memories if isinstance(memories, list) else []) if isinstance(row, dict))
+    return _read_items(row for row in (memories if isinstance(memories, list) else []) if isinstance(row, dict))
 
 
 def read_tables(tables: ClaudeMemTables) -> Iterator[ImportItem]:
     """Yield the memories in a database, unless it belongs to another program."""
-    return _items(row for row in tables.rows("memories") if "content_hash" in row and row.get("deleted_at") is None)
+    return _read_items(
+        row for row in tables.rows("memories") if "content_hash" in row and row.get("deleted_at") is None
+    )
 
 
-def _items(rows: Iterable[Record]) -> Iterator[ImportItem]:
+def _read_items(rows: Iterable[Record]) -> Iterator[ImportItem]:
     for number, row in enumerate(rows, start=1):
         name = f"memory {number}"
         text = redacted_field(row, "content")

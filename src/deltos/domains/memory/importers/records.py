@@ -36,15 +36,13 @@ def stable_id(*parts: object) -> str:
 
 
 def text_field(row: Record, name: str) -> str:
-    """Return the text of a field; empty if the field contains no text."""
+    """Return the text of a field, or an empty string if the field contains no text."""
     value = row.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
 def redacted(text: str) -> str:
-    """Return a text without secrets; use this before combining texts, which could prevent a secret from being
-    detected.
-    """
+    """Return a text without secrets; texts must be redacted before they are combined."""
     return redact(text).text
 
 

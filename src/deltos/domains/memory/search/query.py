@@ -55,7 +55,7 @@ class MemoryQuery:
     """A parsed query.
 
     `terms` contains groups of synonyms, `words` all words, `names` the code identifiers, and `kinds` the requested
-    kinds of observation. The flags say whether the query asks about a former state, about unresolved problems, or for a
+    kinds of observation. The flags are set if the query asks about a former state, about unresolved problems, or for a
     reason.
     """
 
@@ -70,7 +70,7 @@ class MemoryQuery:
 
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
-    """Parse a query. If `is_dated` is set, the words of its date are dropped, because dates are matched separately."""
+    """Parse a query. If `is_dated` is set, words of dates are ignored, because dates are matched separately."""
     asked = _with_short_forms(text)
     words = [word.lower() for token in TOKEN.findall(asked) for word in _index_terms(token) if is_single_token(word)]
     language = _detect_language(words)
@@ -101,7 +101,7 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
 
 
 def _requested_kinds(words: Sequence[str], lowered: str) -> frozenset[str]:
-    """Return the kinds of observation for which words such as "decided" or "failed" ask."""
+    """Return the kinds of observation requested by words such as "decided" or "failed"."""
     asked = {kind for marker, kinds in _KINDS_BY_MARKER.items() if _has_word(marker, words) for kind in kinds}
     if _asks_why(words, lowered):
         # "Why was it slow after the clocks changed" does not ask for a change. A query about the reason for an action
@@ -115,16 +115,17 @@ def _requested_kinds(words: Sequence[str], lowered: str) -> frozenset[str]:
 
 
 def _asks_why(words: Iterable[str], lowered: str) -> bool:
+    """Whether a query asks for a reason."""
     return _has_word("why", words) or any(phrase in lowered for phrase in markers("why") if " " in phrase)
 
 
 def _has_word(marker: str, words: Iterable[str]) -> bool:
-    """Whether a marker contains one of the words of a query."""
+    """Whether a query contains a word of the marker list `marker`."""
     return not frozenset(markers(marker)).isdisjoint(words)
 
 
 def _contains(marker: str, lowered: str) -> bool:
-    """Whether a query contains a phrase of a marker."""
+    """Whether a query contains a phrase of the marker list `marker`."""
     return any(phrase in lowered for phrase in markers(marker))
 
 
@@ -134,7 +135,8 @@ def _index_terms(token: str) -> list[str]:
 
 
 def _detect_language(words: Iterable[str]) -> str:
-    """Return the language of a query, detected by its stop words; empty for English or an unknown language."""
+    """Return the language of a query, detected by its stop words, or an empty string for English and other
+    languages."""
     words = list(words)
     counts = {language: sum(map(stop_words(language).__contains__, words)) for language in _LANGUAGES}
     language = max(counts, key=counts.__getitem__)
@@ -163,7 +165,7 @@ def _with_inflections(group: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _requested_form(lowered: str) -> AnswerForm | None:
-    """Return the form of answer for which a query asks, or None; rarer phrases are checked first."""
+    """Return the expected form of the answer, or None; rarer phrases are checked first."""
     return next((form for form in AnswerForm if _contains(form.value, lowered)), None)
 
 
@@ -173,15 +175,13 @@ def _is_question_grammar(word: str) -> bool:
 
 
 def label_of(text: str) -> frozenset[str]:
-    """Return the words in the label at the start of a text (`Name: …`); empty if there is no label."""
+    """Return the words in the label at the start of a text (`Name: …`), or an empty set."""
     match = re.match(_LABEL_PREFIX, text)
     return frozenset(tokens(match[1])) if match else frozenset()
 
 
 def _synonym_group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the group of synonyms of a word; all words of a group return the same tuple, so that the group counts
-    once.
-    """
+    """Return the synonyms of a word; all words of a group return the same tuple, so that the group counts once."""
     candidates = [
         word,
         *(word.removesuffix(end) for end in _ENGLISH_ENDINGS if word.endswith(end) and len(word) > len(end) + 2),
@@ -197,6 +197,6 @@ def _with_translations(group: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _groups_by_form() -> dict[str, tuple[str, ...]]:
-    """Return the group of synonyms for each irregular and short form, which have no common stem."""
+    """Return the group of synonyms of each irregular form and short form."""
     groups = [tuple(group.split()) for group in table()["synonyms"]]
     return {form: group for group in groups for form in group}

@@ -1,6 +1,6 @@
 """Ranked search over observations, in two stages.
 
-A matching term counts once: for the observation itself, a neighbour in its session, or else the session.
+A matching term counts only once: for the observation itself, for a neighbour in its session, or for the session.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 
 # In long queries over many observations, only the rarest terms are used, because common terms cost more than they add.
 _MAX_TERMS = 12
-_MAX_POSTINGS = 8_000  # postings read for one query
+_MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
 _MAX_FIRST_STAGE_CANDIDATES = 300  # best matches by terms
 _MAX_SECOND_STAGE_CANDIDATES = 150  # best candidates of the first stage, whose rows are read
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
 _MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower similarity is unrelated
-# Share of the similarity that counts for the confidence; for ranking, all of it counts.
+# Factor on the similarity in the confidence; ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
 # Semantic matches must be more similar if some observation has every query term, or if the query is a single word,
 # because an unknown name is slightly similar to everything.
 _MIN_SIMILARITY_WITH_FULL_MATCH = 0.3
 _MIN_SIMILARITY_FOR_ONE_TERM = 0.3
-# Similarity counts much more if the best observation lacks more than this share of the query's weight.
+# Share of the query's weight that the best observation typically lacks; similarity counts more if it lacks more.
 _TYPICAL_MISSING_SHARE = 0.7
 
 _STATEMENT_KINDS = ("decision", "preference")
@@ -97,7 +97,11 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryResults:
-    """The best hits, and the numbers of matching and searched observations."""
+    """The best hits of a query.
+
+    `matching`, `searched` and `elsewhere` are numbers of observations: those that match, all in scope, and those in
+    other projects.
+    """
 
     hits: tuple[MemoryHit, ...]
     matching: int
@@ -146,7 +150,7 @@ class ObservationFeatures(NamedTuple):
     near_alone: float
     similarity_before: float = 0.0  # highest similarity of the observations directly before it
     similarity_after: float = 0.0  # highest similarity of the observations directly after it
-    # `similarity_before` if this is an agent's message, which often answers the previous observation.
+    # `similarity_before` for an agent's message, which often answers the previous observation, or 0.
     answers_similar: float = 0.0
     prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this observation answers
     gives_reason: bool = False
@@ -154,8 +158,8 @@ class ObservationFeatures(NamedTuple):
     has_form: bool = False  # whether it contains the kind of value for which the query asks
 
 
-class _RankedPlace(NamedTuple):
-    """The place of an observation, its score, and the confidence that it answers the query."""
+class _RankedObservation(NamedTuple):
+    """Row number of an observation with its score and its confidence."""
 
     score: float
     place: int
@@ -168,7 +172,7 @@ def rankers() -> tuple[LinearRanker, LinearRanker]:
 
 
 class _Matches:
-    """The query terms found in each observation, as bit masks by place, and the weight of each term."""
+    """The query terms in each observation, as bit masks by row number, and the weight of each term."""
 
     def __init__(self, bits: Mapping[int, int], term_weights: Sequence[float], absent_weight: float) -> None:
         self.bits = bits
@@ -189,9 +193,8 @@ class _Matches:
         return 1 - 0.25 ** (max(0.0, score) / self._total) if self._total else 0.5
 
     def missing_share(self) -> float:
-        """Return the share of the query that the best observation lacks, scaled so that a typical share is 0 and all
-        terms are 1.
-        """
+        """Return the share of the query that the best observation lacks, scaled from 0 (a typical share) to 1 (all
+        terms)."""
         best = max(map(self.weight, set(self.bits.values())), default=0.0)
         share = 1 - best / self._total if self._total else 1.0
         return max(0.0, share - _TYPICAL_MISSING_SHARE) / (1 - _TYPICAL_MISSING_SHARE)
@@ -201,7 +204,7 @@ class _Matches:
         return max(map(self.weight, set(self.bits.values())), default=0.0) < self._total or not self._total
 
     def best(self, count: int, allowed: Collection[int] | None = None) -> list[int]:
-        """Return the places with the highest term weights, best first; if `allowed` is given, only places in it."""
+        """Return the row numbers with the highest term weights, best first; only those in `allowed` if it is given."""
         by_mask: dict[int, list[int]] = defaultdict(list)
         for place, mask in self.bits.items():
             if allowed is None or place in allowed:
@@ -280,12 +283,12 @@ def _min_similarity(query: MemoryQuery, matches: _Matches) -> float:
     return _MIN_SIMILARITY_FOR_ONE_TERM if len(query.terms) == 1 else _MIN_SIMILARITY
 
 
-def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedPlace]:
-    """Return the places with a positive score and their confidence, best first."""
+def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_RankedObservation]:
+    """Return the row numbers with a positive score, with their confidence, best first."""
     _, ranker = rankers()
     ranked = [
-        # Without shared terms, the confidence is the cosine similarity, because its weight only serves ranking.
-        _RankedPlace(
+        # Without shared terms, the confidence is the cosine similarity, because the similarity's weight only serves ranking.
+        _RankedObservation(
             ranker.score(row),
             place,
             max(matches.confidence(ranker.score(_confidence_features(row))), row.near_alone)
@@ -298,9 +301,7 @@ def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_R
 
 
 def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
-    """Return the features that count for the confidence: no features of neighbours, and only a share of the
-    similarity.
-    """
+    """Return the features that determine the confidence: without neighbours, and with a lower similarity."""
     similarity = row.similarity * _CONFIDENCE_SIMILARITY_SHARE
     return row._replace(
         similarity=similarity, near_alone=0.0, similarity_before=0.0, similarity_after=0.0, answers_similar=0.0
@@ -308,8 +309,8 @@ def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
 
 
 def _newest_measurement_first(
-    ranked: Sequence[_RankedPlace], summaries: Collection[ObservationSummary]
-) -> list[_RankedPlace]:
+    ranked: Sequence[_RankedObservation], summaries: Collection[ObservationSummary]
+) -> list[_RankedObservation]:
     """Return the ranking with repeated measurements of the same command sorted by time, latest first."""
     written = {item.place: item.created_at for item in summaries}
     command = {item.place: item.head.partition("\n")[0] for item in summaries if item.head.startswith(MEASURED)}
@@ -365,9 +366,8 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
 def _rarest_terms(
     store: Observations, terms: Iterable[tuple[str, ...]], projects: Sequence[int] | None
 ) -> tuple[list[tuple[int, tuple[str, ...]]], int]:
-    """Return the rarest terms with their document frequencies, rarest first, and the number of terms without a
-    match.
-    """
+    """Return the rarest terms with their document frequencies, rarest first, and the number of terms without
+    matches."""
     absent = 0
     found: list[tuple[int, tuple[str, ...]]] = []
     for term in terms:
@@ -382,7 +382,7 @@ def _rarest_terms(
 
 
 def _with_neighbours(places: Iterable[int]) -> set[int]:
-    """Return the given places and their neighbours in the same sessions."""
+    """Return the given row numbers and those of their neighbours in the same sessions."""
     neighbours = {
         place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
     }
@@ -390,7 +390,7 @@ def _with_neighbours(places: Iterable[int]) -> set[int]:
 
 
 def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
-    """Return the places of the observations that pass the filters."""
+    """Return the row numbers of the observations that pass the filters."""
     between = store.places_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
     )
@@ -403,7 +403,7 @@ def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, 
 
 
 def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
-    """Return the places of observations from the dates in the query, even if they contain no query term."""
+    """Return the row numbers of observations from the dates in the query, even if they contain no query term."""
     places: list[int] = []
     for span in spans:
         if len(places) < _MAX_DATED_CANDIDATES:
@@ -423,7 +423,7 @@ def _word_features(matches: _Matches, candidates: Iterable[int], best: Sequence[
 
 
 def _weights_around(matches: _Matches, place: int) -> list[float]:
-    """Return the weight of an observation's own terms, followed by the weight that each neighbour adds."""
+    """Return the weight of an observation's own terms, followed by the additional weight of each neighbour."""
     seen = matches.bits.get(place, 0)
     term_weights = [matches.weight(seen)]
     for step in _NEIGHBOUR_OFFSETS:
@@ -464,7 +464,7 @@ def _own_features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation without the features that need other summaries."""
+    """Return the second-stage features of an observation, except those that need other observations."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
@@ -494,7 +494,7 @@ def _own_features(
 
 
 def _neighbours(places: Iterable[int]) -> Iterator[int]:
-    """Yield the places directly before and after the given places in the same sessions."""
+    """Yield the row numbers directly before and after the given ones in the same sessions."""
     for place in places:
         for step in (*_OFFSETS_BEFORE, *_OFFSETS_AFTER):
             if session_of(place + step) == session_of(place):
@@ -508,7 +508,7 @@ def _max_similarity(similarity_by_place: Mapping[int, float], place: int, steps:
 
 
 def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
-    """Whether an observation contains the kind of value for which the query asks, such as a number or a duration."""
+    """Whether an observation contains the requested kind of value, such as a number or a duration."""
     if summary.head.startswith(_GIT_PREFIX):
         return False  # numbers in git's output are line counts
     lowered = summary.head.lower()
@@ -524,9 +524,7 @@ def _has_form(summary: ObservationSummary, form: AnswerForm) -> bool:
 
 
 def _kind_match(summary: ObservationSummary, query: MemoryQuery) -> float:
-    """Return how well the kind of an observation matches the query: 1 for a requested kind, less if it may be of that
-    kind.
-    """
+    """Return 1 if an observation has a requested kind, less if it may be of that kind, or 0."""
     if summary.kind in query.kinds:
         return 1.0
     if summary.source != "user" or query.kinds.isdisjoint(_STATEMENT_KINDS):
@@ -536,12 +534,14 @@ def _kind_match(summary: ObservationSummary, query: MemoryQuery) -> float:
 
 
 def _has_reason(head: str) -> bool:
+    """Whether a text contains a word that introduces a reason."""
     lowered = head.lower()
     return any(word in lowered for word in markers("reason"))
 
 
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
-    """Return the weight of query terms that occur only in the prompt that an agent's finding or note answers."""
+    """Return the weight of query terms that only the prompt contains to which an agent's finding or note is the
+    answer."""
     if summary.kind not in ("finding", NOTE) or summary.source != "agent":
         return 0.0
     for back in range(1, _MAX_PROMPT_DISTANCE + 1):
@@ -575,7 +575,7 @@ def _command_in(head: str) -> str:
 
 
 def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
-    """Whether the query names the author, source or code of an observation."""
+    """Whether the query mentions the author, source or code of an observation."""
     label = label_of(summary.head) - PROSE_STOP_WORDS
     if label and label <= query.words:
         return True
@@ -588,23 +588,22 @@ def _is_named(summary: ObservationSummary, query: MemoryQuery) -> bool:
 
 
 def _is_plain_word(symbol: str) -> bool:
-    """Whether a symbol looks like an ordinary word, such as `Write`, so that a query with this word need not mean the
-    symbol.
-    """
+    """Whether a symbol looks like an ordinary word, such as `Write`, which may not refer to the symbol in a query."""
     return symbol.isalpha() and symbol[1:] == symbol[1:].lower()
 
 
 def _places_without_terms(word_features: Mapping[int, WordFeatures], places: Iterable[int]) -> set[int]:
-    """Return the places of observations that contain no query term."""
+    """Return the row numbers of observations that contain no query term."""
     return {place for place in places if not word_features[place].own_words}
 
 
 def _load_hits(
     store: Observations,
-    top: Sequence[_RankedPlace],
+    top: Sequence[_RankedObservation],
     query: MemoryQuery,
     semantic_places: Collection[int],
 ) -> tuple[MemoryHit, ...]:
+    """Return the best observations as hits with snippets."""
     by_place = {row.place: row for row in store.at_places([item.place for item in top])}
     best = top[0].score if top else 1.0
     top = _newer_conflicting_first(top, by_place)
@@ -621,10 +620,10 @@ def _load_hits(
     )
 
 
-def _newer_conflicting_first(top: Sequence[_RankedPlace], by_place: Mapping[int, Observation]) -> list[_RankedPlace]:
-    """Swap decisions or preferences that may contradict each other, so that the newer one comes first; pinned ones
-    stay.
-    """
+def _newer_conflicting_first(
+    top: Sequence[_RankedObservation], by_place: Mapping[int, Observation]
+) -> list[_RankedObservation]:
+    """Return the ranking with the newer of two possibly contradictory statements first, except pinned ones."""
     stated = (row for row in by_place.values() if row.kind in _STATEMENT_KINDS and row.pinned_at is None)
     order = [item.place for item in top]
     for newer, older in conflicting_pairs(sorted(stated, key=lambda row: (-row.created_at, -row.place))):
@@ -635,7 +634,7 @@ def _newer_conflicting_first(top: Sequence[_RankedPlace], by_place: Mapping[int,
 
 
 def _term_positions(text: str, terms: Iterable[Collection[str]]) -> list[int]:
-    """Return the offsets of query terms and of words with the same stem in a text."""
+    """Return the offsets in a text at which a word with the stem of a query term begins."""
     lowered = lower(text)
     stems = {word[: max(3, len(word) - 2)].lower() for term in terms for word in term}
     found = {at for stem in stems for at in islice(_word_starts(lowered, stem), _MAX_TERM_POSITIONS)}
