@@ -155,7 +155,7 @@ class TestCheck:
         assert done.is_repaired
         assert "word index" in done.problems[0]
         assert len(Memory(SqliteObservations(path), clock=current_time).search("w77", "p", limit=5).hits) > 0
-        assert not check_memory_file(path).repaired
+        assert not check_memory_file(path).is_repaired
 
     def test_a_damaged_page_loses_only_its_own_observations(self, path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:

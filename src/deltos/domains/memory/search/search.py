@@ -287,7 +287,7 @@ def _rank(rows: Mapping[int, ObservationFeatures], matches: _Matches) -> list[_R
     """Return the row numbers with a positive score, with their confidence, best first."""
     _, ranker = rankers()
     ranked = [
-        # Without shared terms, the confidence is the cosine similarity, because the similarity's weight only serves ranking.
+        # Without shared terms, the confidence is the cosine similarity, because its weight is set for ranking only.
         _RankedObservation(
             ranker.score(row),
             place,
