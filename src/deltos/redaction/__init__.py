@@ -1,1 +1,1 @@
-"""Redaction: detection and replacement of secrets in texts before anything is written."""
+"""Detect secrets in texts and replace them before anything is stored."""

@@ -1,4 +1,4 @@
-"""Secrets in answers to questions that ask for them, such as `Which password?`, answered with only the value."""
+"""Secrets in answers to questions that ask for them, such as `Which password?`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _YES_OR_NO = frozenset(
     """should shall do does did is are was can could may must will would have has how why where when soll sollen ist
     sind darf kann wie warum wo wann""".split()
 )
-_VALUE_VERBS = frozenset(["lautet", "ist", "heißt"])  # verbs after `wie`
+_VALUE_VERBS = frozenset(["lautet", "ist", "heißt"])  # German verbs after `wie` in questions for a value
 _MIN_CODE_DIGITS = 4
 _MAX_CODE_DIGITS = 10
 _END_PUNCTUATION = ".,;:?!"
@@ -48,7 +48,8 @@ _CLOSING_BRACKETS = ")]}>"
 
 
 def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterator[SecretSpan]:
-    """Yield the secrets in an answer if the question asks for one; in untyped answers, only passwords."""
+    """Yield the secrets in an answer if the question asks for one; in answers that the user did not type, only
+    passwords."""
     words = [word[0] for word in _WORD.finditer(lower(question))]
     strength = _question_strength(words, lower(question))
     if strength is Strength.NONE or (strength is not Strength.PASSWORD and not is_typed):
@@ -66,7 +67,7 @@ def find_answer_secrets(question: str, answer: str, *, is_typed: bool) -> Iterat
 
 
 def _question_strength(words: list[str], question: str) -> Strength:
-    """Return how certain it is that a question asks for a secret."""
+    """Return how strongly a question indicates that its answer is a secret."""
     if any(french in question for french in _FRENCH_PASSWORD_PHRASES):
         return Strength.PASSWORD
     found = Strength.NONE
@@ -81,8 +82,10 @@ def _question_strength(words: list[str], question: str) -> Strength:
 
 
 def _strip_punctuation(word: re.Match[str], kind: str) -> SecretSpan | None:
-    """Return the span of a word without surrounding punctuation; keep `!` if the word has digits, because it may be
-    part of a password."""
+    """Return the span of a word without surrounding punctuation, or None if nothing remains.
+
+    A final `!` is kept if the word has digits, because it may be part of a password.
+    """
     text = word[0].lstrip(_OPENING_BRACKETS)
     start = word.end() - len(text)
     text = text.rstrip(_CLOSING_BRACKETS).rstrip(
@@ -99,7 +102,7 @@ def _is_credential(value: str) -> bool:
 
 
 def _is_word_or_code(value: str) -> bool:
-    """Whether a one-word answer may be a password, unlike `yes`, `later` or `${VARIABLE}`."""
+    """Whether a one-word answer may be a password or numeric code, unlike `yes` or `${VARIABLE}`."""
     if value.isdigit():
         return _MIN_CODE_DIGITS <= len(value) <= _MAX_CODE_DIGITS
     return (

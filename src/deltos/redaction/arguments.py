@@ -14,12 +14,12 @@ from deltos.redaction.predicates import (
     is_type_name,
     is_word_with_digits,
 )
-from deltos.redaction.spans import SecretSpan, offsets, past_blanks, run_end
+from deltos.redaction.spans import SecretSpan, offsets, run_end, skip_blanks
 
-# Programs, and the options whose value is a password. `-p`: the next word. `-p*`: attached to the option. `-u:`: after
-# that sign, following a user. `@login`: the word after `login`. `@user+`: the second word after `user`. `@passwd#1`:
-# the first word after `passwd` that is not an option. `-nb#2`: the second such word after these options. A bare word
-# must occur in the command.
+# Password options by program. `-p`: the password is the next word. `-p*`: it is attached to the option. `-u:`: it
+# follows a user name and `:`. `@login`: it is the word after `login`. `@user+`: it is the second word after `user`.
+# `@passwd#1`: it is the first word after `passwd` that is not an option. `-nb#2`: it is the second such word after
+# these options. `login`: the options apply only if the command contains this word.
 _PASSWORD_OPTIONS = {
     "mysql mysqldump mysqladmin mysqlimport mariadb mysqlsh mariadb-dump mysqlpump": "-p*",
     "sshpass": "-p -p*",
@@ -58,7 +58,8 @@ _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
-_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options of programs whose password is a positional argument
+_OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options with values of programs with positional passwords
+# Texts in commands that read a password from standard input.
 _PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
     *("| passwd ", "|passwd ", "smbpasswd", "vncpasswd", "kinit", "--passphrase-fd", "htpasswd -"),
@@ -74,7 +75,7 @@ class CommandWord(NamedTuple):
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in the arguments of programs that are known to accept passwords."""
+    """Yield passwords in the arguments of programs with known password options."""
     for program in _PROGRAM_NAMES.intersection(lowered.translate(_WORD_SEPARATORS).split()):
         options = _PROGRAMS[program]
         done = 0
@@ -90,16 +91,16 @@ def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_whole_word(text: str, at: int, end: int) -> bool:
+    """Whether the text between two offsets is a word followed by a blank."""
     return (at == 0 or text[at - 1] not in _NAME_LETTERS) and text[end : end + 1] in (" ", "\t")
 
 
 def command_words(text: str, at: int) -> list[CommandWord]:
-    """Return the words of a command from `at` to its end: a line break, or an operator that joins it to the next
-    command."""
+    """Return the words of a command from `at` to its end: a line break, or an operator before the next command."""
     words: list[CommandWord] = []
     limit, last = min(len(text), at + _MAX_COMMAND_CHARACTERS), -1
     while len(words) < _MAX_WORDS:
-        at = past_blanks(text, at)
+        at = skip_blanks(text, at)
         if text.startswith("\\\n", at):
             at += 2
             continue
@@ -120,7 +121,7 @@ def _word_at(text: str, at: int, limit: int) -> tuple[int, int]:
 
 
 def _find_passwords(words: list[CommandWord], options: list[str]) -> Iterator[SecretSpan]:
-    """Yield the passwords among the words of one command."""
+    """Yield the passwords in the words of one command."""
     given = {word.text for word in words}
     if any(option.isalpha() and option not in given for option in options):
         return
@@ -138,7 +139,7 @@ def _find_passwords(words: list[CommandWord], options: list[str]) -> Iterator[Se
 def _option_password(
     word: CommandWord, following: CommandWord | None, rest: list[CommandWord], option: str
 ) -> SecretSpan | None:
-    """Return the password that a word contains for an option, or None if it contains none."""
+    """Return the password that a word contains or introduces for an option, or None."""
     if option.endswith("+"):
         return _password_span(rest[0], "") if word.text == option[1:-1] and rest else None
     if option.endswith("*"):
@@ -157,7 +158,7 @@ def _option_password(
 def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | None:
     """Return the password at a position among the non-option words, as in `htpasswd -b FILE USER PASSWORD`.
 
-    If more words follow, as in a sentence, it must look like a password.
+    If more words follow, as in a sentence, the word must look like a password.
     """
     flag, _, position = option.partition("#")
     start = _position_of(words, flag)
@@ -181,7 +182,7 @@ def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | 
 
 
 def _position_of(words: list[CommandWord], flag: str) -> int | None:
-    """Return the position of `@word`, or of the first of several required short options: `-nb`, `-B -n -b`."""
+    """Return the index of the word `@word`, or of the first of several required short options: `-nb`, `-B -n -b`."""
     if flag.startswith("@"):
         return next((number for number, word in enumerate(words) if word.text == flag[1:]), None)
     required = set(flag[1:])

@@ -23,7 +23,7 @@ _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
 _HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _MAX_BODY_LINE_CHARACTERS = 100
 _KEY_WIDTHS = (64, 70)  # line widths of PEM and PuTTY, and of OpenSSH
-_MIN_LAST_LINE_CHARACTERS = 20  # minimum length of a line that `tail -c` truncated
+_MIN_FIRST_LINE_CHARACTERS = 20  # minimum length of the first line of a key, which may be truncated
 _WORD = r"[A-Za-z]++"
 _BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"
 _LETTERS_ONLY = {ord(sign): " " for sign in "0123456789\"'`.,:;()[]{}=<>|/\\+-_*#"}
@@ -59,7 +59,7 @@ def _armoured_blocks(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
-    """Return the end of a block: after its END line, or else before the first line that cannot belong to a key."""
+    """Return the end of a block: after its END line, or before the first line that cannot belong to a key."""
     ending = lowered.find("-----end ", at, limit)
     if ending >= 0:
         closed = lowered.find("-----", ending + 9, ending + 9 + _MAX_LABEL_CHARACTERS)
@@ -74,7 +74,8 @@ def _block_end(text: str, lowered: str, at: int, limit: int) -> int:
 
 
 def _base64_width(line: str) -> tuple[int, int]:
-    """Return the number and start of base64 characters in a line, ignoring marks; 0 if the line has other text."""
+    """Return the number and the start of the base64 characters in a line; the number is 0 if the line has other
+    text."""
     lead = re.match(_LINE_PREFIX, line)
     start = lead.end() if lead else 0
     inner = line[start:].rstrip(_LINE_SUFFIX_CHARACTERS)
@@ -83,6 +84,7 @@ def _base64_width(line: str) -> tuple[int, int]:
 
 
 def _is_header(line: str) -> bool:
+    """Whether a line is a header of an armoured block."""
     lead = re.match(_LINE_PREFIX, line)
     return line.startswith(_HEADERS, lead.end() if lead else 0)
 
@@ -99,7 +101,7 @@ def _putty_private_parts(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _keys_without_header(text: str) -> Iterator[SecretSpan]:
-    """Yield the lines of keys whose BEGIN line is missing: the end of a file, or changed lines of a diff."""
+    """Yield the lines of keys without a BEGIN line, as at the end of a file or in a diff."""
     place = 0
     run: list[tuple[SecretSpan, bool]] = []  # consecutive base64 lines; True for full lines of a key
     for line in text.split("\n"):
@@ -115,11 +117,13 @@ def _keys_without_header(text: str) -> Iterator[SecretSpan]:
 
 
 def _key_lines(run: list[tuple[SecretSpan, bool]]) -> Iterator[SecretSpan]:
-    """Yield the lines of a run that belong to a key: from the first long line to the line after the last full one."""
+    """Yield the lines of a run that belong to a key, from the first long line to the line after the last full one."""
     last = max((number for number, (_, whole) in enumerate(run) if whole), default=-1)
     if last < 0:
         return
-    long_enough = (number for number, (span, _) in enumerate(run) if span.end - span.start >= _MIN_LAST_LINE_CHARACTERS)
+    long_enough = (
+        number for number, (span, _) in enumerate(run) if span.end - span.start >= _MIN_FIRST_LINE_CHARACTERS
+    )
     for span, _ in run[min(long_enough) : last + 2]:
         yield span
 
@@ -141,8 +145,8 @@ def _seed_phrases(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _phrase_span(run: list[re.Match[str]]) -> Iterator[SecretSpan]:
-    """Yield the run if it is a seed phrase: twelve or more words, with few repetitions at the start. Lists of field
-    names repeat words more often."""
+    """Yield the span of a run of words if it is a seed phrase: twelve or more words with few repetitions."""
+    # Lists of field names repeat words more often than seed phrases.
     first = {word[0] for word in run[:_MIN_PHRASE_WORDS]}
     if len(run) >= _MIN_PHRASE_WORDS and (len(first) >= 0.7 * _MIN_PHRASE_WORDS or _has_checksum(run)):
         yield SecretSpan(run[0].start(), run[-1].end(), "seed-phrase")

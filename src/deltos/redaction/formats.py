@@ -1,4 +1,4 @@
-"""Secrets recognised by their surrounding format: URLs, headers, cookies, password hashes, manifests, lists of
+"""Secrets recognised by their format: in URLs, headers, cookies, password hashes, manifests and lists of
 credentials."""
 
 # Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
@@ -19,7 +19,7 @@ from deltos.redaction.predicates import (
     is_weakly_random,
     is_word_like,
 )
-from deltos.redaction.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.redaction.spans import BLANK, TOKEN_END, SecretSpan, line_around, offsets, run_end, skip_blanks
 
 Finder = Callable[["FoldedText", int], Iterator[SecretSpan]]
 
@@ -49,7 +49,7 @@ _HASH_PREFIXES = ("$2a$", "$2b$", "$2y$", "$2x$", "$argon2", "$scrypt$", "$pbkdf
 _HASH_NAMES = ("pbkdf2_sha1", "pbkdf2_sha256", "pbkdf2_sha512", "bcrypt_sha256", "scrypt", "argon2", "sha1", "md5")
 _MIN_HASH_CHARACTERS = 22
 _LDAP_HASHES = ("{sha", "{ssha", "{smd5}", "{md5}", "{crypt}", "{bcrypt}")
-# Kind, text before a secret, and minimum length of the secret.
+# Kind of a secret, text before the secret, and its minimum length.
 _SECRET_PREFIXES = (
     ("telegram-token", "api.telegram.org/bot", 20),
     ("slack-webhook", "hooks.slack.com/", 24),
@@ -67,21 +67,21 @@ _MAX_PGPASS_FIELD_CHARACTERS = 120
 _SECRET_END = re.compile(r"[^\w%~.+/=@:-]")
 _BLOCK_END = "\n}"
 _CREDENTIAL_WORDS = ("log in", "login", "credential", "creds", "sign in")
-# Headings before a pair of user and password.
+# Headings before a pair of user name and password.
 _PAIR_HEADINGS = ("user/pass", "name/pass", "mail/pass", "user / pass", "name / pass", "user/pw", "user:pass ",
     "user:password ", "name:password ", "benutzer/passw")  # fmt: skip
 _SQL_LEADS = ("identified by", "with password", "encrypted password", "identified with mysql_native_password by")
 
 
 def find_formatted(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield the secrets of all formats of this module, in no particular order."""
+    """Yield the secrets of all formats in this module, in no particular order."""
     source = FoldedText(text, lowered)
     for finder, marks in _FINDERS:
         for mark in marks:
             for at in offsets(lowered, mark):
                 yield from finder(source, at)
     yield from _url_passwords(text)
-    yield from _after_prefixes(text, lowered)
+    yield from _prefixed_secrets(text, lowered)
     yield from _password_hashes(text, lowered)
     yield from _kubernetes_secrets(text, lowered)
     yield from _credentials(text, lowered)
@@ -96,7 +96,7 @@ def _url_passwords(text: str) -> Iterator[SecretSpan]:
         begin = at + 3
         done = run_end(text, begin, _ADDRESS_END)
         rest = text[begin:done]
-        last = _host_sign(rest)
+        last = _host_separator_offset(rest)
         if last <= 0 or not re.match(_HOST, rest[last + 1 : last + 2]):
             continue
         user, colon, secret = rest[:last].partition(":")
@@ -106,9 +106,8 @@ def _url_passwords(text: str) -> Iterator[SecretSpan]:
             yield SecretSpan(begin, begin + last, "connection-string")
 
 
-def _host_sign(rest: str) -> int:
-    """Return the offset of the `@` before the host, even if the password contains `@`, `/`, `?` or `#`; -1 if there is
-    none."""
+def _host_separator_offset(rest: str) -> int:
+    """Return the offset of the `@` before the host, even if the password contains `@`, `/`, `?` or `#`, or -1."""
     ends = [place for sign in "/?#" if (place := rest.find(sign)) >= 0]
     authority = min(ends, default=len(rest))
     last = rest.rfind("@", 0, authority)
@@ -142,10 +141,10 @@ def _authorization_credentials(source: FoldedText, at: int) -> Iterator[SecretSp
     at += len("authorization")
     while text[at : at + 1] in ("\\", '"', "'", "`", "]", ")"):
         at += 1
-    at = past_blanks(text, at)
+    at = skip_blanks(text, at)
     if text[at : at + 1] not in (":", "=", ","):
         return
-    at = past_blanks(text, at + (2 if text.startswith("=>", at) else 1))
+    at = skip_blanks(text, at + (2 if text.startswith("=>", at) else 1))
     while text[at : at + 1] in ("\\", '"', "'", "`"):
         at += 1
     end = min(run_end(text, at, _QUOTE_OR_LINE), at + 4_000)
@@ -157,8 +156,8 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
     scheme = _SCHEME.match(text, at, end)
     if scheme and text[scheme.end() : scheme.end() + 1] in (" ", "\t", "="):
         if scheme[0].lower() in ("digest", "aws4-hmac-sha256", "hawk", "oauth"):
-            return  # their parts have names, which named_values.py and _SECRET_PREFIXES find
-        at = past_blanks(text, scheme.end() + 1)
+            return  # named_values.py and _SECRET_PREFIXES find the secrets of these schemes
+        at = skip_blanks(text, scheme.end() + 1)
     if text.startswith("token=", at):
         at += 6
     value = text[at : min(end, run_end(text, at, _CREDENTIAL_END))]
@@ -169,7 +168,7 @@ def _scheme_and_credential(text: str, at: int, end: int) -> Iterator[SecretSpan]
 def _bearer_credentials(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the credential after `Bearer` without a header name."""
     text = source.text
-    at = past_blanks(text, run_end(text, at, BLANK))
+    at = skip_blanks(text, run_end(text, at, BLANK))
     value = text[at : run_end(text, at, _CREDENTIAL_END)]
     if len(value) > 11 and is_secret_like(value):
         yield SecretSpan(at, at + len(value), "authorization")
@@ -186,9 +185,9 @@ def _digest_response(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _cookie_values(source: FoldedText, at: int) -> Iterator[SecretSpan]:
-    """Yield the values in a cookie header that are long or random, or belong to a session."""
+    """Yield the secret values in a cookie header, such as session ids."""
     text = source.text
-    sign = past_blanks(text, at + len("cookie"))
+    sign = skip_blanks(text, at + len("cookie"))
     sign += text[sign : sign + 1] in ('"', "'")
     if text[sign : sign + 1] not in (":", "="):
         return
@@ -203,13 +202,14 @@ def _cookie_values(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _is_cookie_secret(name: str, value: str) -> bool:
+    """Whether a cookie value is a secret; values of session cookies may be shorter."""
     if name in _COOKIE_ATTRIBUTES or is_placeholder(value):
         return False
     return len(value) >= (8 if any(word in name for word in _SESSION_NAMES) else 16) and is_secret_like(value)
 
 
-def _after_prefixes(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield values that follow a text that precedes only secrets."""
+def _prefixed_secrets(text: str, lowered: str) -> Iterator[SecretSpan]:
+    """Yield the secrets after texts that always precede a secret, such as `signature=`."""
     for kind, mark, min_characters in _SECRET_PREFIXES:
         done = 0
         for at in offsets(lowered, mark):
@@ -223,7 +223,7 @@ def _after_prefixes(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _docker_auth(source: FoldedText, at: int) -> Iterator[SecretSpan]:
-    """Yield the value of `"auth": "dXNlcjpwYXNz"`."""
+    """Yield the credentials in `"auth": "dXNlcjpwYXNz"`."""
     text = source.text
     opening = text.find('"', at + len('"auth"'), at + 16)
     value = text[opening + 1 : run_end(text, opening + 1, TOKEN_END)] if opening >= 0 else ""
@@ -235,7 +235,7 @@ def _password_hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield password hashes in the formats of crypt(3), Django, Werkzeug, passlib and LDAP."""
     done = 0
     for at in offsets(text, "$"):
-        start = at if lowered.startswith(_HASH_PREFIXES, at) else _start_of_name(lowered, at)
+        start = at if lowered.startswith(_HASH_PREFIXES, at) else _hash_name_start(lowered, at)
         if start < done:
             continue
         end = run_end(text, at, _HASH_END)
@@ -251,8 +251,8 @@ def _password_hashes(text: str, lowered: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(at, end, "password-hash")
 
 
-def _start_of_name(lowered: str, at: int) -> int:
-    """Return the start of the hash name before a `$`, as in `sha1$…` and `scrypt:32768:8:1$…`; -1 if there is none."""
+def _hash_name_start(lowered: str, at: int) -> int:
+    """Return the start of the hash name before a `$`, as in `sha1$…` and `scrypt:32768:8:1$…`, or -1."""
     before = lowered[max(0, at - 40) : at]
     for name in _HASH_NAMES:
         if before.endswith(name):
@@ -291,7 +291,7 @@ def _account_dump_hashes(source: FoldedText, at: int) -> Iterator[SecretSpan]:
 
 
 def _pgpass_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
-    """Yield the password in `host:port:database:user:password`, psql's format."""
+    """Yield the password in `host:port:database:user:password`, the format of psql's password file."""
     text = source.text
     low = max(0, at - _MAX_PGPASS_FIELD_CHARACTERS)
     start = max(low, *(text.rfind(blank, low, at) + 1 for blank in " \t\n"))
@@ -312,23 +312,23 @@ def _credentials(text: str, lowered: str) -> Iterator[SecretSpan]:
         start = max(done, first, text.rfind("\n", max(0, at - 60), at) + 1)
         line_end = text.find("\n", at, at + 90)
         done = line_end if line_end >= 0 else min(len(text), at + 90)
-        yield from _pairs(text, start, done)
+        yield from _paired_passwords(text, start, done)
 
 
-def _pairs(text: str, start: int, end: int) -> Iterator[SecretSpan]:
+def _paired_passwords(text: str, start: int, end: int) -> Iterator[SecretSpan]:
     """Yield the passwords in `admin / …` and `admin:…` between two offsets."""
     for sign in ("/", ":"):
         for place in offsets(text[start:end], sign):
             found = start + place
             before = text[max(start, found - 2) : found].rstrip(" ")
-            value_start = past_blanks(text, found + 1, max_characters=2)
+            value_start = skip_blanks(text, found + 1, max_characters=2)
             value = text[value_start : min(end, run_end(text, value_start, _CREDENTIAL_END))].rstrip(".!?:")
-            if before[-1:].isalnum() and _is_paired(value):
+            if before[-1:].isalnum() and _is_paired_password(value):
                 yield SecretSpan(value_start, value_start + len(value), "password")
 
 
-def _is_paired(value: str) -> bool:
-    """Whether the second part of a pair looks like a password."""
+def _is_paired_password(value: str) -> bool:
+    """Whether the second value of a pair looks like a password."""
     if len(value) < 6 or "/" in value or is_placeholder(value) or is_code(value):
         return False
     if not has_digit_and_letter(value) and not is_mixed_case(value):
@@ -368,7 +368,7 @@ def _sql_passwords(source: FoldedText, at: int) -> Iterator[SecretSpan]:
     """Yield the password in `IDENTIFIED BY '…'` and `WITH PASSWORD '…'`."""
     text = source.text
     lead = next((lead for lead in _SQL_LEADS if source.lowered.startswith(lead, at)), "")
-    opening = past_blanks(text, at + len(lead))
+    opening = skip_blanks(text, at + len(lead))
     if lead and text[opening : opening + 1] == "'":
         end = text.find("'", opening + 1, opening + 300)
         value = text[opening + 1 : end] if end >= 0 else ""

@@ -21,7 +21,7 @@ from deltos.redaction.predicates import (
     is_word_like,
     is_word_with_digits,
 )
-from deltos.redaction.spans import SecretSpan, line_around, offsets, past_blanks, run_end
+from deltos.redaction.spans import SecretSpan, line_around, offsets, run_end, skip_blanks
 from deltos.text.identifiers import ASCII_PART
 
 
@@ -36,12 +36,16 @@ class Strength(IntEnum):
 
 
 class NamedValue(NamedTuple):
-    """The value next to a name; `lead` is the separator between them: a sign, `is`, a space, `flag` or `line`."""
+    """The value next to a name.
+
+    `lead` describes the separator between name and value: a sign such as `=`, `is`, a space, `flag` (a command option)
+    or `line` (a line break).
+    """
 
     start: int
     end: int
     text: str
-    quoted: bool
+    is_quoted: bool
     lead: str
 
 
@@ -58,8 +62,8 @@ _PASSWORD_WORDS = frozenset(
 )
 # Names may contain accented letters, as in `contraseña`.
 _NAME_END = re.compile(r"[^A-Za-z0-9_\u00c0-\u024f\u0300-\u036f-]")
-_WITHOUT_TILDE = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
-_FRENCH_PREFIXES = ("mot de ", "mots de ")  # before `passe`, which is a verb on its own
+_TILDE_REMOVAL = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
+_FRENCH_PREFIXES = ("mot de ", "mots de ")  # before `passe`, which is otherwise a verb
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _SECRET_WORDS = frozenset(
     """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
@@ -77,7 +81,7 @@ _WEAK_WORDS = frozenset(
     "key salt signature sig sid session cookie dsn webhook certificate hash code nonce sign seed auth bearer".split()
 )
 _SECRET_WORD_ENDINGS = (*_PASSWORD_ENDS, "secret", "token", "key", "sessid", "session")
-# Words that may follow the word for the secret: `password_prod`, `secret_key_base`, `token2`.
+# Words that may follow the significant word of a name: `password_prod`, `secret_key_base`, `token2`.
 _QUALIFIERS = frozenset(
     """base value val prod production dev development staging stage test testing live old new current previous data raw
     plain text b64 base64 enc encrypted default primary secondary main backup local remote eu us id param string str env
@@ -86,7 +90,7 @@ _QUALIFIERS = frozenset(
 _SEPARATORS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
 _VERBS = frozenset("is was were be to are as of now = ist war lautet lautete es era est était é è e' →".split())
 _ADVERBS = frozenset("now currently still just simply again jetzt ahora".split())  # between a verb and the value
-# After a name, these introduce its owner ("password of the box: …"); a later `:` or `=` precedes the value.
+# Prepositions between a name and its owner ("password of the box: …"); the value follows a later `:` or `=`.
 _PREPOSITIONS = frozenset(
     """of for to on in at from vom von des der für zu zum zur im del de do da du della dello di para por pour per van
     voor""".split()
@@ -106,7 +110,7 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Yield values whose names indicate a secret."""
     seen: set[int] = set()
     for stem in (*_STEMS, *_SHORT_STEMS):
-        done = 0  # names inside the value of an earlier name are skipped, which keeps the search linear
+        done = 0  # names inside an earlier value are skipped, so that the search is linear
         for at in offsets(lowered, stem):
             if at < done or (len(stem) < 5 and stem in _SHORT_STEMS and _is_inside_a_word(text, at, len(stem))):
                 continue
@@ -118,20 +122,20 @@ def find_named(text: str, lowered: str) -> Iterator[SecretSpan]:
             for value in _values_after(text, start, end) if strength else ():
                 is_secret = _is_secret(text, start, value, strength)
                 if is_secret or value.lead not in ("is", " "):
-                    done = 0 if value.quoted else value.end
+                    done = 0 if value.is_quoted else value.end
                 if is_secret:
                     yield SecretSpan(value.start, value.end, "password" if strength > Strength.SECRET else "secret")
                     break
 
 
 def _is_inside_a_word(text: str, at: int, size: int) -> bool:
-    """Whether a short stem is only part of a longer word."""
+    """Whether a short stem is only a part of a longer word."""
     before, after = text[at - 1 : at], text[at + size : at + size + 1]
     return after.islower() or (before.isalpha() and text[at].islower()) or (before.isupper() and text[at].isupper())
 
 
 def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]:
-    """Return the span of the entire name around a stem; `API key` and `access token` count as one name."""
+    """Return the span of the complete name around a stem; `API key` and `access token` count as one name."""
     start = at
     while start > 0 and at - start < _MAX_NAME_CHARACTERS and text[start - 1] in _NAME_LETTERS:
         start -= 1
@@ -150,8 +154,8 @@ def _name_around(text: str, lowered: str, at: int, size: int) -> tuple[int, int]
 
 @lru_cache(2048)
 def strength_of(name: str) -> Strength:
-    """Return how strongly a name indicates a secret, decided by its last significant word."""
-    words = [word.lower() for word in ASCII_PART.findall(name.translate(_WITHOUT_TILDE))]
+    """Return how strongly a name indicates a secret, according to its last significant word."""
+    words = [word.lower() for word in ASCII_PART.findall(name.translate(_TILDE_REMOVAL))]
     if words[-1:] == ["passe"]:
         return Strength.PASSWORD if words[-2:-1] == ["de"] else Strength.NONE
     if not any(map(_is_secret_word, words)):
@@ -167,6 +171,7 @@ def strength_of(name: str) -> Strength:
 
 
 def _is_secret_key(words: list[str]) -> bool:
+    """Whether a name ends with `key` and a word that makes the key secret, such as `api`."""
     last = words[-1]
     return (last == "key" and len(words) > 1 and words[-2] in _KEY_QUALIFIERS) or (
         last.endswith("key") and last[:-3] in _KEY_QUALIFIERS
@@ -174,6 +179,7 @@ def _is_secret_key(words: list[str]) -> bool:
 
 
 def _is_secret_word(word: str) -> bool:
+    """Whether a word may indicate a secret."""
     return (
         word in _PASSWORD_WORDS or word in _SECRET_WORDS or word in _WEAK_WORDS or word.endswith(_SECRET_WORD_ENDINGS)
     )
@@ -187,21 +193,21 @@ def _values_after(text: str, start: int, end: int) -> Iterator[NamedValue]:
 
 
 def _value_offsets_after(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield offsets where the value of the name at [start, end) may begin, with the separator before them."""
+    """Yield the offsets at which the value of the name at [start, end) may begin, with the separators before them."""
     closed = end
     while closed < len(text) and closed - end < 6 and text[closed] in _CLOSERS:
         closed += 1
-    at = past_blanks(text, closed)
+    at = skip_blanks(text, closed)
     sign = next((sign for sign in _SEPARATORS if text.startswith(sign, at)), "")
     if sign and _may_separate(sign, text, start, closed=closed > end):
         yield _skip_annotation(text, at + len(sign), sign), sign
     elif text.startswith("-", start):
         if at > end:
             yield at, "flag"
-    elif closed > end and (attribute := _attribute_value(text, at)):
+    elif closed > end and (attribute := _attribute_value_offset(text, at)):
         yield attribute, "="
     else:
-        yield from ((place, "is") for place in _skip_verbs(text, end))
+        yield from ((place, "is") for place in _offsets_after_verbs(text, end))
         if at > end:
             yield at, " "
 
@@ -214,21 +220,21 @@ def _may_separate(sign: str, text: str, start: int, *, closed: bool) -> bool:
 
 
 def _skip_annotation(text: str, at: int, sign: str) -> int:
-    """Return the start of the value, which in `password: str = "…"` is after the second separator."""
+    """Return the start of the value after a type annotation, as in `password: str = "…"`."""
     second = text.find("=", at, at + 48) if sign == ":" else -1
     if second < 0 or not _ANNOTATION.fullmatch(text, at, second):
         return at
-    return second + 1 if text[past_blanks(text, second + 1) :][:1] in ('"', "'", "`") else at
+    return second + 1 if text[skip_blanks(text, second + 1) :][:1] in ('"', "'", "`") else at
 
 
-def _attribute_value(text: str, at: int) -> int:
+def _attribute_value_offset(text: str, at: int) -> int:
     """Return the offset after `value=` in the same tag (`<input name="token" value="…">`), or 0 if there is none."""
     found = text.find("value=", at, at + 90)
     return found + 6 if found >= 0 and not any(sign in text[at:found] for sign in "<>\n") else 0
 
 
-def _skip_verbs(text: str, at: int) -> Iterator[int]:
-    """Yield the offsets after verbs, as in `password of the staging box is …`, and after the sign in `password of it:
+def _offsets_after_verbs(text: str, at: int) -> Iterator[int]:
+    """Yield the offsets after verbs, as in `password of the staging box is …`, or after `:`, as in `password of it:
     …`."""
     stop = run_end(text, at, _SENTENCE_STOP, max_characters=_MAX_PHRASE_CHARACTERS)
     phrase = text[at:stop]
@@ -248,8 +254,8 @@ def _skip_verbs(text: str, at: int) -> Iterator[int]:
 
 
 def _value_at(text: str, at: int, lead: str) -> NamedValue | None:
-    """Return the value at an offset, which may be on the next line, in quotes or plain; None if there is none."""
-    at = past_blanks(text, at)
+    """Return the value at an offset, which may be in quotes or on the next line, or None if there is none."""
+    at = skip_blanks(text, at)
     if lead not in (" ", "flag") and (line := _next_line_start(text, at)):
         return _value_on_line(text, line)
     quote = at
@@ -259,7 +265,7 @@ def _value_at(text: str, at: int, lead: str) -> NamedValue | None:
         return _quoted_value(text, quote, lead)
     end = _plain_value_end(text, at)
     plain = text[at:end].rstrip(".:!?\\" if lead in ("is", " ") else "\\")
-    return NamedValue(at, at + len(plain), plain, quoted=False, lead=lead) if plain else None
+    return NamedValue(at, at + len(plain), plain, is_quoted=False, lead=lead) if plain else None
 
 
 def _plain_value_end(text: str, at: int) -> int:
@@ -274,19 +280,18 @@ def _plain_value_end(text: str, at: int) -> int:
 
 
 def _next_line_start(text: str, at: int) -> int:
-    """Return the start of the next non-empty line if the rest of this line is empty or a YAML or shell continuation
-    mark; otherwise 0."""
+    """Return the start of the next non-empty line if the rest of this line is empty or a continuation mark, or 0."""
     mark = text[at : at + 2]
-    at = past_blanks(text, at + (2 if mark in (">-", "|-", ">+", "|+") else 1 if mark[:1] in (">", "|", "\\") else 0))
+    at = skip_blanks(text, at + (2 if mark in (">-", "|-", ">+", "|+") else 1 if mark[:1] in (">", "|", "\\") else 0))
     found = 0
     for _ in range(3):
         if text[at : at + 1] == "\r":
             at += 1
         if text[at : at + 1] != "\n":
             break
-        at = found = past_blanks(text, at + 1)
+        at = found = skip_blanks(text, at + 1)
     if found and text[found : found + 1] in ("+", ">", "#", "|", "*", "-"):
-        found = past_blanks(text, found + 1)
+        found = skip_blanks(text, found + 1)
     return found
 
 
@@ -297,7 +302,7 @@ def _value_on_line(text: str, at: int) -> NamedValue | None:
     if not plain or any(letter.isspace() for letter in plain):
         return None
     start = at + line.find(plain)
-    return NamedValue(start, start + len(plain), plain, quoted=plain != line, lead="line")
+    return NamedValue(start, start + len(plain), plain, is_quoted=plain != line, lead="line")
 
 
 def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
@@ -309,7 +314,7 @@ def _quoted_value(text: str, at: int, lead: str) -> NamedValue | None:
         end = text.find(text[at], end + 1, limit)
     end = end if end >= 0 else limit
     plain = text[start:end].rstrip("\\") if escaped else text[start:end]
-    return NamedValue(start, start + len(plain), plain, quoted=True, lead=lead) if plain else None
+    return NamedValue(start, start + len(plain), plain, is_quoted=True, lead=lead) if plain else None
 
 
 def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> bool:
@@ -318,32 +323,35 @@ def _is_secret(text: str, start: int, value: NamedValue, strength: Strength) -> 
     if is_placeholder(plain) or (value.lead in ("is", " ", "line") and is_type_name(plain)):
         return False
     if value.lead == " " and plain.startswith("-") and plain[1:].isalpha():
-        return False  # the value is an option of a command, as in `htpasswd -nbB`
+        return False  # the value is a command-line option, as in `htpasswd -nbB`
     if strength is Strength.WEAK:
         return _is_random_value(value)
     if value.lead == ",":
-        return value.quoted and (is_secret_like(plain) or (strength is Strength.PASSWORD and is_human_password(plain)))
-    if not value.quoted and text[value.end : value.end + 1] in ("(", "["):
+        return value.is_quoted and (
+            is_secret_like(plain) or (strength is Strength.PASSWORD and is_human_password(plain))
+        )
+    if not value.is_quoted and text[value.end : value.end + 1] in ("(", "["):
         return False  # the value is a function call
     if strength is Strength.PASSWORD:
         return _is_password(text, start, value)
     if strength is Strength.AMBIGUOUS:
-        return _is_random_value(value) or _is_pass(text, start, value)
+        return _is_random_value(value) or _is_pass_value(text, start, value)
     if value.lead == " " and not has_digit_and_letter(plain):
         return False
     return is_secret_like(plain) or _is_assigned(text, start, value)
 
 
 def _is_random_value(value: NamedValue) -> bool:
+    """Whether a value is random."""
     plain = value.text
     return is_random(plain) or (value.lead != " " and is_weakly_random(plain)) or is_printable_random(plain)
 
 
 def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value is assigned as in shells and .env files (`API_TOKEN=abcd`), or looks like a password with a
-    special character."""
+    """Whether the value is assigned as in a shell (`API_TOKEN=abcd`), or looks like a password with a special
+    character."""
     if (
-        value.lead not in ("=", "line", ":" if value.quoted else "=")
+        value.lead not in ("=", "line", ":" if value.is_quoted else "=")
         or len(value.text) < 4
         or is_code(value.text)
         or is_number(value.text)
@@ -356,7 +364,7 @@ def _is_assigned(text: str, start: int, value: NamedValue) -> bool:
 
 
 def _is_password(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value of a password name is a password."""
+    """Whether the value next to a password name is a password."""
     plain = value.text
     if value.lead in (" ", "is", "line", "flag"):
         if is_secret_like(plain) or (is_human_password(plain) and not is_code(plain)):
@@ -364,19 +372,19 @@ def _is_password(text: str, start: int, value: NamedValue) -> bool:
         return value.lead == "is" and is_word_with_digits(plain)
     if len(plain) < 4 or is_type_name(plain):
         return False
-    if value.quoted:
+    if value.is_quoted:
         return not any(letter.isspace() for letter in plain)
     if is_code(plain) or is_number(plain):
         return False
     return not is_word_like(plain) or has_digit_and_letter(plain) or _is_plain_word(text, start, value)
 
 
-def _is_pass(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value after `pass` is a password: one that looks like it, or any quoted value after a user name."""
+def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:
+    """Whether the value after `pass` looks like a password, or is in quotes and follows a user name."""
     plain = value.text
     before = text[max(0, start - _MAX_USER_DISTANCE) : start].lower()
     has_user = any(word in before for word in _USER_WORDS)
-    if value.lead in (":", "=", "=>") and value.quoted and has_user:
+    if value.lead in (":", "=", "=>") and value.is_quoted and has_user:
         return _is_password(text, start, value)
     if not has_digit_and_letter(plain):
         return False
@@ -386,19 +394,19 @@ def _is_pass(text: str, start: int, value: NamedValue) -> bool:
         return False  # `pass the file to …`
     if is_secret_like(plain):
         return True
-    is_alone = value.quoted or has_user or _begins_line(text, start)
+    is_alone = value.is_quoted or has_user or _begins_line(text, start)
     return is_alone and not is_code(plain) and (is_human_password(plain) or is_word_with_digits(plain))
 
 
 def _begins_line(text: str, start: int) -> bool:
-    """Whether a name is preceded on its line by nothing but a list or diff mark, a line number or a quote."""
+    """Whether a name is at the start of its line, except for a list or diff mark, a line number or a quotation mark."""
     before = text[line_around(text, start)[0] : start].strip().rstrip("\"'").strip()
     return before in _LINE_MARKERS or before.rstrip(".:→").isdigit()
 
 
 def _is_plain_word(text: str, start: int, value: NamedValue) -> bool:
-    """Whether the value is in a configuration, not in code: `password: word` on its own line, or `password=word` in a
-    list of pairs."""
+    """Whether a word is a value in a configuration, not in code: `password: word` on its own line, or
+    `password=word`."""
     after = text[value.end : value.end + 1]
     if value.lead == ":":
         return after in ("", "\n", "\r") and _begins_line(text, start)

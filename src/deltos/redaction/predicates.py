@@ -11,7 +11,7 @@ from functools import lru_cache
 from deltos.text.identifiers import ASCII_PART
 
 _SWITCH = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_PIECE = re.compile(r"[A-Za-z0-9]++")
+_ALPHANUMERIC_RUN = re.compile(r"[A-Za-z0-9]++")
 _DIGIT = re.compile(r"[0-9]")
 _UPPER = re.compile(r"[A-Z]")
 _LOWER = re.compile(r"[a-z]")
@@ -23,7 +23,7 @@ _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _NUMBER = r"[-+]?[0-9][0-9_.,:/ -]*[a-zA-Z%]{0,3}"
 _WORDS_AND_NUMBER = r"[a-z_-]++[0-9]{0,3}"
 _CONSTANT = r"[A-Z]{2,}(?:_[A-Z0-9]+)+"
-# Names with digits that are not secrets.
+# Names that contain digits but are not secrets.
 _KNOWN_NAMES = (
     r"(?i)(?:sha|md|utf|aes|rsa|http|oauth|base|argon|pbkdf|ed|curve|ecdsa|x|ipv|ec|win|int|uint|float|str|v|i18n|l10n|k8s|s3)"
     r"[0-9]{0,5}"
@@ -104,13 +104,12 @@ def _has_only_placeholder_words(value: str) -> bool:
 
 @lru_cache(4096)
 def is_word_like(value: str) -> bool:
-    """Whether a value consists of words, like names, paths and prose; random text changes between letters, cases and
-    digits more often."""
-    return all(map(_is_word, _PIECE.findall(value)))
+    """Whether a value consists of words, like names, paths and prose, instead of irregular letters and digits."""
+    return all(map(_is_word, _ALPHANUMERIC_RUN.findall(value)))
 
 
 def _is_word(piece: str) -> bool:
-    """Whether a piece consists of words, possibly with a short number at the end."""
+    """Whether letters and digits form words, possibly with a short number at the end."""
     if re.fullmatch(_KNOWN_NAMES, piece):
         return True
     parts = ASCII_PART.findall(piece)
@@ -130,8 +129,11 @@ def is_code(value: str) -> bool:
 
 
 def is_human_password(value: str) -> bool:
-    """Whether a value looks like a password chosen by a person: letters with two digits or more, a digit and a special
-    character, or a special character between letters of both cases."""
+    """Whether a value looks like a password chosen by a person.
+
+    Such a password has letters with two or more digits, a digit and a special character, or a special character between
+    letters of both cases.
+    """
     if len(value) < 6 or is_number(value) or not _LETTER.search(value) or re.fullmatch(_KNOWN_NAMES, value):
         return False
     digits = len(_DIGIT.findall(value))
@@ -165,7 +167,7 @@ def is_printable_random(value: str) -> bool:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether a value has too many different special characters to be a template or format string."""
+    """Whether a value has too many different special characters for a template or format string."""
     if len(value) < 32 or len(_DIGIT.findall(value)) < 2:
         return False
     signs = {letter for letter in value if not letter.isalnum() and letter != " "}
@@ -173,7 +175,7 @@ def _is_scrambled(value: str) -> bool:
 
 
 def is_type_name(value: str) -> bool:
-    """Whether a value is a type, a constant or a function word, and not a password."""
+    """Whether a value is a type, a constant or a common word, which is not a password."""
     return value.lower().strip("?!.*|") in _TYPE_NAMES
 
 
@@ -188,7 +190,7 @@ def has_digit_and_letter(value: str) -> bool:
 
 
 def is_secret_like(value: str) -> bool:
-    """Whether a value next to a secret's name is a secret: not a word, name, code, number or placeholder."""
+    """Whether a value next to the name of a secret is a secret: not a word, name, code, number or placeholder."""
     if len(value) < 4 or is_placeholder(value) or is_code(value) or is_number(value):
         return False
     if len(value) >= _MIN_NAMED_CHARACTERS and is_hexadecimal(value):
@@ -198,10 +200,10 @@ def is_secret_like(value: str) -> bool:
 
 @lru_cache(4096)
 def is_random(value: str) -> bool:
-    """Whether a value is random, regardless of its context; hexadecimal digests and UUIDs are excluded."""
+    """Whether a value is random, regardless of the context; hexadecimal digests and UUIDs are excluded."""
     if len(value) < _MIN_RANDOM_CHARACTERS or len(_DIGIT.findall(value)) < 2:
         return False
-    pieces = [piece for piece in _PIECE.findall(value) if not _is_digest(piece)]
+    pieces = [piece for piece in _ALPHANUMERIC_RUN.findall(value) if not _is_digest(piece)]
     if "/" in value and max(map(len, pieces), default=0) < _MAX_LIST_PIECE_CHARACTERS:
         return False
     letters = sum(map(len, pieces))
@@ -215,7 +217,7 @@ def is_random(value: str) -> bool:
 
 
 def _is_digest(piece: str) -> bool:
-    """Whether a piece is a digest, part of a UUID or a number, which are usually public."""
+    """Whether letters and digits are hexadecimal, as in digests, UUIDs and numbers, which are usually public."""
     return len(piece) > 3 and _HEX.fullmatch(piece) is not None
 
 

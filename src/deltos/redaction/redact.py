@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 4_000
 MAX_KIND_CHARACTERS = 42  # maximum length of the kind in a redaction mark, including a digit and the closing bracket
-_MAX_KNOWN_SECRETS = 500  # limited because every text of an event is searched for each known secret
+_MAX_KNOWN_SECRETS = 500  # limited, because each text of an event is searched for all of them
 _MIN_KNOWN_CHARACTERS = 6  # shorter secrets are too often ordinary words
 _OPENING, _CLOSING = "<private>", "</private>"
-# Length of the text beyond a cut that is also searched, to find secrets across the cut. Longer secrets are multi-line
-# keys, which are recognised line by line.
+# Number of characters searched beyond the point of truncation, to find secrets that span it. Longer secrets are
+# multi-line keys, which are recognised line by line.
 _SEARCH_MARGIN_CHARACTERS = 4_000
 
 
@@ -31,7 +31,7 @@ class Redacted(NamedTuple):
 
 
 def redact(text: str) -> Redacted:
-    """Return the text without private passages, and with a mark that names the kind in place of each secret."""
+    """Return the text without private passages and with each secret replaced by a mark such as `[redacted:jwt]`."""
     text = _without_private(text)
     spans = find_secrets(text)
     return Redacted(_replace_spans(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
@@ -59,12 +59,12 @@ def redact_name(name: str) -> Clean:
 
 
 def redact_tags(tags: Sequence[str]) -> list[str]:
-    """Redact tags before they are lower-cased and shortened, after which secrets could not be recognised."""
+    """Return the tags without secrets; must be called before tags are lower-cased and shortened."""
     return [redact(storable(tag)).text for tag in tags]
 
 
 def storable(text: str) -> str:
-    """Return a text that SQLite and JSON can store, without surrogates and without NUL, which could split a secret."""
+    """Return a text that SQLite and JSON can store: without surrogates, and without NUL, which could split a secret."""
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
@@ -72,8 +72,8 @@ def storable(text: str) -> str:
 class KnownSecrets:
     """Secrets found in the texts of one event.
 
-    Other texts may contain a secret without the context that reveals it, such as a line of a diff without the line
-    above it.
+    Other texts of the event may contain the same secret without the context that reveals it, such as a line of a diff
+    without the line above it.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class KnownSecrets:
         self._lines: dict[str, str] = {}
 
     def learn(self, text: str, spans: Sequence[SecretSpan]) -> None:
-        """Add the secrets of a text to the known ones; add multi-line secrets line by line."""
+        """Record the secrets of a text; multi-line secrets are recorded line by line."""
         for start, end, kind in spans:
             value = text[start:end]
             if "\n" in value:
@@ -127,15 +127,14 @@ def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = 
 
 
 def redact_answer(question: str, answer: Clean, *, is_typed: bool, known: KnownSecrets) -> Clean:
-    """Return an answer without the password, key or code for which the question asks; `is_typed` says whether the user
-    typed the answer."""
+    """Return an answer without the password, key or code that the question asks for."""
     spans = find_secrets_in_answer(question, answer, is_typed=is_typed)
     known.learn(answer, spans)
     return _replace_spans(answer, spans)
 
 
 def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """Return the redacted beginning of a text, and the offset where it was cut."""
+    """Return the redacted beginning of a text, and the offset at which it was truncated."""
     window = text[: max_characters + _SEARCH_MARGIN_CHARACTERS]
     spans = find_secrets(window)
     known.learn(window, spans)
@@ -145,7 +144,7 @@ def _redact_head(text: str, max_characters: int, known: KnownSecrets) -> tuple[C
 
 
 def _redact_tail(text: str, max_characters: int, known: KnownSecrets) -> tuple[Clean, int]:
-    """Return the redacted end of a text, and the offset where it was cut."""
+    """Return the redacted end of a text, and the offset at which it begins."""
     first = len(text) - max_characters - _SEARCH_MARGIN_CHARACTERS
     window = text[first:]
     spans = find_secrets(window)

@@ -38,5 +38,5 @@ def is_secret_file(path: str) -> bool:
 
 
 def mentions_secret_file(command: str) -> bool:
-    """Whether a command line names a file that contains secrets."""
+    """Whether a command line mentions a file that contains secrets."""
     return any(is_secret_file(word) for word in _WORD_ENDS.split(command) if word)

@@ -1,5 +1,4 @@
-"""Detection of secrets in text: by their format, by the name of the value, by context, and by the command that receives
-them.
+"""Detection of secrets in text by format, by the name of the value, by context, and by command-line options.
 
 All searches take linear time: literals are found with `str.find`, and patterns look only a bounded distance ahead.
 """
@@ -35,7 +34,7 @@ def find_secrets(text: str) -> list[SecretSpan]:
 
 
 def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
-    """Return the spans of the secret for which the question asks; `is_typed` says whether the user typed the answer."""
+    """Return the spans of the secrets in an answer that the question asks for."""
     return list(find_answer_secrets(question, _without_marks(answer), is_typed=is_typed))
 
 
@@ -91,7 +90,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _original_offset(starts: list[tuple[int, int]], place: int) -> int:
-    """Map an offset in the unescaped text to the original text."""
+    """Return the offset in the original text of an offset in the unescaped text."""
     from bisect import bisect_right  # deferred: few texts have escapes
 
     plain, original = starts[bisect_right(starts, (place, 1 << 60)) - 1]

@@ -1,6 +1,6 @@
 """Spans of secrets, and bounded searches in a text.
 
-Every search is limited to a distance, so that it takes linear time for any text.
+Every search is limited to a maximum distance, so that it takes linear time.
 """
 
 # Without `from __future__ import annotations`, because a named tuple would compile each annotation at every hook start.
@@ -30,7 +30,7 @@ def lower(text: str) -> str:
 
 
 def merge_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
-    """Return the spans in order, with overlapping ones merged; a merged span has the more specific kind."""
+    """Return the spans in order, with overlapping spans merged; a merged span has the more specific kind."""
     joined: list[SecretSpan] = []
     for span in sorted(spans):
         if joined and span.start < joined[-1].end:
@@ -43,7 +43,7 @@ def merge_spans(spans: Iterable[SecretSpan]) -> list[SecretSpan]:
 
 
 def _vagueness(kind: str) -> int:
-    """Return how unspecific a kind is, which is 0 for specific kinds."""
+    """Return how unspecific a kind is; 0 for specific kinds."""
     return _VAGUE_KINDS.index(kind) + 1 if kind in _VAGUE_KINDS else 0
 
 
@@ -56,20 +56,21 @@ def offsets(lowered: str, literal: str) -> Iterator[int]:
 
 
 def run_end(text: str, at: int, stop: re.Pattern[str], *, max_characters: int = MAX_RUN_CHARACTERS) -> int:
-    """Return the end of the run that starts at `at`: the first match of `stop`, or the limit."""
+    """Return the end of the run of characters that starts at `at`: the first match of `stop`, or the limit."""
     limit = min(len(text), at + max_characters)
     found = stop.search(text, at, limit)
     return found.start() if found else limit
 
 
-def past_blanks(text: str, at: int, *, max_characters: int = 40) -> int:
+def skip_blanks(text: str, at: int, *, max_characters: int = 40) -> int:
     """Return the offset of the first character from `at` on that is not a space or tab."""
     found = _NOT_BLANK.search(text, at, at + max_characters)
     return found.start() if found else min(len(text), at + max_characters)
 
 
 def line_around(text: str, at: int) -> tuple[int, int]:
-    """Return the start and end of the line at an offset, limited to `MAX_RUN_CHARACTERS` in each direction."""
+    """Return the start and end of the line that contains an offset, limited to `MAX_RUN_CHARACTERS` in each
+    direction."""
     low, high = max(0, at - MAX_RUN_CHARACTERS), min(len(text), at + MAX_RUN_CHARACTERS)
     start = text.rfind("\n", low, at) + 1 or low
     end = text.find("\n", at, high)

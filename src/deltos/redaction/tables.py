@@ -30,7 +30,7 @@ _WIFI_CODE = "wifi:"
 _UNSPACED_LABELS = ("密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "пароль")
 _UNSPACED_SEPARATORS = ("：", ":", "=", "是", "は", "為", "为")
 _UNSPACED_ENDS = "。.」\"'` \t\r"
-_NO_VALUE = re.compile(r"[\s，。、；,;：:！!?？「」\"'`]")
+_NOT_IN_VALUE = re.compile(r"[\s，。、；,;：:！!?？「」\"'`]")
 _MIN_UNSPACED_CHARACTERS = 3
 _MAX_UNSPACED_CHARACTERS = 64
 
@@ -44,7 +44,7 @@ def find_labelled(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _secret_columns(text: str) -> Iterator[SecretSpan]:
-    """Yield the values of columns whose heading names a password or another secret."""
+    """Yield the values of table columns whose heading is the name of a password or another secret."""
     lines = text.split("\n")
     starts = _line_starts(lines)
     done = 0
@@ -64,7 +64,7 @@ def _secret_columns(text: str) -> Iterator[SecretSpan]:
 
 
 def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterator[SecretSpan]:
-    """Yield the values of a row in certain columns, without quotes and blanks."""
+    """Yield the secret values of a row in the given columns, without quotes and blanks."""
     place = start
     for at, cell in enumerate(line.split(delimiter)):
         value = cell.strip(" \"'\r")
@@ -75,12 +75,13 @@ def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterato
 
 
 def _is_value(value: str) -> bool:
-    is_rule = not value.strip("-=: ")  # the line below the heading of a Markdown table
+    """Whether a table cell contains a value, not a placeholder or rule."""
+    is_rule = not value.strip("-=: ")  # the line below the headings of a Markdown table
     return bool(value) and not (is_rule or is_placeholder(value) or is_type_name(value) or is_code(value))
 
 
 def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield passwords in the codes of Wi-Fi networks, and passphrases of several words next to a word for Wi-Fi."""
+    """Yield passwords in Wi-Fi codes, and passphrases of several words after a word for Wi-Fi."""
     for at in offsets(lowered, _WIFI_CODE):
         for field in text[at : at + _MAX_VALUE_CHARACTERS].split("\n", 1)[0].split(";"):
             if field.rpartition(":")[0].upper() in ("P", "WIFI:P") and field.rpartition(":")[2]:
@@ -98,19 +99,19 @@ def _network_passwords(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _is_passphrase(value: str) -> bool:
-    """Whether a value after a network label is a passphrase, that is, a few words but no sentence about passwords."""
+    """Whether a value after a network label is a passphrase: a few words that are not a sentence about passwords."""
     words = value.split()
     fits = _MIN_PASSPHRASE_CHARACTERS <= len(value) <= _MAX_PASSPHRASE_CHARACTERS
-    return fits and 2 <= len(words) <= 6 and not any(map(is_placeholder, words)) and not _is_prose(words)
+    return fits and 2 <= len(words) <= 6 and not any(map(is_placeholder, words)) and not _is_prose_start(words)
 
 
-def _is_prose(words: list[str]) -> bool:
+def _is_prose_start(words: list[str]) -> bool:
     """Whether words continue a sentence, such as "is on the fridge"."""
     return words[0].lower() in _PROSE_OPENINGS
 
 
 def _unspaced_values(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Yield values after words for a password in scripts without spaces, and in Russian, at the end of a line."""
+    """Yield values after words for `password` in scripts without spaces and in Russian."""
     for label in _UNSPACED_LABELS:
         for at in offsets(lowered, label):
             line = text[at + len(label) : at + len(label) + 2 * _MAX_UNSPACED_CHARACTERS].partition("\n")[0].strip()
@@ -118,12 +119,13 @@ def _unspaced_values(text: str, lowered: str) -> Iterator[SecretSpan]:
                 continue
             value = line[1:].strip(_UNSPACED_ENDS)
             fits = _MIN_UNSPACED_CHARACTERS <= len(value) <= _MAX_UNSPACED_CHARACTERS
-            if fits and not _NO_VALUE.search(value) and not is_placeholder(value):
+            if fits and not _NOT_IN_VALUE.search(value) and not is_placeholder(value):
                 start = text.index(value, at + len(label))
                 yield SecretSpan(start, start + len(value), "password")
 
 
 def _line_starts(lines: list[str]) -> list[int]:
+    """Return the offset at which each line starts."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)

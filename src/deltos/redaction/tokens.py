@@ -1,4 +1,4 @@
-"""Secrets that can be recognised without context: tokens with an issuer's prefix, and long random values."""
+"""Secrets that can be recognised without context: tokens with a known prefix, and long random values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VALUE_END = re.compile(r"[^A-Za-z0-9_+/~=-]")
 _SEGMENT_END = re.compile(r"[^A-Za-z0-9_+~=-]")
 _DIGIT = re.compile(r"[0-9]")
 MIN_TOKEN_CHARACTERS = 16
-# Prefixes too common on their own; gitleaks requires a name next to them, which named_values.py checks.
+# Prefixes that also occur in ordinary text; named_values.py finds these tokens by the name next to them.
 _COMMON_PREFIXES = frozenset(["test_", "live_", "test_pub_", "live_pub_", "key-", "pubkey-", "API-", "v1.0-"])
 # Tokens from the issuers' documentation that gitleaks does not know, or knows only in an older format.
 _EXTRA_TOKENS = (
@@ -110,7 +110,7 @@ _EXTRA_TOKENS = (
     ("cloudflare-key", "v1.0-", 85),
     ("linear-key", "lin_oauth_", 20),
 )
-# Tokens without a prefix: kind, a substring that they contain, minimum length, pattern.
+# Tokens without a prefix: kind, required substring, minimum length, pattern.
 _PATTERN_TOKENS: tuple[tuple[str, str, int, Callable[[], re.Pattern[str]]], ...] = (
     *(
         (
@@ -165,15 +165,15 @@ _PUBLIC_CONTEXT = (";base64,", "ssh-rsa ", "ssh-dss ", "ssh-ed25519 ", "sha256 "
 
 @cache
 def _prefix_table() -> tuple[tuple[str, str, int], ...]:
-    """Return kind, prefix and minimum length of all tokens with a prefix."""
+    """Return kind, prefix and minimum length of all tokens with a known prefix."""
     return (*_EXTRA_TOKENS, *(row for row in TOKENS if row[1] not in _COMMON_PREFIXES))
 
 
 def long_words(text: str) -> list[tuple[int, str]]:
-    """Return the words long enough to contain a token, with their offsets; filtering out short words makes the search
-    fast."""
+    """Return the words long enough to contain a token, with their offsets."""
     found: list[tuple[int, str]] = []
     at = 0
+    # Skipping short words makes the search fast.
     for word in [word for word in text.split() if len(word) >= MIN_TOKEN_CHARACTERS]:
         at = text.find(word, at)
         found.append((at, word))
@@ -211,7 +211,7 @@ def _match_prefix(start: int, word: str, kind: str, literal: str, min_characters
 
 
 def _looks_generated(tail: str) -> bool:
-    """Whether the part after a prefix looks machine-generated: digits, or irregular case."""
+    """Whether the text after a prefix looks machine-generated: it has digits or irregular case."""
     digits = len(_DIGIT.findall(tail))
     changes = len(_CASE_CHANGE.findall(tail))
     return digits >= 2 or (digits == 1 and len(tail) < 12) or changes >= max(2, len(tail) // 8)
@@ -246,7 +246,7 @@ def _is_secret_value(text: str, lowered: str, place: int, value: str) -> bool:
 
 
 def _is_path(word: str) -> bool:
-    """Whether most parts between slashes are words, as in `/django/commit/…` but not in random text."""
+    """Whether most segments between slashes are words, as in `/django/commit/…` but not in random text."""
     parts = [part for part in word.split("/") if len(part) > 2]
     return 2 * sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) >= len(parts) > 0
 
@@ -266,7 +266,7 @@ def _is_public(text: str, start: int, end: int) -> bool:
 
 
 def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
-    """Whether a value is a line of an encoded file, alone on its line and next to lines of the same width."""
+    """Whether a value is a line of an encoded file: the only text on its line, next to a line of the same width."""
     line_start, line_end = line_around(text, start)
     width = end - start
     if width in _KEY_WIDTHS or width < 40 or text[line_start:start].strip() or text[end:line_end].strip():
@@ -277,13 +277,13 @@ def _is_encoded_file_line(text: str, start: int, end: int) -> bool:
 
 
 def _has_line_of_width(nearby_lines: str, width: int) -> bool:
-    """Whether a neighbouring line has the same width: encoded files have lines of 60, 72 or 76 characters, keys of 64
-    or 70."""
+    """Whether a neighbouring line has the given width."""
+    # Encoded files have lines of 60, 72 or 76 characters, keys have lines of 64 or 70.
     return any(len(line.strip()) == width and " " not in line.strip() for line in nearby_lines.split("\n"))
 
 
 def _is_near_secret_word(lowered: str, start: int, end: int, value: str) -> bool:
-    """Whether the line mentions keys or passwords, or a service whose keys have this length."""
+    """Whether the line mentions keys or passwords, or a service whose keys have the length of the value."""
     line_start = lowered.rfind("\n", max(0, start - 60), start) + 1 or max(0, start - 60)
     before = lowered[line_start:start]
     hexadecimal = is_hexadecimal(value)
