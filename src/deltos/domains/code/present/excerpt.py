@@ -31,20 +31,7 @@ _MIN_LETTERS = 6  # minimum number of letters of a line that represents a hit wi
 _SEPARATOR = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that are not shown
 _ATTRIBUTES = ("@", "#[")
-_CONTINUATIONS = (
-    "(",
-    "[",
-    "{",
-    ",",
-    "\\",
-    ":",
-    "=",
-    "+",
-    "|",
-    "&",
-    "->",
-    "=>",
-)  # ends of lines after which a statement continues
+_CONTINUATIONS = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # ends of unfinished lines
 _MAX_WORD_CHARACTERS = 30  # a longer word may be split by truncation
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
@@ -385,9 +372,8 @@ def _parameters_after_name(header: str, name: str) -> str:
     flat = flat.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     at = flat.find(f"{name}(")
     at = at if at >= 0 else flat.find(name)
-    rest = (
-        flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""
-    )  # closing brackets and quotes of a name: `[tool.ruff]`, `"name": 1`
+    # The name may be closed by a bracket or quotation mark: `[tool.ruff]`, `"name": 1`.
+    rest = flat[at + len(name) :].lstrip("]\"'") if at >= 0 else ""
     rest = f"{rest}…" if rest.count("(") > rest.count(")") else rest.rstrip(" {:\\=").removesuffix("=>").rstrip(" =")
     for receiver in _RECEIVERS:
         rest = rest.replace(f"({receiver}, ", "(", 1).replace(f"({receiver})", "()", 1)
