@@ -370,7 +370,7 @@ def test_projects_are_named_by_their_folders_and_shown_by_name(shell: Shell, mon
     shell.run("add", "Dates are in UTC")
     with pytest.raises(NotFound, match="app matches several projects") as unclear:
         shell.run("search", "cents", "--project", "app")
-    assert unclear.value.hint == f"Give one of them: other/app, {here.parent.name}/app."
+    assert unclear.value.hint == f"Pass one of them: other/app, {here.parent.name}/app."
     assert "Dates are in UTC" in shell.run("search", "UTC", "--project", "other/app")
 
 

@@ -59,6 +59,7 @@ _WORD_END = re.compile(r"[\s\"'`|;&<>]")
 _MAX_COMMAND_CHARACTERS = 600
 _MAX_WORDS = 60
 _OPTIONS_WITH_VALUES = frozenset(["-C", "-r", "-salt"])  # options with values of programs with positional passwords
+
 # Texts in commands that read a password from standard input.
 _PASSWORD_READERS = (
     *("--password-stdin", "sudo -s", "chpasswd", "passwd --stdin", "--with-token", "login", "cryptsetup"),
@@ -167,7 +168,7 @@ def _positional_password(words: list[CommandWord], option: str) -> SecretSpan | 
     following, plain = words[start + 1 :], list[CommandWord]()
     for before, word in zip(words[start:], following, strict=False):
         if not word.text:
-            break  # an empty or redirected argument
+            break  # the argument is empty or redirected
         if not word.text.startswith("-") and before.text not in _OPTIONS_WITH_VALUES:
             plain.append(word)
     number = int(position)

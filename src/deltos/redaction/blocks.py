@@ -22,7 +22,7 @@ _LINE_SUFFIX_CHARACTERS = "\r \t\"',\\;"
 _BASE64 = r"[A-Za-z0-9+/]++={0,2}"
 _HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Charset:", "Hash:", "Key:")
 _MAX_BODY_LINE_CHARACTERS = 100
-_KEY_WIDTHS = (64, 70)  # line widths of PEM and PuTTY, and of OpenSSH
+_KEY_WIDTHS = (64, 70)  # line widths of keys: 64 in PEM and PuTTY, 70 in OpenSSH
 _MIN_FIRST_LINE_CHARACTERS = 20  # minimum length of the first line of a key, which may be truncated
 _WORD = r"[A-Za-z]++"
 _BETWEEN = r"[\s,\"'+>|*-]{1,12}(?:\d{1,2}[.):]?\s{1,4})?"

@@ -63,7 +63,7 @@ _PASSWORD_WORDS = frozenset(
 # Names may contain accented letters, as in `contraseña`.
 _NAME_END = re.compile(r"[^A-Za-z0-9_\u00c0-\u024f\u0300-\u036f-]")
 _TILDE_REMOVAL = str.maketrans({"ñ": "n", "Ñ": "N", "\u0303": None})
-_FRENCH_PREFIXES = ("mot de ", "mots de ")  # before `passe`, which is otherwise a verb
+_FRENCH_PREFIXES = ("mot de ", "mots de ")  # prefixes that make `passe` a noun
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _SECRET_WORDS = frozenset(
     """secret secrets token tokens credential credentials creds cred apikey authkey accesskey privatekey secretkey
@@ -89,7 +89,10 @@ _QUALIFIERS = frozenset(
 )
 _SEPARATORS = ("=>", ":=", "===", "==", "=", "?=", "::", ":", "->", "→", ">", ",", "|")
 _VERBS = frozenset("is was were be to are as of now = ist war lautet lautete es era est était é è e' →".split())
-_ADVERBS = frozenset("now currently still just simply again jetzt ahora".split())  # between a verb and the value
+_ADVERBS = frozenset(
+    "now currently still just simply again jetzt ahora".split()
+)  # adverbs between a verb and the value
+
 # Prepositions between a name and its owner ("password of the box: …"); the value follows a later `:` or `=`.
 _PREPOSITIONS = frozenset(
     """of for to on in at from vom von des der für zu zum zur im del de do da du della dello di para por pour per van
@@ -391,7 +394,7 @@ def _is_pass_value(text: str, start: int, value: NamedValue) -> bool:
     if value.lead == " " and not has_user:
         return False
     if value.lead == "is" and text[start + len("pass") : value.start].strip(" :\"'`") not in _PASS_VERBS:
-        return False  # `pass the file to …`
+        return False  # a verb, as in `pass the file to …`
     if is_secret_like(plain):
         return True
     is_alone = value.is_quoted or has_user or _begins_line(text, start)

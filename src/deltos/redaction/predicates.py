@@ -212,7 +212,7 @@ def is_random(value: str) -> bool:
     plain = " ".join(pieces)
     switches, digits = len(_SWITCH.findall(plain)), len(_DIGIT.findall(plain))
     if digits >= 2 and len(_UPPER.findall(plain)) >= 3 and len(_LOWER.findall(plain)) >= 3:
-        return switches >= 0.27 * letters  # random text has about 0.45, camelCase 0.2
+        return switches >= 0.27 * letters  # random text has about 0.45 changes per letter, camelCase 0.2
     return letters >= _MIN_SINGLE_CASE_CHARACTERS and digits >= 5 and switches >= 0.25 * letters
 
 

@@ -75,7 +75,7 @@ def _cells(line: str, start: int, delimiter: str, columns: list[int]) -> Iterato
 
 
 def _is_value(value: str) -> bool:
-    """Whether a table cell contains a value, not a placeholder or rule."""
+    """Whether a table cell contains a value, and not a placeholder or a horizontal rule."""
     is_rule = not value.strip("-=: ")  # the line below the headings of a Markdown table
     return bool(value) and not (is_rule or is_placeholder(value) or is_type_name(value) or is_code(value))
 

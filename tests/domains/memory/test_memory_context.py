@@ -162,7 +162,7 @@ def test_the_budget_is_configurable_and_omitted_observations_are_counted(project
         notes.keep(f"Decision {number} about module{number} and what it does in each case", kind="decision")
     text = project.start(tokens=200)
     assert estimate_tokens(text) <= 200
-    assert " more left out (DELTOS_CONTEXT_TOKENS" in text
+    assert " more not shown (DELTOS_CONTEXT_TOKENS" in text
     assert project.start("s2", tokens=0) == ""
 
 

@@ -22,7 +22,7 @@ MAX_SHARED_CHUNK_LINES = 18
 _BOUNDARY_KINDS = frozenset(
     {"function", "method", "class", "interface", "enum", "type", "module", "component", "section"}
 )
-_LONG_VALUE_LINES = 8  # a variable that is longer than this gets its own chunk, like a function
+_LONG_VALUE_LINES = 8  # longer variables get their own chunk, like functions
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def _definition_tree(definitions: Sequence[Definition], line_count: int) -> _Out
         previous_end = parent.children[-1].end if parent.children else parent.start - 1
         start, end = max(definition.start_line, previous_end + 1), min(definition.end_line, parent.end)
         if start > end:
-            continue  # shares its lines with the previous definition
+            continue  # the definition shares its lines with the previous one
         node = _OutlineNode(definition, start, end)
         parent.children.append(node)
         path.append(node)

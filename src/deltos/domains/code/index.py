@@ -44,7 +44,7 @@ class CodeIndexer:
     """Implements `workspace.indexer.Indexer` for code search."""
 
     name = "code"
-    reads_generated = False  # users do not search for generated code
+    reads_generated = False  # generated code is not indexed, because users do not search for it
 
     def __init__(self, *, makes_vectors: bool = True) -> None:
         self._makes_vectors = makes_vectors

@@ -56,7 +56,7 @@ def meaningful_stem(path: str) -> tuple[str, list[str]]:
 
 @lru_cache(maxsize=16_384)
 def is_aside(path: str) -> bool:
-    """Whether the path looks like auxiliary code: an example, vendored, deprecated, a script or a benchmark."""
+    """Whether the path looks like auxiliary code: examples, vendored or deprecated code, scripts or benchmarks."""
     return _AUXILIARY_PATH.search(path) is not None
 
 

@@ -259,7 +259,11 @@ def _queued_data(index: ProjectIndex, job: JobRow) -> JsonObject:
     """Return the structured data for a project that is queued for a worker."""
     data: JsonObject = {"project_id": index.project.project_id, "status": "queued", "job": job.id}
     if job.state == SET_ASIDE:
-        data |= {"status": "set aside", "errors": [job.reason], "notes": [f"`deltos jobs retry {job.id}` tries again."]}
+        data |= {
+            "status": "set aside",
+            "errors": [job.reason],
+            "notes": [f"Run `deltos jobs retry {job.id}` to try again."],
+        }
     return data
 
 

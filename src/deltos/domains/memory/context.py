@@ -42,13 +42,14 @@ _SUMMARY_LENGTH_FACTOR = 3  # summaries may be longer than other lines by this f
 _MAX_SOURCE_CHARACTERS = 60
 _MAX_PINNED = 20
 _RESERVED_COUNT_CHARACTERS = 70  # space for the line with the number of omitted observations
+
 # Number of recent errors that are checked for a later fix.
 _MAX_ERRORS_CHECKED = 12
 _STATEMENT_KINDS = ("preference", "decision")
 _MAX_STATEMENTS_CHECKED = 60
 _RECENT_KINDS = ("change", "request")
 _MAX_RECENT_CHECKED = 24
-_MAX_FOLLOWING_CHECKED = 8  # more than one, because observations of concurrent sessions interleave
+_MAX_FOLLOWING_CHECKED = 8  # several, because observations of concurrent sessions interleave
 _MAX_CONFLICTS = 5
 # Start of markup such as <system-reminder>, </x> or <|im_start|>; it is escaped in quoted text.
 _MARKUP_START = r"<(?=[A-Za-z/!?|])"
@@ -255,5 +256,5 @@ def _fit_lines(lines: Sequence[str], characters: int) -> str:
         kept.append(line)
         remaining -= len(line) + 1
     left_out = sum(line.startswith("- ") for line in lines[len(kept) : -1])
-    count = [f"{left_out} more left out (DELTOS_CONTEXT_TOKENS sets the budget)."] if left_out else []
+    count = [f"{left_out} more not shown (DELTOS_CONTEXT_TOKENS sets the budget)."] if left_out else []
     return "\n".join([*kept, *count, lines[-1]])

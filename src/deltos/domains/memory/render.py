@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHANGED_MARK = "(code changed since)"
 _MAX_LINE_CHARACTERS = 140
-CONFLICTS_HEAD = "Possible conflicts. If it replaces one of these, call remember again with supersedes=[id]:"
+CONFLICTS_HEAD = "Possible conflicts. If the new one replaces one of these, call remember again with supersedes=[id]:"
 
 
 def url_of(observation: Observation) -> str:

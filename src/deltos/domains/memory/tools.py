@@ -145,7 +145,7 @@ class _MemoryTools:
         if session_id:
             return None, self._memory.session_timeline(session_id, limit=MAX_SESSION_ROWS)
         if not around:
-            raise BadArgument("Give `around` (an id or a time) or `session_id`", hint="Ids come from search.")
+            raise BadArgument("Pass `around` (an id or a time) or `session_id`", hint="Ids come from search.")
         if (moment := parse_moment(around, self._memory.clock())) is not None:
             return None, self._memory.timeline_at_time(
                 moment, self._project(call).project_id, before=before, after=after

@@ -22,7 +22,7 @@ CONTEXT_LINES = 3  # number of lines before and after an excerpt in structured d
 CONTEXT_CHARACTERS = 200  # maximum length of a context line
 _MAX_HEADER_LINES = 8  # maximum number of lines of a definition header
 _MAX_PARAMETER_CHARACTERS = 60  # maximum length of parameters in a line with an answer
-_MIN_PARAMETER_CHARACTERS = 12  # parameters are omitted if fewer characters are available
+_MIN_PARAMETER_CHARACTERS = 12  # minimum number of characters for parameters
 _MIN_ANSWER_CHARACTERS = 30  # minimum line length for an answer after the parameters
 _MAX_UNNAMED_CHARACTERS = 500  # maximum length of an excerpt without a definition
 _MAX_DOC_LINES = 4  # docstring lines searched for the first sentence
@@ -32,7 +32,7 @@ _SEPARATOR = " — "
 _RECEIVERS = ("self", "cls", "&self", "&mut self")  # parameters that are not shown
 _ATTRIBUTES = ("@", "#[")
 _CONTINUATIONS = ("(", "[", "{", ",", "\\", ":", "=", "+", "|", "&", "->", "=>")  # ends of unfinished lines
-_MAX_WORD_CHARACTERS = 30  # a longer word may be split by truncation
+_MAX_WORD_CHARACTERS = 30  # maximum length of a word that truncation does not split
 _DOC_TAGS = ("@", "\\", ":param", ":return", ":raise", ":type", ":arg")
 _C_SUFFIXES = (
     ".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inl", ".ipp", ".tpp", ".m", ".mm", ".cu", ".cuh",

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from deltos.shown_excerpts import ShownBefore
 
 EXCERPT_CHARACTERS = 2_000  # maximum length of a code excerpt; longer definitions are truncated around the best line
+
 # Length of an excerpt at confidence 0 and at confidence 1, if the query is not the name of a definition.
 _MIN_EXCERPT_CHARACTERS, _MAX_EXCERPT_CHARACTERS = 1_000, 1_600
 MESSAGE_CHARACTERS = 600  # maximum length of an excerpt around an error message
 LINE_CHARACTERS = 180  # maximum length of a one-line summary without location and name
 CONCISE_CHARACTERS = 200  # maximum length of a line in a concise answer
+
 # Lengths of lines tried in a concise answer, which is at most half as long as the full answer.
 _CONCISE_LINE_LENGTHS = (120, 80, 60, 40, 25)
 _BUDGET_REACHED = "token budget reached: narrow the query or set concise"
 _LIMIT_REACHED = "raise limit for more"
 _MAX_LIMIT_REACHED = "maximum per call: narrow the query, directory or file_type"
-_TRUNCATION_CHARACTERS = 220  # reserved for the truncation line, in text and data
+_TRUNCATION_CHARACTERS = 220  # number of characters reserved for the truncation line in text and data
 _MIN_CONTENT_CHARACTERS = 40
 # Marks in the text and fields in the data for hits that contain few query terms, by the way they were found.
 _MARKS = {"words": "", "meaning": f" {SEMANTIC_MATCH_MARK}", "commits": f" {COMMITS_MARK}"}
@@ -93,7 +95,7 @@ def render_hits(
     is_truncated = not is_first_whole or len(rendered) < len(all_hits)
     if line := _truncation_line(len(rendered), answer, by_budget=is_truncated):
         text_notes = (line, *notes)
-    if not concise or is_truncated:  # otherwise the number of results and `total_count` are sufficient
+    if not concise or is_truncated:  # in a complete concise answer, `total_count` is sufficient
         rest["notes"] = list(text_notes)
     text = "\n".join([*text_notes, *(each.block for each in rendered)])
     original = sum(each.characters for each in all_hits) + frame
@@ -193,7 +195,7 @@ def _render_with_code(
     if known.has(_hit_id(rendered), rendered.content):
         rendered = replace(rendered, content="")
     is_one_of_several = answer.is_message and rendered.start_line < rendered.end_line
-    line = hit.line if is_one_of_several else 0  # the line that raises the message
+    line = hit.line if is_one_of_several else 0  # `line` is the line that raises the message
     return _RenderedHit(
         _format_block(rendered, line), _hit_data(rendered, with_context=True), rendered, part.has_truncated_line
     )
@@ -235,7 +237,7 @@ def _render_line(answer: CodeAnswer, hit: CodeHit, characters: int, *, concise: 
     rendered = replace(
         hit, start_line=summary.line_number, end_line=end, content=content, context_before="", context_after=""
     )
-    if concise:  # two digits are enough, and a concise answer should be half as long
+    if concise:  # two digits are sufficient in a concise answer
         rendered = replace(rendered, score=round(rendered.score, 2))
     return _RenderedHit(block, _hit_data(rendered, with_context=not concise), rendered)
 

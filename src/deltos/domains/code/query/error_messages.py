@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MIN_WORDS, _MIN_CHARACTERS = 3, 12  # minimum size of a text that may be a message
 _MIN_CERTAIN_WORDS, _MIN_CERTAIN_CHARACTERS = 2, 8  # minimum size of a text that is certainly a message
+
 # Minimum share of a message's words that occur in the string literal; the other words are values.
 _MIN_SHARE, _MIN_CERTAIN_SHARE = 0.6, 0.5
 _QUOTES = "\"'`"
@@ -142,8 +143,8 @@ def _contains_refusal(query: str) -> bool:
 
 
 def _texts_after_error_kind(line: str) -> list[str]:
-    """Return the text after the error kind in a line (`RuntimeError: `, `Fatal error: Uncaught OSError: `), or an
-    empty list."""
+    """Return the text after an error kind such as `RuntimeError: ` or `Fatal error: Uncaught OSError: ` in a line,
+    as a list."""
     parts = line[:_MAX_LINE_CHARACTERS].split(": ")
     for number, part in enumerate(parts[:-1]):
         if part.lower().endswith(_ERROR_KINDS) and not _begins_with_error_kind(parts[number + 1 :]):

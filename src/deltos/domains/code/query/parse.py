@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TERMS = 24  # each term costs an index lookup and a bit in every mask
+
 # Maximum numbers of names and of terms taken from an issue, by kind. MAX_TERMS limits all terms together.
 _ISSUE_NAMES, _ISSUE_FUNCTIONS, _ISSUE_CODE_NAMES = 12, 4, 8
 _NAME_TERMS, _QUOTED_TERMS, _FUNCTION_TERMS, _PROSE_TERMS, _CODE_TERMS = 10, 10, 4, 12, 6
@@ -63,7 +64,7 @@ class CodeQuery:
     names: tuple[str, ...] = ()
     about_tests: bool = False
     about_prose: bool = False
-    is_how_to: bool = False  # asks how to do something with the project, which prose answers
+    is_how_to: bool = False  # the query asks how to use the project, which prose answers
     is_issue: bool = False
     mentioned_files: tuple[FileMention, ...] = ()
     frames: tuple[FileMention, ...] = ()

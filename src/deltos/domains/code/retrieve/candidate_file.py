@@ -33,7 +33,7 @@ class CandidateFile:
     deviations: float = 0.0  # standard deviations of the similarity above the project's mean
     history: FileHistoryRow | None = None
     commit_support: CommitSupport | None = None
-    recency: float = 0.0  # 1 if changed by the newest commit; halves with each half-life
+    recency: float = 0.0  # 1 for a file changed by the newest commit; halves per half-life
     is_semantic_match: bool = False  # one of the most similar files
     is_commit_match: bool = False  # one of the files best supported by similar commits
     coverage: float = 0.0  # share of the query that the file covers; set when features are computed

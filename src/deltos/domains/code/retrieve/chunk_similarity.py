@@ -33,6 +33,7 @@ _COARSE_DIMENSIONS = 128
 _MAX_COARSE_CANDIDATES = 500
 _STATISTICS_SAMPLE = 1_000  # chunks sampled for mean and deviation
 _CHUNKS_PER_FILE = 2  # number of most similar chunks returned per file
+
 # Minimum similarity of related chunks. Without it, an unrelated query returns every file of a small project; with 0.1,
 # four of 108 correct results drop out of the first ten (semantic_questions, development set).
 _MIN_SIMILARITY = 0.05
@@ -104,13 +105,13 @@ class CodeSimilarities:
         return highest
 
     def most_similar_files(
-        self, count: int, among: Collection[int] | None = None, at_least: float = -np.inf
+        self, count: int, file_ids: Collection[int] | None = None, at_least: float = -np.inf
     ) -> list[SimilarFile]:
-        """Return at most `count` files with at least a given similarity, best first; only files in `among` if it is
-        given."""
+        """Return at most `count` files with at least a given similarity, best first; only files in `file_ids` if it
+        is given."""
         values, at_least = self._values, max(at_least, _MIN_SIMILARITY)
-        if among is not None:
-            values = np.where(np.isin(self._rows.file_ids, list(among)), values, -np.inf)
+        if file_ids is not None:
+            values = np.where(np.isin(self._rows.file_ids, list(file_ids)), values, -np.inf)
         count_limit = min(_MAX_COARSE_CANDIDATES, len(values))
         indices = np.argpartition(-values, count_limit - 1)[:count_limit]
         # The threshold applies to exact values only, so approximate ones are not filtered here.

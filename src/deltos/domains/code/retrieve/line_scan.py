@@ -105,7 +105,7 @@ class PatternFinder:
     """Finds a regular expression in time linear in the file size."""
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = compile_regex(pattern, hint='Put it in "quotes" to search for the text itself.')
+        self._pattern = compile_regex(pattern, hint='Put the text in "quotes" to search for it literally.')
 
     def positions(self, data: bytes) -> Iterator[int]:
         r"""Yield the byte offset of the first non-space character of each match, because `\s+return` may begin on an

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, DefinitionRecord, FileScope
 
 MAX_NAMED_FILES = 3  # maximum number of files listed for a query that is a file name
-_MAX_NAMESAKES = 3  # a mentioned file name is ignored if more files have it
+_MAX_NAMESAKES = 3  # maximum number of files with a mentioned name; more frequent names are ignored
 _MAX_LINE = 1_000_000_000
 # Minimum length and minimum similarity (percent) of a source line that is matched approximately.
 _MIN_SOURCE_CHARACTERS, _MIN_SOURCE_SIMILARITY = 12, 65
@@ -41,17 +41,17 @@ def rescore_for_issue(
     new = [(CandidateFile(file), lowest) for file in store.files([each for each in mentioned if each not in known])]
     rescored = []
     for candidate, score in (*scored, *new):
-        place = mentioned.get(candidate.file.id)
-        if place is not None:
-            candidate.lines = [place.line] if place.line else []
-        rescored.append((candidate, score + _score_adjustment(candidate, place, query)))
+        mention = mentioned.get(candidate.file.id)
+        if mention is not None:
+            candidate.lines = [mention.line] if mention.line else []
+        rescored.append((candidate, score + _score_adjustment(candidate, mention, query)))
     return rescored
 
 
-def _score_adjustment(candidate: CandidateFile, place: FileMention | None, query: CodeQuery) -> float:
+def _score_adjustment(candidate: CandidateFile, mention: FileMention | None, query: CodeQuery) -> float:
     """Return the number that is added to the score of a candidate for an issue."""
     path = candidate.file.path
-    adjustment = RETRIEVAL.mentioned_bonus * place.frame_weight if place else 0.0
+    adjustment = RETRIEVAL.mentioned_bonus * mention.frame_weight if mention else 0.0
     if _is_project_meta(path):
         adjustment += RETRIEVAL.project_meta_penalty
     elif (is_test(path) and not query.about_tests) or is_prose(path) or candidate.file.language in _NOT_CODE:
@@ -64,18 +64,18 @@ def _is_project_meta(path: str) -> bool:
     return path.startswith(".github/") or "/.github/" in path or is_changelog(path)
 
 
-def _mentioned_files(store: Code, places: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
+def _mentioned_files(store: Code, mentions: Sequence[FileMention], scope: FileScope) -> Mapping[int, FileMention]:
     """Return the mentioned files of the project by id, each with the mention nearest to the innermost frame."""
     found: dict[int, FileMention] = {}
-    for file_id, place in locate_mentions(store, places, scope):
-        if file_id not in found or found[file_id].frame_weight < place.frame_weight:
-            found[file_id] = place
+    for file_id, mention in locate_mentions(store, mentions, scope):
+        if file_id not in found or found[file_id].frame_weight < mention.frame_weight:
+            found[file_id] = mention
     return found
 
 
 def locate_mentions(
     store: Code,
-    places: Sequence[FileMention],
+    mentions: Sequence[FileMention],
     scope: FileScope,
     lines_of: Callable[[str], Sequence[str] | None] = _no_lines,
 ) -> list[tuple[int, FileMention]]:
@@ -89,14 +89,14 @@ def locate_mentions(
         by_name.setdefault(path.rsplit("/", 1)[-1], []).append((file_id, path))
     found: list[tuple[int, FileMention]] = []
     defined: dict[int, list[DefinitionRecord]] = {}
-    for place in places:
-        parts = [part for part in place.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    for mention in mentions:
+        parts = [part for part in mention.path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         for file_id, path in _matching_files(parts, by_name.get(parts[-1], ())) if parts else ():
-            if file_id not in defined and place.function:
+            if file_id not in defined and mention.function:
                 [defined[file_id]] = store.definitions_in([(file_id, 1, _MAX_LINE)])
-            named = _frame_definitions(place, defined[file_id]) if place.function else []
-            source_lines = _frame_source_lines(place.source, lines_of(path) or (), named) if place.source else []
-            found.append((file_id, replace(place, line=_current_line(place, named, source_lines))))
+            named = _frame_definitions(mention, defined[file_id]) if mention.function else []
+            source_lines = _frame_source_lines(mention.source, lines_of(path) or (), named) if mention.source else []
+            found.append((file_id, replace(mention, line=_current_line(mention, named, source_lines))))
     return found
 
 
@@ -111,11 +111,11 @@ def files_matching_name(name: str, selection: SearchSelection) -> list[tuple[int
     ]
 
 
-def _frame_definitions(place: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
+def _frame_definitions(mention: FileMention, defined: Sequence[DefinitionRecord]) -> list[DefinitionRecord]:
     """Return the definitions with the name of a frame's function, preferably in the frame's container."""
-    named = [each for each in defined if each.name == place.function]
+    named = [each for each in defined if each.name == mention.function]
     named = [each for each in named if each.kind != "variable"] or named
-    own = [each for each in named if place.container and each.container.rpartition(".")[2] == place.container]
+    own = [each for each in named if mention.container and each.container.rpartition(".")[2] == mention.container]
     return own or named
 
 
@@ -133,21 +133,21 @@ def _frame_source_lines(source: str, lines: Sequence[str], named: Sequence[Defin
     return [numbers[similar[2]]] if similar else []
 
 
-def _current_line(place: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
+def _current_line(mention: FileMention, named: Sequence[DefinitionRecord], source_lines: Sequence[int]) -> int:
     """Return the current line number of a frame: of its source line, its old line number, or the start of its
     function."""
 
     def distance(line: int) -> int:
-        return abs(line - place.line)
+        return abs(line - mention.line)
 
     def is_inside(line: int) -> bool:
         return any(each.line <= line <= each.end_line for each in named)
 
     if not named:
-        return min(source_lines, key=distance, default=place.line)
+        return min(source_lines, key=distance, default=mention.line)
     if inside := [line for line in source_lines if is_inside(line)]:
         return min(inside, key=distance)
-    return place.line if is_inside(place.line) else min((each.line for each in named), key=distance)
+    return mention.line if is_inside(mention.line) else min((each.line for each in named), key=distance)
 
 
 def _matching_files(parts: Sequence[str], namesakes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.code import Code, FileScope
 
 _MAX_SHOWN_CHARACTERS = 100
-_MAX_CHUNKS_WITH_WORD = 200  # per project; a more common word does not narrow the scan
+_MAX_CHUNKS_WITH_WORD = 200  # chunks per project; a more frequent word does not narrow the scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def scan_lines(finder: Finder, selection: SearchSelection, words: Sequence[str] 
             _scan_project(number, project, finder, paths, selection, matches)
     if matches.hidden_lines:
         count_text = counted(matches.hidden_lines, "more matching line")
-        matches.notes.append(f"Note: {count_text} not shown: blank, or written after the file was indexed.")
+        matches.notes.append(f"Note: {count_text} not shown: blank, or added after the file was indexed.")
     if len(selection.projects) > 1:
         matches.files.sort(key=lambda file: path_order(file.path))
     return matches

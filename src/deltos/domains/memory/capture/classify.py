@@ -31,12 +31,12 @@ WEIGHTS_FILE = Path(__file__).with_name("kinds.npz")
 BUCKETS = 1 << 18
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]|_")
 _UNSPACED_LETTER = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_MIN_RARE_CHARACTERS = 5  # rare words of at least this length are represented by their endings
+_MIN_RARE_CHARACTERS = 5  # minimum length of rare words that are represented by their endings
 _ENDING_CHARACTERS = 3
 _MAX_SEQUENCE_WORDS = 3
 _MAX_SEQUENCE_LETTERS = 4  # longest letter sequence in scripts without spaces
 _LENGTH_STEPS_WORDS = (3, 6, 12, 22)
-_MAX_SENTENCES_AS_CONTEXT = 4  # in longer texts, only the adjacent sentences are context of a sentence
+_MAX_SENTENCES_AS_CONTEXT = 4  # in texts with more sentences, only adjacent sentences are context
 _PROPER_NAME = re.compile(r"[A-Z]\w")
 _CODE_MARK = re.compile(r"[`_]|\(\)|\w/\w")
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation, ObservationsWriter
 
 _BATCH_RECORDS = 40  # records per transaction; few, so that other writers do not wait long
-_MAX_EARLIER_CHECKED = 60  # latest observations of a session, searched for the changes that fixed a command
-_MAX_ERRORS_CHECKED = 40  # latest errors of a project, searched for an earlier failure of a command
-_MAX_EDITS_CHECKED = 100  # latest edits of a project, checked for being undone by a new edit
+_MAX_EARLIER_CHECKED = 60  # number of latest observations of a session that are searched for a fix
+_MAX_ERRORS_CHECKED = 40  # number of latest errors of a project that are searched for a failure
+_MAX_EDITS_CHECKED = 100  # number of latest edits of a project that a new edit may undo
 _KEY_BYTES = 16
 
 

@@ -40,6 +40,7 @@ _MAX_EFFECT_OUTPUT_CHARACTERS = 2_000
 _MAX_VERSION_CHARACTERS = 200
 _WORD = r"[A-Za-z]+"
 _MAX_CHARACTERS_TO_AMOUNT = 30  # maximum distance between a verb and its amount, as in "deleted 12 rows"
+
 # A number, a code identifier or a quotation. Most sentences without such a detail only report that work is done.
 _CONCRETE_DETAIL = r"\d|`|\w\(|[a-z][A-Z]|\w[_/]\w|\w\.[A-Za-z]|[\"“„]|[\s(]['‘]\w"
 _MIN_DETAILED_WORDS = 8

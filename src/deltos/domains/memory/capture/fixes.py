@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.capture.events import Event, ToolUse
     from deltos.store.observations import NewObservation, Observation
 
-MAX_FINDINGS_CHECKED = 200  # newest findings of a project, searched for the fix of an error
+MAX_FINDINGS_CHECKED = 200  # number of newest findings of a project that are searched for a fix
 _MAX_COMMAND_CHARACTERS = 300
 _MAX_STEPS = 3
 _MAX_STEP_CHARACTERS = 200
@@ -40,7 +40,7 @@ def may_be_fix(event: Event) -> bool:
 
 
 def find_last_failure(event: Event, errors: Iterable[Observation]) -> Observation | None:
-    """Return the latest of `errors` that is fixed because a command succeeded, or None if there is none."""
+    """Return the latest error that the successful command of an event fixes, or None."""
     command = format_command(event.tool.subject if event.tool else "").strip("`")
     same = [error for error in errors if confirms_fix(command, _failed_command(error.text))]
     return max(same, key=lambda error: (error.updated_at, error.place), default=None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CONTINUED_SOURCES = ("resume", "compact")
 _OWN_TOOL_PREFIX = "deltos"
-_MAX_DISTILL_SECONDS = 3.0  # the agent waits for this at the start of a session
+_MAX_DISTILL_SECONDS = 3.0  # time limit at the start of a session, because the agent waits
 
 
 def read_call(
@@ -134,7 +134,7 @@ def is_folder(path: Path) -> bool:
     """Whether a path is a folder; False for names that the file system rejects."""
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # a name that the file system rejects
+    except (OSError, ValueError):
         return False
 
 

@@ -14,7 +14,7 @@ from deltos.errors import FileRefused
 from deltos.files import FileTree
 
 _MAX_TAIL_BYTES = 131_072
-_MAX_LINES = 60  # last lines of the file that are parsed
+_MAX_LINES = 60  # number of last lines of the file that are parsed
 
 
 def last_answer(path: str) -> str:

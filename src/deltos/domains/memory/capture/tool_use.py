@@ -43,7 +43,7 @@ _USER_ANSWER_PREFIXES = ("User selected: ", "User responded: ")
 _EXIT_STATUS_PREFIX = "<exited with exit code "
 _FIRST_HTTP_ERROR = 400
 _STATUS_WORDS = ("exit code: ", "exit code ", "exit status ", "exited with code ")
-_MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # characters before the end of the output
+_MAX_STATUS_DISTANCE_CHARACTERS = 2_000  # number of last characters that are searched for the exit status
 
 
 def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredCopy:
-    """A damaged file or snapshot, with the number of readable observations and of those that were missing and
-    recovered."""
+    """A damaged file or snapshot, with the numbers of readable and of recovered observations."""
 
     name: str
     size_bytes: int

@@ -177,7 +177,7 @@ class Memory:
         if row.pinned_at is not None:
             raise BadArgument(
                 f"{format_id(row.id)} is pinned, so only the user can replace it",
-                hint="Omit it; the user can run `deltos memory supersede`.",
+                hint="Omit this id; the user can run `deltos memory supersede`.",
             )
         return row
 
@@ -420,7 +420,8 @@ class Memory:
             raise BadArgument("An observation cannot supersede itself", hint="Pass two ids, the older one first.")
         if newer.superseded_by == older.id:
             raise BadArgument(
-                "The older one already supersedes the newer one", hint="Run `deltos memory restore` first to undo that."
+                "The older observation already supersedes the newer one",
+                hint="Run `deltos memory restore` first to undo that.",
             )
         now = micros(self.clock())
         with self.store.writing() as writer:
@@ -488,7 +489,7 @@ class Memory:
         if ambiguous_names := [name for name in names if name.endswith(f"/{word}")]:
             raise NotFound(
                 f"{visible_location(word[:200])} matches several projects",
-                hint=f"Give one of them: {', '.join(ambiguous_names)}.",
+                hint=f"Pass one of them: {', '.join(ambiguous_names)}.",
             )
         near = get_close_matches(word[:200], names, n=3, cutoff=0.5)
         advice = f"Did you mean {' or '.join(near)}?" if near else "Omit project_id to use the current project."

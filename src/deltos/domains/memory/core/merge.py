@@ -1,4 +1,5 @@
-"""Merges two states of an observation from different machines; the latest change of each part wins."""
+"""Merges two states of an observation from different machines; the latest change of the content and of each mark
+wins."""
 
 from __future__ import annotations
 

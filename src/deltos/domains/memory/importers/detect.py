@@ -38,8 +38,8 @@ def import_path(
 ) -> None:
     """Import a file or folder in any supported format.
 
-    Records without a project are stored in `project_id`; if `overrides_project` is set, all records of another program
-    are. `lines` contains the lines of the file, for JSON Lines.
+    Records without a project are stored in `project_id`; if `overrides_project` is set, so are all records of another
+    program. `lines` contains the lines of the file, for JSON Lines.
     """
     if path.is_dir():
         found = basic_memory.read_items(path.resolve(), memory.clock())

@@ -24,7 +24,7 @@ _LABEL_PREFIX = r"\s*([^\n:]{1,40}):\s"
 _MIN_LANGUAGE_WORDS = 2
 _LANGUAGES = ("de", "es", "fr")
 _STATEMENT_KINDS = ("decision", "preference")
-# Kinds of observation, by the marker of queries that ask for them.
+# Requested kinds of observation, by the marker list that a query matches.
 _KINDS_BY_MARKER = {
     "asks for decision or preference": _STATEMENT_KINDS,
     "asks for error": ("error",),
@@ -76,7 +76,7 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
     language = _detect_language(words)
     small = PROSE_STOP_WORDS | stop_words(language) if language else PROSE_STOP_WORDS
     content_words = [word for word in dict.fromkeys(words) if word not in small and not _is_question_grammar(word)]
-    # Weak words are rare in observations, so that their low document frequency would weigh too much.
+    # Weak words would have too much weight, because they are rare in observations.
     weak = {*markers("weak"), *(markers("date") if is_dated else ())}
     useful = [word for word in content_words if word not in weak] or content_words
     forms = _groups_by_form()

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
 _MAX_TERMS = 12
 _MAX_POSTINGS = 8_000  # maximum number of postings read for one query
 _MAX_COUNTED_FREQUENCY = 4_000  # larger document frequencies are not counted exactly
-_MAX_FIRST_STAGE_CANDIDATES = 300  # best matches by terms
-_MAX_SECOND_STAGE_CANDIDATES = 150  # best candidates of the first stage, whose rows are read
+_MAX_FIRST_STAGE_CANDIDATES = 300  # number of best matches by terms
+_MAX_SECOND_STAGE_CANDIDATES = 150  # number of best first-stage candidates whose rows are read
 _MAX_DATED_CANDIDATES = 200
 _MAX_SEMANTIC_CANDIDATES = 50
 _MIN_SIMILARITY = 0.1  # an observation without query terms and with a lower similarity is unrelated
+
 # Factor on the similarity in the confidence; ranking uses the full similarity.
 _CONFIDENCE_SIMILARITY_SHARE = 0.6
 # Semantic matches must be more similar if some observation has every query term, or if the query is a single word,
@@ -61,9 +62,10 @@ _STATEMENT_KINDS = ("decision", "preference")
 # Values of `asked_kind` for notes and user requests if the query asks for decisions or preferences.
 _NOTE_KIND_WEIGHT = 0.6
 _REQUEST_KIND_WEIGHT = 0.3
-_OFF_TOPIC_KIND_WEIGHT = 0.5  # for observations from the requested time that contain no query term
+_OFF_TOPIC_KIND_WEIGHT = 0.5  # factor on `asked_kind_then` for observations without query terms
 _MAX_PROMPT_DISTANCE = 5  # maximum number of observations from a prompt to its answer
-_COMMAND_KEY_CHARACTERS = 40  # commands with this number of equal first characters are considered the same
+_COMMAND_KEY_CHARACTERS = 40  # number of first characters by which commands are compared
+
 # Neighbours in the session, closest first.
 _NEIGHBOUR_OFFSETS = (-1, 1, -2, 2)
 _OFFSETS_BEFORE, _OFFSETS_AFTER = (-1, -2, -3), (1, 2, 3)
@@ -148,14 +150,14 @@ class ObservationFeatures(NamedTuple):
     soon_after_date: bool
     similarity: float
     near_alone: float
-    similarity_before: float = 0.0  # highest similarity of the observations directly before it
-    similarity_after: float = 0.0  # highest similarity of the observations directly after it
+    similarity_before: float = 0.0  # highest similarity of the observations directly before this one
+    similarity_after: float = 0.0  # highest similarity of the observations directly after this one
     # `similarity_before` for an agent's message, which often answers the previous observation, or 0.
     answers_similar: float = 0.0
     prompt_words: float = 0.0  # weight of query terms that occur only in the prompt that this observation answers
     gives_reason: bool = False
-    settled: bool = False  # whether this is an error that was fixed later, if the query asks for open problems
-    has_form: bool = False  # whether it contains the kind of value for which the query asks
+    settled: bool = False  # whether this error was fixed later; only for queries about open problems
+    has_form: bool = False  # whether the observation contains the kind of value that is requested
 
 
 class _RankedObservation(NamedTuple):
@@ -540,8 +542,7 @@ def _has_reason(head: str) -> bool:
 
 
 def _prompt_words(summary: ObservationSummary, summaries: Mapping[int, ObservationSummary], matches: _Matches) -> float:
-    """Return the weight of query terms that only the prompt contains to which an agent's finding or note is the
-    answer."""
+    """Return the weight of query terms that occur only in the prompt answered by an agent's finding or note."""
     if summary.kind not in ("finding", NOTE) or summary.source != "agent":
         return 0.0
     for back in range(1, _MAX_PROMPT_DISTANCE + 1):
