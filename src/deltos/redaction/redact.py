@@ -32,7 +32,7 @@ class Redacted(NamedTuple):
 
 def redact(text: str) -> Redacted:
     """Return the text without private passages and with each secret replaced by a mark such as `[redacted:jwt]`."""
-    text = _without_private(text)
+    text = _remove_private_passages(text)
     spans = find_secrets(text)
     return Redacted(_replace_spans(text, spans), tuple(dict.fromkeys(span.kind for span in spans)))
 
@@ -86,7 +86,7 @@ class KnownSecrets:
             value = text[start:end]
             if "\n" in value:
                 self._lines.update(
-                    (line, kind) for line in map(_without_line_markers, value.split("\n")) if len(line) > 2
+                    (line, kind) for line in map(_strip_line_markers, value.split("\n")) if len(line) > 2
                 )
             elif len(value) >= _MIN_KNOWN_CHARACTERS and len(self._values) < _MAX_KNOWN_SECRETS:
                 self._values[value] = kind
@@ -101,21 +101,21 @@ class KnownSecrets:
         lines = text.split("\n")
         known = (
             (line, plain_line, self._lines.get(plain_line))
-            for line, plain_line in zip(lines, map(_without_line_markers, lines), strict=True)
+            for line, plain_line in zip(lines, map(_strip_line_markers, lines), strict=True)
         )
         return Clean(
             "\n".join(line.replace(plain_line, f"{MARK}{kind}]") if kind else line for line, plain_line, kind in known)
         )
 
 
-def _without_line_markers(line: str) -> str:
+def _strip_line_markers(line: str) -> str:
     """Remove marks of diffs, lists and line numbers from a line."""
     return line.strip(" \t\r+->|*").lstrip("0123456789").lstrip(".): \t")
 
 
 def redact_long(text: str, *, max_characters: int, known: KnownSecrets | None = None) -> Clean:
     """Redact a text of any length; keep only the beginning and end of a long text, without splitting a secret."""
-    text = _without_private(text)
+    text = _remove_private_passages(text)
     known = known or KnownSecrets()
     if len(text) <= max_characters:
         spans = find_secrets(text)
@@ -167,7 +167,7 @@ def _replace_spans(text: str, spans: Sequence[SecretSpan]) -> Clean:
     return Clean("".join(kept))
 
 
-def _without_private(text: str) -> str:
+def _remove_private_passages(text: str) -> str:
     """Remove `<private>` passages; an unclosed passage extends to the end."""
     if "rivate>" not in text and "RIVATE>" not in text:
         return text

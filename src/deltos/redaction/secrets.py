@@ -26,7 +26,7 @@ _ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 
 def find_secrets(text: str) -> list[SecretSpan]:
     """Return the spans of secrets in a text, in order and without overlaps; existing redaction marks are ignored."""
-    text = _without_marks(text)
+    text = _mask_redaction_marks(text)
     spans = _find_in_text(text)
     if "\\" in text:
         spans += _find_in_unescaped_text(text)
@@ -35,10 +35,10 @@ def find_secrets(text: str) -> list[SecretSpan]:
 
 def find_secrets_in_answer(question: str, answer: str, *, is_typed: bool) -> list[SecretSpan]:
     """Return the spans of the secrets in an answer that the question asks for."""
-    return list(find_answer_secrets(question, _without_marks(answer), is_typed=is_typed))
+    return list(find_answer_secrets(question, _mask_redaction_marks(answer), is_typed=is_typed))
 
 
-def _without_marks(text: str) -> str:
+def _mask_redaction_marks(text: str) -> str:
     """Return the text with redaction marks overwritten by `*`, at the same offsets."""
     return re.sub(_REDACTION_MARK, lambda mark: "*" * len(mark[0]), text) if MARK in text else text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltos.domains.code.paths import is_aside, is_built, is_settings, meaningful_stem, path_words
+from deltos.domains.code.paths import is_auxiliary, is_build_output, is_settings, meaningful_stem, path_words
 from deltos.text.words import Words
 
 
@@ -30,9 +30,9 @@ def test_path_words_are_the_stem_and_the_folders_from_the_innermost_outwards() -
 
 
 def test_examples_built_files_and_settings_are_recognised_by_path() -> None:
-    assert is_aside("examples/a.py")
-    assert not is_aside("src/example.py")
-    assert is_built("dist/a.js")
-    assert not is_built("src/distance.js")
+    assert is_auxiliary("examples/a.py")
+    assert not is_auxiliary("src/example.py")
+    assert is_build_output("dist/a.js")
+    assert not is_build_output("src/distance.js")
     assert is_settings("web/vite.config.ts")
     assert not is_settings("src/configuration.py")

@@ -146,6 +146,7 @@ def _group_small_ranges(pieces: Sequence[_OutlineNode], lines: Sequence[str]) ->
 
 
 def _can_join_group(group: list[_OutlineNode], piece: _OutlineNode, lines: Sequence[str]) -> bool:
+    """Whether a range fits into the chunk of a group and has the same container or definition."""
     if piece.end - group[0].start >= MAX_SHARED_CHUNK_LINES:
         return False
     if _container_of(group[0]) != _container_of(piece) and group[-1].definition is not piece.definition:
@@ -158,12 +159,13 @@ def _container_of(node: _OutlineNode) -> str:
 
 
 def _names_by_line(definitions: Sequence[Definition]) -> list[tuple[int, str]]:
+    """Return the names of the definitions with their lines, in order of lines."""
     return sorted((definition.line, definition.name) for definition in definitions)
 
 
 def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tuple[int, str]]) -> CodeChunk:
     """Return the chunk of a group of ranges, named after its longest definition."""
-    start, end = _without_blank_ends(lines, group[0].start, group[-1].end)
+    start, end = _trim_blank_lines(lines, group[0].start, group[-1].end)
     first, last = (bisect_left(names, line, key=itemgetter(0)) for line in (start, end + 1))
     inside = tuple(dict.fromkeys(name for _, name in names[first:last]))
     main = max(group, key=lambda node: (node.definition is not None, node.end - node.start)).definition
@@ -172,7 +174,8 @@ def _build_chunk(group: list[_OutlineNode], lines: Sequence[str], names: list[tu
     return CodeChunk(start, end, main.qualified_name, main.kind, main.signature, main.doc, inside)
 
 
-def _without_blank_ends(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+def _trim_blank_lines(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """Return the line range without blank lines at its ends."""
     while not lines[start - 1].strip():
         start += 1
     while not lines[end - 1].strip():

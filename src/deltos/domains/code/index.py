@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from deltos.workspace.admission import Admitted
     from deltos.workspace.indexer import ParsedFile, SyncChanges
 
-# The word indexes are optimised (merged into one b-tree each) if at least 1/TIDY_FRACTION of the files was written.
-TIDY_FRACTION = 5
+# The word indexes are optimised (merged into one b-tree each) if at least a fifth of the files was written.
+OPTIMISE_THRESHOLD_DIVISOR = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class CodeIndexer:
 
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:  # noqa: ARG002
         """Optimise the word indexes if a large part of the project was written."""
-        if len(changes.written) * TIDY_FRACTION >= store.code.indexed_files():
+        if len(changes.written) * OPTIMISE_THRESHOLD_DIVISOR >= store.code.indexed_files():
             store.code.tidy()
 
 

@@ -55,7 +55,7 @@ def meaningful_stem(path: str) -> tuple[str, list[str]]:
 
 
 @lru_cache(maxsize=16_384)
-def is_aside(path: str) -> bool:
+def is_auxiliary(path: str) -> bool:
     """Whether the path looks like auxiliary code: examples, vendored or deprecated code, scripts or benchmarks."""
     return _AUXILIARY_PATH.search(path) is not None
 
@@ -71,7 +71,7 @@ def is_changelog(path: str) -> bool:
     return name.split(".", 1)[0].rstrip("0123456789") in _CHANGELOG_STEMS
 
 
-def is_built(path: str) -> bool:
+def is_build_output(path: str) -> bool:
     """Whether the path looks like build output."""
     return _BUILD_OUTPUT_PATH.search(path) is not None
 

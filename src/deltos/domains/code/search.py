@@ -15,7 +15,7 @@ from deltos.domains.code.strategies.compound import CompoundStrategy
 from deltos.domains.code.strategies.exact import ExactStrategy
 from deltos.domains.code.strategies.message import MessageStrategy
 from deltos.domains.code.strategies.trace import TraceStrategy
-from deltos.domains.code.strategies.words import WordsStrategy, in_language_of_code
+from deltos.domains.code.strategies.words import WordsStrategy, adapt_to_code_language
 from deltos.ranking import load_ranker
 from deltos.store.code import FileScope
 from deltos.text.words import shared_words
@@ -85,5 +85,5 @@ class CodeSearch:
         query = parse_query(text, shared_words(), exact=False)
         first = self._projects[:1]
         with first[0].store.code.snapshot():
-            query = in_language_of_code(query, first)
+            query = adapt_to_code_language(query, first)
             return score_chunks(open_corpora(first, query, by_meaning=self._by_meaning)[0], paths)

@@ -64,20 +64,20 @@ def _name_after_definition(hit: CodeHit, line: int, inside: Sequence[DefinitionR
         around = [definition for definition in inside if definition.line <= line <= definition.end_line]
         if query.frames:  # a frame is in a function, not in a variable
             around = [definition for definition in around if definition.kind != "variable"]
-        return replace(_with_definition(hit, around[-1]) if around else _without_definition(hit, inside), line=line)
+        return replace(_set_definition(hit, around[-1]) if around else _drop_distant_symbol(hit, inside), line=line)
     answering = answering_definition(hit, inside, query)
     if answering is None:
         answering = next((definition for definition in inside if _qualified_name(definition) == hit.symbol), None)
-    return _with_definition(hit, answering) if answering else hit
+    return _set_definition(hit, answering) if answering else hit
 
 
-def _without_definition(hit: CodeHit, inside: Sequence[DefinitionRecord]) -> CodeHit:
+def _drop_distant_symbol(hit: CodeHit, inside: Sequence[DefinitionRecord]) -> CodeHit:
     """Return the hit without its symbol if that definition is in the chunk but does not contain the requested line."""
     is_elsewhere = any(_qualified_name(definition) == hit.symbol for definition in inside)
     return replace(hit, symbol="", kind="") if is_elsewhere else hit
 
 
-def _with_definition(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
+def _set_definition(hit: CodeHit, definition: DefinitionRecord) -> CodeHit:
     """Return the hit with the symbol and line range of a definition."""
     symbol = _qualified_name(definition)
     return replace(hit, symbol=symbol, kind=definition.kind, head_line=definition.line, tail_line=definition.end_line)

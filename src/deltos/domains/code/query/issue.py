@@ -125,13 +125,13 @@ def _parse_frame(line: str, above: str, below: Sequence[str]) -> tuple[FileMenti
     if stripped.startswith('File "'):
         source = [text.strip() for text in below[:1] if not _mentions_in(text)]
         has_marks = bool(source) and len(below) > 1 and not below[1].strip("~^ \t")
-        return _with_function(mention, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
+        return _add_function(mention, stripped.rpartition(" in ")[2], source), 1 + len(source) + has_marks
     if mention.path.endswith(_FUNCTION_ABOVE) and above.strip() and not _mentions_in(above):
-        return _with_function(mention, _bare_function_name(above.strip())), 2
-    return _with_function(mention, _function_name_in(stripped)), 1
+        return _add_function(mention, _bare_function_name(above.strip())), 2
+    return _add_function(mention, _function_name_in(stripped)), 1
 
 
-def _with_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
+def _add_function(mention: FileMention, function: str, source: Sequence[str] = ()) -> FileMention:
     """Return the mention with the function, container and source line of its stack frame."""
     container, name = _split_qualified_name(function[:_MAX_FRAME_CHARACTERS])
     return replace(mention, function=name, container=container, source="".join(source)[:_MAX_FRAME_CHARACTERS])
@@ -220,7 +220,7 @@ def parse_issue(text: str) -> Issue:
             continue
         heading = _heading_text(stripped)
         if heading:
-            is_irrelevant = _is_irrelevant(heading)
+            is_irrelevant = _is_irrelevant_heading(heading)
             issue.prose += [] if is_irrelevant or heading.startswith(_TEMPLATE_HEADINGS) else [heading]
         elif not is_irrelevant:
             _add_line(issue, line, stripped)
@@ -272,7 +272,8 @@ def _heading_text(stripped: str) -> str:
     return stripped.strip("#*: ").lower() if stripped.startswith("#") or is_bold else ""
 
 
-def _is_irrelevant(heading: str) -> bool:
+def _is_irrelevant_heading(heading: str) -> bool:
+    """Whether the section below a heading is unrelated to the cause of an issue."""
     return heading.startswith(_IRRELEVANT_HEADINGS) or "version" in heading or "environment" in heading
 
 

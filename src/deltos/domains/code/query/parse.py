@@ -124,7 +124,7 @@ def _parse_words(text: str, words: Words) -> CodeQuery:
     english = translate_to_english(text)
     plain = plain_words(english or text)
     kept = [word for word in plain if word.lower() not in STOP_WORDS | QUESTION_WORDS] or plain
-    kept = _without_change_verbs(kept)
+    kept = _drop_change_verbs(kept)
     terms = unique(words.of(" ".join(kept)).split())[:MAX_TERMS]
     is_how_to = _is_how_to(plain)
     return CodeQuery(
@@ -196,7 +196,7 @@ def _names_and_last_parts(names: Iterable[str]) -> list[str]:
     return [part for name in names for part in (name, last_part(name)) if len(part) > 1]
 
 
-def _without_change_verbs(words: list[str]) -> list[str]:
+def _drop_change_verbs(words: list[str]) -> list[str]:
     """Return the words without the leading verbs of a commit subject (`Fix`, `Add`); at least two words are kept."""
     rest = words
     while len(rest) > 2 and rest[0].lower() in CHANGE_VERBS:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.paths import is_aside, is_built, is_changelog, is_prose, is_settings, meaningful_stem
+from deltos.domains.code.paths import (
+    is_auxiliary,
+    is_build_output,
+    is_changelog,
+    is_prose,
+    is_settings,
+    meaningful_stem,
+)
 from deltos.domains.code.rank.tuning import RANKING
 from deltos.languages.table import PROSE_LANGUAGES
 from deltos.workspace.file_purpose import is_test
@@ -271,8 +278,8 @@ class _PathFacts:
 @lru_cache(maxsize=20_000)
 def _path_facts(path: str) -> _PathFacts:
     priors = (
-        is_aside(path),
-        is_built(path),
+        is_auxiliary(path),
+        is_build_output(path),
         is_settings(path),
         path.endswith("__init__.py"),
         path.endswith((".d.ts", ".d.mts", ".d.cts")),

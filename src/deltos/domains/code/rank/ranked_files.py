@@ -35,7 +35,7 @@ def ranked_files(
     pool = gather_candidates(corpora, query, scope)
     for file_count in (RETRIEVAL.kept_files, MAX_RESULTS):
         files = _rank_files(pool, corpora, query, scope, ranker, at_least=file_count)
-        ranked = _code_first(_above_cutoff(files, query), query)
+        ranked = _sort_code_first(_drop_below_cutoff(files, query), query)
         # Files are preselected by preliminary score: if some of the first are below the cutoff, the others are too.
         if len(files) < file_count or len(ranked) < len(files):
             return ranked, False
@@ -76,7 +76,9 @@ def _rescore_candidates(
     return boost_related_files(adjusted, corpus.evidence.history, corpus.evidence.imports) if adjusted else []
 
 
-def _above_cutoff(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
+def _drop_below_cutoff(
+    ranked: list[tuple[CandidateFile, float]], query: CodeQuery
+) -> list[tuple[CandidateFile, float]]:
     """Return the files whose confidence is above the cutoff."""
     is_name = query.kind == "symbol"
     share = RANKING.min_share_of_best_for_names if is_name else RANKING.min_share_of_best
@@ -84,7 +86,7 @@ def _above_cutoff(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -
     return [(candidate, confidence) for candidate, confidence in ranked if confidence >= best * share]
 
 
-def _code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
+def _sort_code_first(ranked: list[tuple[CandidateFile, float]], query: CodeQuery) -> list[tuple[CandidateFile, float]]:
     """Sort tests and prose after code of similar confidence, unless the query asks for them.
 
     Prose that covers more of the query than code keeps its rank. If the query is a name, headings come after

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltos.domains.code.paths import is_aside, is_prose, is_settings
+from deltos.domains.code.paths import is_auxiliary, is_prose, is_settings
 from deltos.domains.code.retrieve.candidate_file import CandidateFile
 from deltos.domains.code.retrieve.similarity_statistics import pool_statistics
 from deltos.domains.code.retrieve.term_weights import TermWeights, total_weight
@@ -287,7 +287,7 @@ def _add_commit_files(
 
 def _is_secondary(path: str, query: CodeQuery) -> bool:
     """Whether a file is a test, prose, an example or settings, and the query does not ask for tests."""
-    return (is_test(path) and not query.about_tests) or is_prose(path) or is_aside(path) or is_settings(path)
+    return (is_test(path) and not query.about_tests) or is_prose(path) or is_auxiliary(path) or is_settings(path)
 
 
 def _split_terms(terms: Sequence[str], frequencies: Mapping[str, int], chunk_count: int) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deltos.domains.code.model import CodeAnswer
-from deltos.domains.code.paths import is_aside, is_changelog, is_prose
+from deltos.domains.code.paths import is_auxiliary, is_changelog, is_prose
 from deltos.domains.code.present.hits import read_hits
 from deltos.domains.code.present.notes import skipped_note
 from deltos.domains.code.query.error_messages import certain_message
@@ -170,4 +170,4 @@ def chunks_by_round(found: Sequence[_MatchedFile], selection: SearchSelection) -
 
 def path_order(path: str) -> tuple[bool, bool, bool]:
     """Return a sort key: code first, then auxiliary code, tests and prose."""
-    return is_prose(path) or is_changelog(path), is_test(path), is_aside(path)
+    return is_prose(path) or is_changelog(path), is_test(path), is_auxiliary(path)

@@ -68,14 +68,14 @@ class WordsStrategy:
         return self._answers[key].with_notes(notes)
 
     def _search(self, query: CodeQuery, selection: SearchSelection, *, missing_is_noted: bool) -> CodeAnswer:
-        query = in_language_of_code(query, selection.projects)
+        query = adapt_to_code_language(query, selection.projects)
         corpora = open_corpora(selection.projects, query, by_meaning=self.by_meaning)
         notes = _translation_note(query)
         if searches_only_some_projects(corpora, query):
             some = f"{RETRIEVAL.max_projects_by_words} of {len(corpora)} projects that contain most query words"
             notes = (*notes, f"Note: only the {some} were searched by words; name a project to search it completely.")
         ranked, is_least = ranked_files(query, selection.scope, corpora, self.ranker)
-        chosen = _named_files_first(select_chunks(corpora, ranked, query), query, selection)
+        chosen = _put_named_files_first(select_chunks(corpora, ranked, query), query, selection)
         hits, vanished = read_hits(chosen, query, selection)
         if not hits:
             return _empty_answer(query, selection, notes)
@@ -96,7 +96,7 @@ class WordsStrategy:
         )
 
 
-def in_language_of_code(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
+def adapt_to_code_language(query: CodeQuery, projects: Sequence[SearchedProject]) -> CodeQuery:
     """Return the query with its original words added or restored if it was translated and the code uses its
     language."""
     if not query.original_terms:
@@ -126,7 +126,7 @@ def _translation_note(query: CodeQuery) -> tuple[str, ...]:
     return (f"Translated to English as: {query.in_english[:_TRANSLATION_CHARACTERS]}",) if query.in_english else ()
 
 
-def _named_files_first(
+def _put_named_files_first(
     chosen: list[SelectedChunk], query: CodeQuery, selection: SearchSelection
 ) -> list[SelectedChunk]:
     """Return the chosen chunks, preceded by the first chunks of the files named in the query."""

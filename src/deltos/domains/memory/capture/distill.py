@@ -74,7 +74,7 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
     """Store the observation from a record, or mark the end of its session; return None if there is nothing to store."""
     memory = memory.with_clock_at(record.at)
     origin = record.origin
-    event = _with_outcome(record.event, origin)
+    event = _add_outcome(record.event, origin)
     if event.event_type is EventType.SESSION_ENDED:
         writer.end_session(memory.origin_keys(writer, origin)[1], record.at)
         return None
@@ -99,7 +99,7 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
     return added
 
 
-def _with_outcome(event: Event, origin: ObservationOrigin) -> Event:
+def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
     """Return the event with the outcome of its command, and with paths relative to the project root."""
     tool = event.tool
     if tool is None:

@@ -52,7 +52,7 @@ def read_event(event_name: str, payload: Payload) -> Event | None:
         tool=read_tool_use(key, agent, payload) if event_type is EventType.TOOL_USED else None,
         source=payload.name("source") if event_type is EventType.SESSION_STARTED else Clean(""),
     )
-    text = _without_reminders(payload.redact_known(event.text))
+    text = _remove_reminders(payload.redact_known(event.text))
     return event._replace(
         text=_user_text(text) if event_type is EventType.PROMPTED else text,
         tool=event.tool and _clean_tool_use(event.tool, payload),
@@ -64,7 +64,7 @@ def _clean_tool_use(tool: ToolUse, payload: Payload) -> ToolUse:
     clean = payload.redact_known
     return tool._replace(
         subject=clean(tool.subject),
-        output=_without_reminders(clean(tool.output)),
+        output=_remove_reminders(clean(tool.output)),
         edits=tuple((clean(old), clean(new)) for old, new in tool.edits),
         answers=tuple((clean(question), clean(chosen)) for question, chosen in tool.answers),
     )
@@ -120,7 +120,7 @@ def _user_text(text: Clean) -> Clean:
     return Clean("") if text.lstrip().startswith(agent_names().program_prompts) else text
 
 
-def _without_reminders(text: Clean) -> Clean:
+def _remove_reminders(text: Clean) -> Clean:
     """Remove the reminders that the agent's program inserts into texts."""
     for opening, closing in _REMINDER_TAGS:
         if opening not in text:

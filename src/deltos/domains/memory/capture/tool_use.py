@@ -64,7 +64,7 @@ def read_tool_use(key: str, agent: str, payload: Payload) -> ToolUse:
         subject=_subject_of(action, tool_input),
         files=_edited_files(action, tool_input),
         edits=_edit_pairs(tool_input) if action is Action.EDIT else (),
-        output=_without_exit_status(output) if agent == "copilot" else output,
+        output=_remove_exit_status(output) if agent == "copilot" else output,
         outcome=_reported_outcome(key, action, payload, response, output),
         answers=_question_answers(tool_input, payload, field) if action is Action.QUESTION else (),
         status=_reported_exit_status(key, agent, response, output) if action is Action.COMMAND else None,
@@ -132,7 +132,7 @@ def _clean_output(action: Action, agent: str, all_text: Clean, response: Payload
     return all_text
 
 
-def _without_exit_status(output: Clean) -> Clean:
+def _remove_exit_status(output: Clean) -> Clean:
     """Return the output without the line in which Copilot CLI reports the exit status."""
     before, found, code = output.rpartition(_EXIT_STATUS_PREFIX)
     return Clean(before.rstrip()) if found and code.strip().rstrip(">").isdecimal() else output

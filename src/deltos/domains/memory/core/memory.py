@@ -218,7 +218,7 @@ class Memory:
 
     def origin_keys(self, writer: ObservationsWriter, origin: ObservationOrigin) -> tuple[int, int]:
         """Return the keys of an origin's project and session, creating both if necessary."""
-        origin = with_redacted_names(origin)
+        origin = redact_origin_names(origin)
         if origin.project_id == ALL_PROJECTS:
             raise BadArgument(
                 f"'{ALL_PROJECTS}' is not a project",
@@ -590,7 +590,7 @@ def _is_visible(row: Observation) -> bool:
     return may_recall(row.project_id, row.folder)
 
 
-def with_redacted_names(origin: ObservationOrigin) -> ObservationOrigin:
+def redact_origin_names(origin: ObservationOrigin) -> ObservationOrigin:
     """Return the origin with unmistakable secrets in its names redacted."""
     session_id = None if origin.session_id is None else redact_name(storable(origin.session_id))
     return origin._replace(

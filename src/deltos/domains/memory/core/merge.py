@@ -50,7 +50,7 @@ def has_same_content(one: NewObservation, other: NewObservation) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _COMPARED_FIELDS)
 
 
-def as_new(row: Observation) -> NewObservation:
+def to_new_observation(row: Observation) -> NewObservation:
     """Return a stored observation as a NewObservation, without its row number, index words and anchors."""
     shared = (name for name in NewObservation._fields if name in row._fields)
     return NewObservation(**{name: getattr(row, name) for name in shared})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.domains.memory.core import anchors
 from deltos.domains.memory.core.memory import CLOCK_TOLERANCE, derive_id, words_of_names
-from deltos.domains.memory.core.merge import as_new, has_same_content, is_same, merge_states
+from deltos.domains.memory.core.merge import has_same_content, is_same, merge_states, to_new_observation
 from deltos.domains.memory.core.model import MAX_TEXT_CHARACTERS
 from deltos.domains.memory.importers.records import RejectedRecord
 from deltos.errors import SourceError
@@ -246,7 +246,7 @@ class _Importer:
 
     def _merge_into(self, row: Observation, new: NewObservation, record: dict[str, Any]) -> None:
         """Merge a record into the existing observation."""
-        known = as_new(row)
+        known = to_new_observation(row)
         new = new._replace(**{name: getattr(known, name) for name in _missing_fields(record, self._now())})
         if not has_same_content(known, new) and record.get("updated_at") is None:
             # A record edited by hand counts as changed now.

@@ -71,7 +71,7 @@ class MemoryQuery:
 
 def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
     """Parse a query. If `is_dated` is set, words of dates are ignored, because dates are matched separately."""
-    asked = _with_short_forms(text)
+    asked = _apply_short_forms(text)
     words = [word.lower() for token in TOKEN.findall(asked) for word in _index_terms(token) if is_single_token(word)]
     language = _detect_language(words)
     small = PROSE_STOP_WORDS | stop_words(language) if language else PROSE_STOP_WORDS
@@ -82,9 +82,9 @@ def parse_query(text: str, *, is_dated: bool = False) -> MemoryQuery:
     forms = _groups_by_form()
     groups = dict.fromkeys(_synonym_group(word, forms) for word in useful or words)
     if language == "de":
-        groups = dict.fromkeys(map(_with_inflections, groups))
+        groups = dict.fromkeys(map(_add_inflections, groups))
     if len(groups) <= _MAX_TRANSLATED_TERMS:
-        groups = dict.fromkeys(map(_with_translations, groups))
+        groups = dict.fromkeys(map(_add_translations, groups))
     if _has_word("asks for measurement", words):
         groups[_MEASURED_TERM] = None
     names = frozenset(name.lower() for name in names_in_prose(text))
@@ -143,7 +143,7 @@ def _detect_language(words: Iterable[str]) -> str:
     return language if counts[language] >= _MIN_LANGUAGE_WORDS else ""
 
 
-def _with_short_forms(text: str) -> str:
+def _apply_short_forms(text: str) -> str:
     """Replace phrases that have a common short form: "end to end" becomes "e2e"."""
     lowered = text.lower()
     for phrase, short in table()["short_forms"].items():
@@ -152,7 +152,7 @@ def _with_short_forms(text: str) -> str:
     return text
 
 
-def _with_inflections(group: tuple[str, ...]) -> tuple[str, ...]:
+def _add_inflections(group: tuple[str, ...]) -> tuple[str, ...]:
     """Return a German word and its inflected forms, because the index stems only English words."""
     (word, *_) = group
     if len(group) > 1 or not word.isalpha() or len(word) < _MIN_INFLECTED_CHARACTERS:
@@ -189,7 +189,7 @@ def _synonym_group(word: str, forms: dict[str, tuple[str, ...]]) -> tuple[str, .
     return next((forms[candidate] for candidate in candidates if candidate in forms), (word,))
 
 
-def _with_translations(group: tuple[str, ...]) -> tuple[str, ...]:
+def _add_translations(group: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of a group and their translations."""
     others = (other for word in group for other in translations(word))
     return (*group, *(other for other in dict.fromkeys(others) if other not in group))

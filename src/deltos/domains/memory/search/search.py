@@ -238,7 +238,7 @@ def search(
     if similarities and allowed is not None:
         similarities = similarities.among(allowed)
     semantic_places = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
-    candidates = _with_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
+    candidates = _add_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
     if allowed is not None:
         candidates &= allowed
         searched = len(allowed)
@@ -273,7 +273,7 @@ def search(
     }
     ranked_places = _rank(supported_rows, matches)
     if not query.asks_for_former:
-        ranked_places = _newest_measurement_first(ranked_places, summaries.values())
+        ranked_places = _sort_repeated_measurements(ranked_places, summaries.values())
     hits = _load_hits(store, ranked_places[:limit], query, _places_without_terms(word_features, words))
     return MemoryResults(hits, matching=len(ranked_places), searched=searched, elsewhere=0)
 
@@ -310,7 +310,7 @@ def _confidence_features(row: ObservationFeatures) -> ObservationFeatures:
     )
 
 
-def _newest_measurement_first(
+def _sort_repeated_measurements(
     ranked: Sequence[_RankedObservation], summaries: Collection[ObservationSummary]
 ) -> list[_RankedObservation]:
     """Return the ranking with repeated measurements of the same command sorted by time, latest first."""
@@ -383,7 +383,7 @@ def _rarest_terms(
     return found, absent
 
 
-def _with_neighbours(places: Iterable[int]) -> set[int]:
+def _add_neighbours(places: Iterable[int]) -> set[int]:
     """Return the given row numbers and those of their neighbours in the same sessions."""
     neighbours = {
         place + step for place in places for step in _NEIGHBOUR_OFFSETS if session_of(place + step) == session_of(place)
@@ -607,7 +607,7 @@ def _load_hits(
     """Return the best observations as hits with snippets."""
     by_place = {row.place: row for row in store.at_places([item.place for item in top])}
     best = top[0].score if top else 1.0
-    top = _newer_conflicting_first(top, by_place)
+    top = _put_newer_conflicting_first(top, by_place)
     return tuple(
         MemoryHit(
             row,
@@ -621,7 +621,7 @@ def _load_hits(
     )
 
 
-def _newer_conflicting_first(
+def _put_newer_conflicting_first(
     top: Sequence[_RankedObservation], by_place: Mapping[int, Observation]
 ) -> list[_RankedObservation]:
     """Return the ranking with the newer of two possibly contradictory statements first, except pinned ones."""
