@@ -101,8 +101,8 @@ class MemoryHit:
 class MemoryResults:
     """The best hits of a query.
 
-    `matching`, `searched` and `elsewhere` are numbers of observations: those that match, all in scope, and those in
-    other projects.
+    `matching`, `searched` and `elsewhere` are numbers of observations: matches, all in scope, and matches in other
+    projects.
     """
 
     hits: tuple[MemoryHit, ...]
@@ -466,7 +466,7 @@ def _own_features(
     missing_share: float,
     has_words: bool,
 ) -> ObservationFeatures:
-    """Return the second-stage features of an observation, except those that need other observations."""
+    """Return the second-stage features of an observation, without features that need other observations."""
     written = summary.created_at
     similarity = max(0.0, similarity_by_place.get(summary.place, 0.0))
     before, after = (
