@@ -109,9 +109,9 @@ def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.N
 
 
 def _find_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:
-    from deltos.domains.graph.symbol_query import kinds_of
+    from deltos.domains.graph.symbol_query import parse_kinds
 
-    return answers.find_symbol(request.symbol, path=request.path, kinds=kinds_of(request.kind), limit=request.limit)
+    return answers.find_symbol(request.symbol, path=request.path, kinds=parse_kinds(request.kind), limit=request.limit)
 
 
 def _refs_text(answers: GraphAnswers, request: argparse.Namespace) -> Answer:

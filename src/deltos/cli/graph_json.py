@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.budgeted_lines import BudgetedLines
 from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.model import ALIAS
-from deltos.domains.graph.symbol_query import kinds_of
+from deltos.domains.graph.symbol_query import parse_kinds
 from deltos.domains.graph.uses import UNDER_ANOTHER_NAME
 from deltos.store.symbols import bare_key
 from deltos.workspace.file_purpose import is_test
@@ -112,7 +112,7 @@ def _context_json(context: Context) -> JsonObject:
 
 def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
     """Yield the JSON of each definition that the request selects."""
-    rows = answers.graphs.definitions(request.symbol, path=request.path, kinds=kinds_of(request.kind))
+    rows = answers.graphs.definitions(request.symbol, path=request.path, kinds=parse_kinds(request.kind))
     for opened, row in rows[: request.limit]:
         yield {**_project_field(opened), **symbol_json(row, opened.search.source.generated)}
 

@@ -101,7 +101,7 @@ class DomainLinks:
         """Return a text that says how often the definition on a line is used; empty if no use is known."""
         search = GraphSearch(index.store, index.project.root)
         try:
-            found = search.uses(search.at(f"{path}:{line}"))
+            found = search.uses(search.target_on_line(f"{path}:{line}"))
         except NotFound:
             return ""
         rows = {(row.path, row.line) for row in (*found.certain, *found.aliased)}
@@ -172,7 +172,7 @@ class DomainLinks:
         except StoreError:  # another domain's failure must not fail the answer about code
             return []
 
-    def outside(self, symbol: str, root: Path) -> list[str]:
+    def package_sections(self, symbol: str, root: Path) -> list[str]:
         """Return sections about a symbol of an installed package: its documentation, and possible uses by name."""
         name = dotted(symbol.strip().removesuffix("()"))
         try:

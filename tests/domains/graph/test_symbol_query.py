@@ -10,7 +10,7 @@ from deltos.domains.graph.languages import FAMILIES, Family
 from deltos.domains.graph.qualified_names import ends_with, module_name, qualified_name
 from deltos.domains.graph.symbol_query import (
     is_of_kind,
-    kinds_of,
+    parse_kinds,
     parse_query,
     path_filter,
     pattern_matcher,
@@ -77,11 +77,11 @@ def test_a_dotted_name_matches_whole_parts_from_the_end() -> None:
 
 
 def test_kinds_are_checked_and_properties_are_variables() -> None:
-    assert kinds_of(" Function, method ") == {"function", "method"}
+    assert parse_kinds(" Function, method ") == {"function", "method"}
     assert is_of_kind(symbol_row("a.py", "x", kind="property"), frozenset({"variable"}))
     assert not is_of_kind(symbol_row("a.py", "x", kind="property"), frozenset({"class"}))
     with pytest.raises(BadArgument, match="Unknown kind: gadget"):
-        kinds_of("gadget")
+        parse_kinds("gadget")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""Build answers about one or more projects: results from a symbol's project, then from projects that
-import it."""
+"""Build answers about one or more projects: results from a symbol's project, then from projects that import it."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from deltos.domains.graph.render import (
     render_context,
     render_cycles,
     render_impact,
-    render_outside,
+    render_external_symbol,
     render_references,
     render_stats,
 )
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 _MAX_ANSWERED_DEFINITIONS = 5  # definitions per answer if a query matches several
 _MAX_CANDIDATES = 30
 _MAX_CONTEXT_USES = 12  # uses in other projects that get_context shows
-_MAX_DETAILED_DEFINITIONS = 6  # a longer list of definitions is shown with shorter lines
+_MAX_DETAILED_DEFINITIONS = 6  # maximum number of definitions in a list with long lines
 _MIN_SECTION_TOKENS = 200
 _MAX_LISTED_PROJECTS = 5
 
@@ -84,7 +83,9 @@ class GraphAnswers:
                 for opened, row in listed
             ]
 
-        return self._start_answer(found_in, self._name_notes(symbol, found_in), symbol).widest(header, pieces)
+        return self._start_answer(found_in, self._name_notes(symbol, found_in), symbol).answer_with_widest_lines(
+            header, pieces
+        )
 
     def find_references(self, symbol: str, *, path: str, tests: str, limit: int, is_location: bool = False) -> Answer:
         """List the uses of one symbol, or the candidates for an ambiguous name."""
@@ -185,15 +186,15 @@ class GraphAnswers:
         """Answer for each definition that `symbol` matches, or list the candidates if the name is ambiguous.
 
         A symbol that no project defines may belong to an installed package, whose documentation is shown instead. If
-        `names_importers` is true, notes name the projects that import the target but were not searched.
+        `names_importers` is true, notes list the projects that import the target but were not searched.
         """
         try:
             found = self.graphs.targets(symbol, is_location=is_location)
         except NotFound:
             for opened in self.graphs.projects:
-                if sections := self._surroundings.outside(symbol, opened.search.root):
+                if sections := self._surroundings.package_sections(symbol, opened.search.root):
                     page = self._start_answer(self.graphs.projects, symbol=symbol)
-                    return render_outside(symbol, sections, page=page, is_complete=opened.is_complete)
+                    return render_external_symbol(symbol, sections, page=page, is_complete=opened.is_complete)
             raise
         every = found.rows
         if len({bare_key(each.target.path_name) for each in every}) > 1 and not is_pattern(symbol):
@@ -231,10 +232,10 @@ class GraphAnswers:
         """Yield the answer from the target's project, then the answer from projects that import it if the budget
         allows."""
         opened = of.project
-        users = self.graphs.importing(opened)
+        users = self.graphs.importers_of(opened)
         tokens = page.tokens
-        own_page = page.marking(opened.search.source.generated)
-        answer = answer_in_project(opened, of.target, own_page.within(tokens * 2 // 3) if users else own_page)
+        own_page = page.with_generated_files(opened.search.source.generated)
+        answer = answer_in_project(opened, of.target, own_page.with_max_tokens(tokens * 2 // 3) if users else own_page)
         yield replace(answer, text=f"{opened.label}{answer.text}")
         if not self.graphs.is_several:
             return
@@ -287,15 +288,18 @@ class GraphAnswers:
         answer: Callable[[OpenedProject, BudgetedLines], Answer],
         last: str = "",
     ) -> Answer:
-        """Return the answer for the only project, or join the answers for several, each with an equal part of the
-        budget."""
+        """Return the answer for a single project, or the joined answers for several, which share the budget equally."""
         if not self.graphs.is_several:
-            return answer(projects[0], self._start_answer(projects).marking(projects[0].search.source.generated))
+            return answer(
+                projects[0], self._start_answer(projects).with_generated_files(projects[0].search.source.generated)
+            )
         parts = self._start_answer().split_into(len(projects), reserved=_MIN_SECTION_TOKENS)
         pages = dict(zip(projects, parts, strict=True))
         found = self.graphs.for_each(
             lambda opened: (
-                answer(opened, pages[opened].marking(opened.search.source.generated)) if opened in pages else None
+                answer(opened, pages[opened].with_generated_files(opened.search.source.generated))
+                if opened in pages
+                else None
             )
         )
         answers = [(opened, each) for opened, each in found if each is not None]
@@ -313,7 +317,7 @@ class GraphAnswers:
     def _render_impact_in_importers(
         self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
     ) -> Answer | None:
-        """List what a change affects in other projects, or return None if no project imports the changed one."""
+        """List the symbols that a change affects in other projects, or return None if no project imports the target's."""
         found = self.graphs.impact_in_importers(of, impact)
         if not found:
             return None
@@ -344,13 +348,13 @@ class GraphAnswers:
         return f" in {counted(len(projects), 'project')}" if self.graphs.is_several else ""
 
     def _name_notes(self, symbol: str, projects: Sequence[OpenedProject]) -> list[str]:
-        """Return notes about symbols that are found under another name, elsewhere or in a different letter case."""
+        """Return a note for each project in which `symbol` was found under another name or letter case."""
         return [f"{opened.label}{note}" for opened in projects if (note := opened.search.name_note(symbol))]
 
     def _start_answer(
         self, projects: Sequence[OpenedProject] = (), notes: Sequence[str] = (), symbol: str = ""
     ) -> BudgetedLines:
-        """Return an empty answer with the given notes and the project notes that are relevant to the symbol."""
+        """Return an answer builder with the given notes and the project notes that are relevant to the symbol."""
         every = (*filter(None, notes), *(self.graphs.notes(projects, symbol) if projects else ()))
         return BudgetedLines(token_budget=self._token_budget, notes=every)
 
@@ -387,7 +391,7 @@ def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: Budgeted
     def header(shown: int) -> str:
         return truncation_line(shown, min(limit, total), total, "references elsewhere") if shown < total else ""
 
-    return page.widest(header, pieces)
+    return page.answer_with_widest_lines(header, pieces)
 
 
 def _use_counts(found: ProjectUses) -> str:
@@ -406,7 +410,7 @@ def _use_counts(found: ProjectUses) -> str:
 
 def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
     """Yield the pieces for one project; the first piece includes the heading."""
-    pieces = list(lines.grouped(groups, width))
+    pieces = list(lines.format_groups(groups, width))
     if not pieces:
         yield Piece(heading, 0)
     for piece in pieces:
@@ -415,7 +419,7 @@ def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup
 
 
 def _affected_pieces(heading: str, rows: Sequence[AffectedSymbol]) -> Iterator[Piece]:
-    """Yield one piece for each distance and file; the first piece includes the heading."""
+    """Yield the affected symbols of each distance and file; the first piece includes the heading."""
     places: dict[tuple[int, str], list[Symbol]] = defaultdict(list)
     for symbol, distance in rows:
         places[distance, symbol.path].append(symbol)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 _GENERATED_MARK = " (generated)"
-# Candidate limits for the length of a source line, in characters; the largest limit with which all results fit is used.
+# Maximum lengths of a source line (characters), tried in order until all results fit.
 LINE_WIDTHS = (160, 120, 90, 70, 50, 36)
 
 
 class Piece(NamedTuple):
-    """A part of an answer that is shown completely or not at all, with the number of results in it."""
+    """Text of an answer that is shown completely or not at all, with the number of results that it contains."""
 
     text: str
     results: int = 1
@@ -35,16 +35,20 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return as many pieces as fit, below a header built from the number of results shown."""
+        """Return as many pieces as fit, below the header that `header` builds from the number of results shown."""
         pieces = self._mark_pieces(pieces)
         fitted = fit([piece.text for piece in pieces], characters=self._remaining_characters(header, last))
         shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])
         text = "\n".join([self._mark_text(header(shown)), *self._notes, *fitted.pieces, *([last] if last else [])])
         return Answer(text, truncated=fitted.truncated, original_characters=fitted.original_characters)
 
-    def widest(self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = "") -> Answer:
-        """Return an answer with the longest line length at which all pieces fit; `make` builds the pieces for a
-        length."""
+    def answer_with_widest_lines(
+        self, header: Callable[[int], str], make: Callable[[int], Sequence[Piece]], *, last: str = ""
+    ) -> Answer:
+        """Return an answer with the greatest line length at which all pieces fit.
+
+        `make` returns the pieces for a line length.
+        """
         available = self._remaining_characters(header, last)
         pieces: Sequence[Piece] = ()
         for characters in LINE_WIDTHS:
@@ -58,11 +62,11 @@ class BudgetedLines:
         """The token budget."""
         return self._characters // CHARACTERS_PER_TOKEN
 
-    def marking(self, generated: Collection[str]) -> BudgetedLines:
+    def with_generated_files(self, generated: Collection[str]) -> BudgetedLines:
         """Return a copy that marks the given generated files."""
         return BudgetedLines(token_budget=self.tokens, notes=self._notes, generated=generated)
 
-    def within(self, tokens: int) -> BudgetedLines:
+    def with_max_tokens(self, tokens: int) -> BudgetedLines:
         """Return a copy with a budget of at most `tokens`."""
         return BudgetedLines(token_budget=min(tokens, self.tokens), notes=self._notes, generated=self._generated)
 
@@ -75,11 +79,11 @@ class BudgetedLines:
         ]
 
     def count_fitting(self, header: Callable[[int], str], pieces: Sequence[Piece]) -> int:
-        """Return how many of the pieces fit."""
+        """Return how many of the pieces fit into the budget."""
         return len(fit([piece.text for piece in pieces], characters=self._remaining_characters(header, "")).pieces)
 
     def _remaining_characters(self, header: Callable[[int], str], last: str) -> int:
-        """Return the number of characters left for pieces below the header of a truncated answer."""
+        """Return the number of characters that a truncated answer has for pieces."""
         around = [header(0), *self._notes, *([last] if last else [])]
         return self._characters - sum(len(line) + 1 for line in around)
 
@@ -91,8 +95,7 @@ class BudgetedLines:
 
 
 def mark_generated(text: str, generated: Collection[str]) -> str:
-    """Mark the lines of a text that name a generated file, either at the beginning or as the location of a
-    definition."""
+    """Mark the paths of generated files at the beginning of a line or in the location of a definition."""
     return "\n".join(_mark_line(line, generated) for line in text.split("\n")) if generated else text
 
 
@@ -109,7 +112,8 @@ def _mark_line(line: str, generated: Collection[str]) -> str:
 
 
 def with_notes(problem: NotFound, notes: Sequence[str]) -> NotFound:
-    """Add notes to the hint of an error, because a symbol that was not found may only be missing from the index."""
+    """Return an error with notes added to its hint."""
+    # A symbol that was not found may only be missing from the index, which the notes explain.
     return NotFound(problem.message, hint=" ".join(filter(None, [problem.hint, *notes])))
 
 

@@ -1,4 +1,4 @@
-"""Circular imports: strongly connected components of the import graph, each with one shortest cycle."""
+"""Find circular imports: strongly connected components of the import graph, each with one shortest cycle."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 Graph = dict[str, list[str]]
 MODES = (("runtime", ("runtime",)), ("type", ("runtime", "type")), ("deferred", ("runtime", "type", "deferred")))
-"""Each mode with the kinds of imports that it includes: a type-only cycle has at least one type import."""
+"""Modes of cycles, strictest first, each with the modes of the imports that such a cycle may contain."""
 
 
 MAX_START_FILES = 300
-"""Maximum number of files per component from which a cycle is searched; one search may visit the entire component."""
+"""Maximum number of files per component from which a cycle is searched. A search may visit the entire component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Files that import each other, and one shortest cycle; the first file of the cycle is not repeated at its end.
+    """A group of files that import each other, with one shortest cycle.
 
-    `known` contains the files that already belong to a component of a stricter mode.
+    `cycle` does not repeat its first file at the end. `known` contains the files that already belong to a component of
+    a stricter mode.
     """
 
     mode: str
@@ -34,10 +35,10 @@ class Component:
 
 
 def find_cycles(imports: Iterable[ImportRow]) -> list[Component]:
-    """Return all components, run-time ones first.
+    """Return the components of each mode, strictest mode first.
 
-    A component found in a stricter mode is not repeated; if it has grown, it is returned again with a cycle that the
-    stricter mode does not contain.
+    A component that was found in a stricter mode is not repeated. If it gained files, it is returned again with a cycle
+    that does not exist in the stricter mode.
     """
     rows = [row for row in imports if row.path != row.target and not _is_own_submodule(row.path, row.target)]
     found: list[Component] = []
@@ -160,8 +161,7 @@ def shortest_cycle(graph: Mapping[str, Sequence[str]], files: Sequence[str]) -> 
 def _cycle_through(
     graph: Mapping[str, Sequence[str]], start: str, inside: set[str], *, shorter_than: int
 ) -> tuple[str, ...]:
-    """Return the shortest cycle through a file by breadth-first search, or an empty tuple if no cycle is shorter than
-    the limit."""
+    """Return the shortest cycle through a file, or an empty tuple if no cycle is shorter than `shorter_than`."""
     parent: dict[str, str] = {}
     queue = deque([(start, 1)])
     while queue:

@@ -28,7 +28,7 @@ _COMMENT_PREFIXES = ("#", "//", "/*", "*")
 _STRING_OR_ARGUMENTS = re.compile(r"\"[^\"]*\"|'[^']*'|\([^()]*\)")
 _AT_DECORATOR = re.compile(r"@([A-Za-z_][\w.]*)")
 _BRACKETED_ATTRIBUTE = re.compile(r"(?:\[|,)\s*([A-Za-z_][\w.\\]*)")
-# Last parts of the names of decorators that do not register a definition with a framework.
+# Unqualified names of decorators that do not register a definition with a framework.
 _TRANSPARENT_PYTHON_DECORATORS = frozenset(
     "property staticmethod classmethod abstractmethod abstractproperty override overload wraps cache lru_cache"
     " cached_property contextmanager asynccontextmanager dataclass dataclass_transform final total_ordering"
@@ -54,7 +54,7 @@ class Decorator(NamedTuple):
 
 
 def opaque_decorators(symbol: Symbol, source: SourceLines) -> list[Decorator]:
-    """Return the decorators of a definition that are not known to leave it unchanged, in source order."""
+    """Return the decorators that may register a definition with a framework, in source order."""
     language = detect(symbol.path)
     mark = _DECORATOR_MARKS.get(language.name, "") if language is not None else ""
     if not mark or symbol.kind not in _DECORATED_KINDS:
@@ -69,12 +69,15 @@ def opaque_decorators(symbol: Symbol, source: SourceLines) -> list[Decorator]:
 
 def _text_before_name(line: str, name: str) -> str:
     """Return the part of a line before the last occurrence of a name."""
-    places = occurrences(line, name)
-    return line[: places[-1]] if places else ""
+    offsets = occurrences(line, name)
+    return line[: offsets[-1]] if offsets else ""
 
 
 def _decorator_lines(above: Sequence[str], own: str, mark: str) -> Iterator[str]:
-    """Yield the lines above a definition that belong to it, nearest first: decorators, their arguments, comments."""
+    """Yield the lines of decorators and comments above a definition, nearest first.
+
+    A line with a different indentation, such as the arguments of a decorator, is yielded as an empty string.
+    """
     indentation = _indentation(own)
     closing = (")", "]", "}") if mark == "@" else (")", "]")
     for line in reversed(above):
@@ -109,15 +112,15 @@ def _contains_definition(text: str, mark: str) -> bool:
 
 
 def _strip_arguments(text: str) -> str:
-    """Remove strings and parentheses from the text of a decorator."""
-    text = text[:_MAX_CHARACTERS]  # limits the passes, each of which removes the innermost brackets
+    """Remove strings and parenthesized arguments from a decorator."""
+    text = text[:_MAX_CHARACTERS]  # limits the number of iterations, each of which removes the innermost parentheses
     while (shorter := _STRING_OR_ARGUMENTS.sub("", text)) != text:
         text = shorter
     return text
 
 
 def _is_transparent(decorator: str) -> bool:
-    """Whether a decorator is known to leave the definition unchanged."""
+    """Whether a decorator is known not to register the definition with a framework."""
     name = decorator.strip("@#[]")
     last = re.split(r"[.\\]", name)[-1]
     return (

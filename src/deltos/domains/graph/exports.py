@@ -1,4 +1,4 @@
-"""Find the entries of `__all__` in Python modules, which export names without using them."""
+"""Find the entries of `__all__` in Python modules. An entry exports a name and is not a use of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _PYTHON_SUFFIXES = (".py", ".pyi")
-_MAX_FILES = 50
+_MAX_FILES = 50  # modules searched in addition to the module of the symbol
 _ALL_ASSIGNMENT = re.compile(r"^__all__(?::[^=\n]*=)?[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
 
 

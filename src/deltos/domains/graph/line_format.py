@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _MAX_SIGNATURE_CHARACTERS = 140
-SENTENCE_CHARACTERS = 140
+MAX_SENTENCE_CHARACTERS = 140
 _MIN_SIGNATURE_CHARACTERS = 80
-_MAX_COLUMNS = 4
+_MAX_COLUMNS = 4  # columns shown per line
 _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
-# Keywords that begin a signature; they repeat the kind of the definition.
+# Keywords at the beginning of a signature that repeat the kind of the definition.
 _SIGNATURE_KEYWORDS = frozenset(
     {"def", "class", "func", "function", "fn", "interface", "type", "enum", "struct", "module"}
 )
@@ -41,9 +41,11 @@ _TABLE_MARKS = ("|", "+-", "+=")
 _CHANGED_NOTE = "(the file changed after it was indexed; ask again)"
 
 
-def definition_line(row: Symbol, *, characters: int = SENTENCE_CHARACTERS) -> str:
-    """Return `def name file:line-end kind signature — sentence`; signature and sentence have at most `characters`
-    each."""
+def definition_line(row: Symbol, *, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
+    """Format a definition as `def name file:line-end kind signature — sentence`.
+
+    `characters` limits the signature, but not below 80 characters, and the sentence.
+    """
     parts = [f"def {row.label or row.name} {row.path}:{row.line}-{row.end_line} {row.kind}"]
     parts.append(_shorten(signature_of(row), max(characters, _MIN_SIGNATURE_CHARACTERS)))
     return _append_sentence(" ".join(filter(None, parts)), row, characters)
@@ -72,10 +74,10 @@ def outline_line(row: Symbol, *, with_sentence: bool = True) -> str:
     name = "" if occurrences(signature, row.name) and signature[:1] not in ("(", "[", "<") else row.name
     joint = " " if name and signature[:1] not in ("", "(", "[", "<") else ""
     line = f"{row.line} {name}{joint}{signature}"
-    return _append_sentence(line, row, SENTENCE_CHARACTERS if with_sentence else 0)
+    return _append_sentence(line, row, MAX_SENTENCE_CHARACTERS if with_sentence else 0)
 
 
-def first_sentence(text: str, characters: int = SENTENCE_CHARACTERS) -> str:
+def first_sentence(text: str, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
     """Return the first sentence of a docstring on one line, skipping tables and separator lines."""
     flat = printable(" ".join(_first_paragraph(text).split()))
     end = flat.find(". ")
@@ -128,8 +130,8 @@ class UseFormatter:
         owner = target.label.rpartition(".")[0].rpartition(".")[2]
         self._names = (target.name, owner) if target.name in _CONSTRUCTOR_NAMES and owner else (target.name,)
 
-    def grouped(self, groups: Sequence[UseGroup], characters: int) -> Iterator[Piece]:
-        """Yield one piece for each use; the first piece of each group and file includes its heading."""
+    def format_groups(self, groups: Sequence[UseGroup], characters: int) -> Iterator[Piece]:
+        """Yield the uses as lines; the first line of each group and file is preceded by its heading."""
         seen = Counter(use.location for group in groups for use in group.uses)
         self._repeated = {location for location, times in seen.items() if times > 1}
         for group in groups:
@@ -137,7 +139,7 @@ class UseFormatter:
             for path, uses in groupby(group.uses, key=lambda use: use.path):
                 heading.append(path)
                 rows = [(self.location(use), self.text_of_use(use, characters)) for use in uses]
-                # Equal lines within one definition are merged into one line with all their numbers.
+                # Equal lines within one definition are merged into one line with all line numbers.
                 for text, same in groupby(rows, key=lambda each: each[1]):
                     numbers = [location for location, _ in same]
                     yield Piece("\n".join([*heading, f" {','.join(numbers)} {text}".rstrip()]), len(numbers))
@@ -149,11 +151,11 @@ class UseFormatter:
 
     def location(self, use: Use) -> str:
         """Return the line number, with the columns if the name occurs several times on the line."""
-        return f"{use.line}{self._columns(use, self._places(use))}"
+        return f"{use.line}{self._columns(use, self._use_offsets(use))}"
 
     def text_of_use(self, use: Use, characters: int) -> str:
         """Format a use without its line number: `kind text  definition`."""
-        whole, places = self._texts.get(use.location, ""), self._places(use)
+        whole, places = self._texts.get(use.location, ""), self._use_offsets(use)
         text = whole.lstrip()
         at = places[0] - (len(whole) - len(text)) if places else 0
         shown = shorten_around(text, at, characters) or (_CHANGED_NOTE if use.path in self._changed else "")
@@ -161,12 +163,11 @@ class UseFormatter:
         text = " ".join(filter(None, (kinds, shown)))
         return f"{text}  {use.label}" if use.label and not _is_definition_line(shown, use.label) else text
 
-    def _places(self, use: Use) -> list[int]:
+    def _use_offsets(self, use: Use) -> list[int]:
         return use_columns(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, places: list[int]) -> str:
-        """Return the columns of several uses on one line; joined by `|` if some of them may be uses of another
-        definition."""
+        """Format the columns of several uses on one line, separated by `|` if some may be uses of another definition."""
         joint = "|" if use.location in self._repeated or use.location in self._shared else ","
         is_clear = len(places) < 2 or use.kinds[0] == "import"
         more = f"{joint}…" if len(places) > _MAX_COLUMNS else ""

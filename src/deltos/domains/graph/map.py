@@ -33,10 +33,10 @@ _MAX_KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
 _MAX_TOP_MODULES = 60  # modules listed directly in the requested folder
 _MAX_MODULES_PER_FOLDER = 8  # modules listed per subfolder if not all modules fit
-_MAX_NAMED_MODULES = 8  # names listed of modules that have no line of their own
-_MAX_COMPLETE_MODULES = 100  # up to this number, each module has its own line
+_MAX_NAMED_MODULES = 8  # names listed in the line about remaining modules
+_MAX_COMPLETE_MODULES = 100  # maximum number of modules that each get their own line
 _MAX_LISTED_FOLDERS = 30
-_MAX_FOLDERS = 80  # more folders never fit into the budget
+_MAX_FOLDERS = 80  # more folders never fit the budget
 _MIN_KEPT_SHARE = 2 / 3  # share of the modules that must still fit when key symbols are added
 _SECONDARY_FOLDERS = frozenset(
     """test tests __tests__ spec specs testdata fixtures benchmarks bench examples example fuzz docs vendor
@@ -59,7 +59,7 @@ class _FolderSummary:
 
 def render_map(search: GraphSearch, folder: str, *, page: BudgetedLines) -> Answer:
     """Return the map of a folder; an empty path means the project root."""
-    return _FolderMapBuilder(search, folder).render(page.within(MAP_TOKENS))
+    return _FolderMapBuilder(search, folder).render(page.with_max_tokens(MAP_TOKENS))
 
 
 class _FolderMapBuilder:
@@ -206,7 +206,7 @@ class _FolderMapBuilder:
                 self._describe_from_definitions(path)
 
     def _describe_from_definitions(self, path: str) -> None:
-        """Use top-level definitions for the key symbols or sentence that a file lacks."""
+        """Use top-level definitions of a file as its key symbols or sentence if they are missing."""
         rows = [row for row in self._search.reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
         if not self._key[path]:
             self._key[path] = rows
@@ -225,7 +225,7 @@ class _FolderMapBuilder:
         return next((sentence for path in sources if (sentence := self._sentences.get(path))), "")
 
     def _folder_pieces(self, folder: _FolderSummary, with_symbols: frozenset[str]) -> Iterator[Piece]:
-        """Yield one piece for each of a folder's most used modules, then one with the number of its other files."""
+        """Yield one line for each shown module of a folder, then one with the number of its other files."""
         modules, shown = self._modules(folder), self._shown_modules(folder)
         about = self._folder_sentence(folder.path)
         heading = f"{folder.path}/\n" if folder.path != self._top else ""
@@ -286,7 +286,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
     sentence = first_sentence(summarise_file(path, search.source.heads([path]).get(path, "")))
     imports = [row for row in reader.imports() if path in (row.path, row.target) and row.path != row.target]
     around = [
-        _imports([row for row in imports if row.path == path]),
+        _format_imports([row for row in imports if row.path == path]),
         _format_names("imported by", [row.path for row in imports if row.target == path]),
     ]
     head = [f"{path} {_language(path)}{f' — {sentence}' if sentence else ''}", *filter(None, around)]
@@ -339,8 +339,8 @@ def _line_with_kind(row: Symbol, *, with_sentences: bool) -> str:
     return f"{number}-{row.end_line} {'' if row.kind in ('function', 'method') else f'{row.kind} '}{rest}"
 
 
-def _imports(rows: Sequence[ImportRow]) -> str:
-    """Return the files that a file imports, or their folders if one import covers all files of a folder, as in Go."""
+def _format_imports(rows: Sequence[ImportRow]) -> str:
+    """Format the files that a file imports, or their folders if an import names a folder, as in Go."""
     lines: defaultdict[int, set[str]] = defaultdict(set)
     for row in rows:
         lines[row.line].add(row.target)

@@ -29,9 +29,10 @@ MAX_TARGETS = 256
 
 
 class Edge(Struct, frozen=True, gc=False):
-    """A reference from a source line to a symbol in any file; an empty key means the module itself.
+    """A reference from a source line to a symbol, which may be in another file.
 
-    If a possible edge has an empty path, `target_key` is a bare name that may refer to any symbol with that name.
+    An empty `source_key` or `target_key` means the module itself. If a possible edge has an empty `target_path`,
+    `target_key` is a bare name that may refer to any symbol with that name.
     """
 
     line: int
@@ -44,7 +45,7 @@ class Edge(Struct, frozen=True, gc=False):
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An import of another file in the project; `mode` says when the import takes effect."""
+    """An import of another file in the project; `mode` is when the import takes effect."""
 
     line: int
     target_path: str
@@ -52,13 +53,13 @@ class Import(Struct, frozen=True, gc=False):
 
 
 class Surroundings(Protocol):
-    """Source of answer sections with information from other domains about a symbol."""
+    """Source of answer sections about a symbol from other domains, such as documentation, memory and history."""
 
     def mentions(self, name: str, root: Path, /) -> Sequence[str]:
         """Return documentation and observations that mention a project symbol."""
 
-    def outside(self, symbol: str, root: Path, /) -> Sequence[str]:
-        """Return information about a symbol that the project does not define, or an empty list if there is none."""
+    def package_sections(self, symbol: str, root: Path, /) -> Sequence[str]:
+        """Return sections about a symbol of an installed package, or an empty sequence if it is unknown."""
 
     def recent_commits(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
         """Return the latest commits that changed a symbol's lines."""
@@ -74,7 +75,7 @@ class NoSurroundings:
         """Return no sections."""
         return ()
 
-    def outside(self, _symbol: str, _root: Path) -> Sequence[str]:
+    def package_sections(self, _symbol: str, _root: Path) -> Sequence[str]:
         """Return no sections."""
         return ()
 

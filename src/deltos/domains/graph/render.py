@@ -14,7 +14,13 @@ from deltos import wording
 from deltos.domains.graph.budgeted_lines import LINE_WIDTHS, Piece, truncation_line
 from deltos.domains.graph.declared.languages import is_declared
 from deltos.domains.graph.languages import can_refer_to_files, imports_only_namespaces
-from deltos.domains.graph.line_format import SENTENCE_CHARACTERS, UseFormatter, call_form, definition_line, outline_line
+from deltos.domains.graph.line_format import (
+    MAX_SENTENCE_CHARACTERS,
+    UseFormatter,
+    call_form,
+    definition_line,
+    outline_line,
+)
 from deltos.domains.graph.source_lines import shorten_around
 from deltos.domains.graph.text_comparison import is_called_implicitly
 from deltos.domains.graph.uses import BROKEN_IMPORT, group_uses, overriding_definitions
@@ -40,7 +46,7 @@ _MAX_LISTED_FILES_BEYOND_LIMIT = 8
 _MAX_OVERRIDES = 12
 _MAX_LISTED_ITEMS = 3
 _MAX_LISTED_LOCATIONS = 8
-_MAX_SOURCE_LINES = 25  # longer definitions are not shown
+_MAX_SOURCE_LINES = 25  # maximum length of a definition whose source is shown
 _VALUE_KINDS = frozenset({"variable", "property"})
 _KINDS_WITH_SOURCE = frozenset({"function", "method", "component", "type", *_VALUE_KINDS})
 _MAX_SOURCE_CHARACTERS = 200  # per line
@@ -57,10 +63,10 @@ def render_references(
     where: str = "code",
     unsearched_importers: str = "",
 ) -> Answer:
-    """List uses with source lines by file: certain uses, uses through other definitions, possible uses.
+    """Format the references to a target with their source lines, grouped by certainty and file.
 
-    If the index `is_complete`, the header states whether any use may be missing. `where` names the searched code, and
-    `unsearched_importers` names projects that import this one and were not searched.
+    If the index `is_complete`, the header states whether all uses are listed. `where` describes the searched code, and
+    `unsearched_importers` lists the projects that import this one but were not searched.
     """
     groups = group_uses(references)
     total = sum(len(group.uses) for group in groups)
@@ -79,18 +85,20 @@ def render_references(
         return f"{truncation_line(shown, min(limit, total), total, 'references')}\n{text}" if shown < total else text
 
     last = "\n".join(filter(None, (_files_beyond_limit(groups, limit), _override_lines(references))))
-    return page.widest(header, lambda characters: [*lines.grouped(listed, characters)], last=last)
+    return page.answer_with_widest_lines(
+        header, lambda characters: [*lines.format_groups(listed, characters)], last=last
+    )
 
 
-def _definition_lines(target: Target, *, characters: int = SENTENCE_CHARACTERS) -> str:
-    """Return the definition line of a target with the locations of its other definitions."""
+def _definition_lines(target: Target, *, characters: int = MAX_SENTENCE_CHARACTERS) -> str:
+    """Return the definition line of a target and a line with the locations of its other definitions."""
     line = definition_line(target.first, characters=characters)
     others = target.other_locations
     return f"{line}\nalso defined: {_format_locations(others, _MAX_LISTED_ITEMS)}" if others else line
 
 
 def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
-    """Return the files that contain the uses beyond `limit`, each with its number of uses."""
+    """Return a line that lists the files with uses beyond `limit` and the number of uses in each."""
     rest = [use.path for group in groups for use in group.uses][limit:]
     counts = Counter(rest).most_common()
     if not counts:
@@ -105,7 +113,7 @@ def _files_beyond_limit(groups: Sequence[UseGroup], limit: int) -> str:
 
 
 def _override_lines(found: FoundReferences) -> str:
-    """Return the definitions that override the target, grouped by file, with line and class."""
+    """List the definitions that override the target by file, each with its line number and class."""
     uses = overriding_definitions(found)
     if not uses:
         return ""
@@ -119,9 +127,9 @@ def _override_lines(found: FoundReferences) -> str:
 
 
 def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searched: str, importers: str) -> str:
-    """Return the counts of uses, whether more uses may exist, and what the query excluded.
+    """Return the number of uses, whether more uses may exist, and the number of excluded uses.
 
-    `searched` names the code that was searched completely; it is empty if the search was not complete.
+    `searched` describes the searched code, or is empty if it was not searched completely.
     """
     sentences = [f"{_reference_counts(groups, found)}."]
     if found.dunder_all_locations:
@@ -168,14 +176,14 @@ def _completeness_statement(found: FoundReferences, searched: str) -> str:
 
 
 def _check_description(found: FoundReferences) -> str:
-    """Return how the list was checked; strings equal to the name cannot be checked and are reported instead."""
+    """Describe how the list was checked, with the locations of strings that cannot be checked."""
     checked = "checked against every line that contains the name"
     quoted = found.text_comparison.quoted
     return f"{checked}; strings were not checked: {_format_locations(quoted, _MAX_LISTED_ITEMS)}" if quoted else checked
 
 
 def _excluded_counts(found: FoundReferences) -> Iterator[str]:
-    """Yield the number of intentionally omitted uses for each reason."""
+    """Yield a sentence with the number of omitted uses for each reason to omit them."""
     name = found.target.first.name
     if found.other_definition_uses:
         uses = counted(found.other_definition_uses, "reference")
@@ -213,12 +221,12 @@ def _gaps(found: FoundReferences | Impact) -> list[str]:
         )
     first = found.target.first
     if first.kind == "module" and is_declared(first.path) and not can_refer_to_files(first.path):
-        sentences.append("Code in this language refers to definitions, not to files; ask for a definition of the file.")
-    if places := found.text_comparison.locations:
-        verb = "contains" if len(places) == 1 else "contain"
+        sentences.append("Code in this language refers to definitions, not to files; ask for a definition in the file.")
+    if locations := found.text_comparison.locations:
+        verb = "contains" if len(locations) == 1 else "contain"
         sentences.append(
-            f"{counted(len(places), 'more line')} {verb} the name but could not be resolved: "
-            f"{_format_locations(places)}."
+            f"{counted(len(locations), 'more line')} {verb} the name but could not be resolved: "
+            f"{_format_locations(locations)}."
         )
     if is_called_implicitly(first):
         sentences.append("Implicit calls, which do not contain the name, are not tracked.")
@@ -230,10 +238,10 @@ def _gaps(found: FoundReferences | Impact) -> list[str]:
     return sentences
 
 
-def _format_locations(places: Sequence[tuple[str, int]], max_places: int = _MAX_LISTED_LOCATIONS) -> str:
+def _format_locations(locations: Sequence[tuple[str, int]], limit: int = _MAX_LISTED_LOCATIONS) -> str:
     """Format the first locations as `path:line`, with the number of remaining locations."""
-    names = ", ".join(f"{path}:{line}" for path, line in places[:max_places])
-    return f"{names} and {len(places) - max_places} more" if len(places) > max_places else names
+    names = ", ".join(f"{path}:{line}" for path, line in locations[:limit])
+    return f"{names} and {len(locations) - limit} more" if len(locations) > limit else names
 
 
 def _format_definitions(rows: Sequence[Symbol]) -> str:
@@ -245,8 +253,7 @@ def _format_definitions(rows: Sequence[Symbol]) -> str:
 def render_impact(
     impact: Impact, source: SourceLines, together: Sequence[ChangedTogether] = (), *, limit: int, page: BudgetedLines
 ) -> Answer:
-    """List dependants by distance (direct dependants with a source line), then tests, then files that change
-    together."""
+    """Format the dependants of a target by distance, then tests, then files that often change together with it."""
     sections = [(f"--- distance {impact.distances[rows[0].node_id]} ---", rows) for rows in impact.levels]
     sections.append(("--- tests ---", impact.tests))
     affected = [row for level in impact.levels for row in level]
@@ -259,18 +266,18 @@ def render_impact(
         pieces = [
             piece for title, rows in listed for piece in _dependant_pieces(title, rows, impact, lines, characters)
         ]
-        return [*pieces, *_together_section(impact, together)]
+        return [*pieces, *_changed_together_section(impact, together)]
 
     def header(shown: int) -> str:
         text = f"{_definition_lines(impact.target)}\n{_impact_summary(impact)}"
         text += "".join(f"\n{line}" for line in _impact_notes(impact, total))
         return f"{truncation_line(shown, min(limit, total), total, 'dependants')}\n{text}" if shown < total else text
 
-    return page.widest(header, results)
+    return page.answer_with_widest_lines(header, results)
 
 
 def _impact_summary(impact: Impact) -> str:
-    """Return the number of affected symbols, files and tests, which together are all dependants."""
+    """Return the numbers of affected symbols, files and tests."""
     affected = [row for level in impact.levels for row in level]
     whole_files = sum(row.kind == "file" for row in affected)
     parts = [counted(len(affected) - whole_files, "symbol")]
@@ -283,7 +290,7 @@ def _impact_summary(impact: Impact) -> str:
 
 
 def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
-    """Yield notes on uses that the impact counts omit and on the reason for a count of zero."""
+    """Yield notes about uses that are not counted and about why no use was found."""
     if impact.through:
         yield f"{counted(len(impact.through), 'direct dependant')} through a base or override"
     if impact.possible:
@@ -323,12 +330,14 @@ def _limit_rows(sections: Iterable[tuple[str, Sequence[Symbol]]], limit: int) ->
 def _dependant_pieces(
     title: str, rows: Sequence[Symbol], impact: Impact, lines: UseFormatter, characters: int
 ) -> Iterator[Piece]:
-    """Yield one piece per file: a source line for each direct dependant, one line for all indirect ones."""
+    """Yield the dependants of each file: one source line per direct dependant, one line for all indirect dependants."""
     files: dict[str, list[Symbol]] = defaultdict(list)
     for row in rows:
         files[row.path].append(row)
     for path, inside in files.items():
-        symbols = [row for row in inside if row.key] or inside  # a file necessarily imports what its symbols use
+        symbols = [
+            row for row in inside if row.key
+        ] or inside  # omit the file itself, which must import what its symbols use
         names = [f"{row.line} {row.label}" for row in inside if row.key and row.node_id not in impact.lines]
         block = [f"{path} {', '.join(names)}".rstrip()]
         for row in symbols:
@@ -339,8 +348,8 @@ def _dependant_pieces(
         title = ""
 
 
-def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[Piece]:
-    """Return one piece with the files that often change with the target's file but have no known reference to it."""
+def _changed_together_section(impact: Impact, together: Sequence[ChangedTogether]) -> list[Piece]:
+    """List the files that often change together with the target's file but have no known reference to it."""
     reached = {row.path for level in impact.levels for row in level} | {row.path for row in impact.tests}
     others = [each for each in together if each.path not in reached]
     if not others:
@@ -350,8 +359,10 @@ def _together_section(impact: Impact, together: Sequence[ChangedTogether]) -> li
     return [Piece("\n".join([title, *lines]), 0)]
 
 
-def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines, is_complete: bool = True) -> Answer:
-    """Show the documentation of an installed package's symbol and the uses of its name."""
+def render_external_symbol(
+    symbol: str, sections: Sequence[str], *, page: BudgetedLines, is_complete: bool = True
+) -> Answer:
+    """Format sections about a symbol that an installed package defines."""
     if is_complete:
         head = f"'{symbol}' is not defined in this project but in an installed package:"
     else:
@@ -360,7 +371,7 @@ def render_outside(symbol: str, sections: Sequence[str], *, page: BudgetedLines,
 
 
 def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: BudgetedLines) -> Answer:
-    """List circular components with one shortest cycle each, by import mode."""
+    """Format circular imports: components by import mode, each with one shortest cycle."""
     unknown = sum(imports_only_namespaces(path) for path in paths)
     exception = f" {counted(unknown, 'C# file')} not checked: C# imports do not name files." if unknown else ""
     lines = [Piece(_format_component(component)) for component in found]
@@ -381,7 +392,7 @@ def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: B
 
 
 def _format_component(component: Component) -> str:
-    """Return the mode, the size and the cycle of a component, and its other files."""
+    """Format a component: import mode, number of files, shortest cycle, and other files."""
     cycle = " -> ".join([*component.cycle, component.cycle[0]])
     rest = [path for path in component.files if path not in component.cycle and path not in component.known]
     known = f", {len(component.known)} of them above" if component.known else ""
@@ -393,7 +404,7 @@ def _format_component(component: Component) -> str:
 
 
 def render_context(context: Context, source: SourceLines, extras: Sequence[str], *, page: BudgetedLines) -> Answer:
-    """Show the definition, then each kind of neighbour under its own heading."""
+    """Format the context of a symbol: its definition, then callers, callees, bases, subclasses and members."""
     first = context.target.first
     whole = _short_source(first, source)
     uses = [use for group in (*context.callers, *context.other_references) for use in group.uses[:_MAX_CONTEXT_ROWS]]
@@ -419,7 +430,7 @@ def render_context(context: Context, source: SourceLines, extras: Sequence[str],
     def header(shown: int) -> str:
         return f"{truncation_line(shown, total, total, 'sections')}\n{definition}" if shown < total else definition
 
-    return page.widest(header, sections)
+    return page.answer_with_widest_lines(header, sections)
 
 
 def _short_source(row: Symbol, source: SourceLines) -> str:
@@ -431,9 +442,9 @@ def _short_source(row: Symbol, source: SourceLines) -> str:
 
 
 def _use_section(group: UseGroup, lines: UseFormatter, characters: int) -> str:
-    """Return the uses of a group under its title."""
+    """List the uses of a group under its title."""
     shown = group.uses[:_MAX_CONTEXT_ROWS]
-    pieces = lines.grouped([replace(group, title="", uses=shown)], characters)
+    pieces = lines.format_groups([replace(group, title="", uses=shown)], characters)
     return "\n".join([_section_title(group.title, len(group.uses), len(shown)), *[piece.text for piece in pieces]])
 
 
@@ -453,7 +464,7 @@ def _symbol_section(title: str, rows: Sequence[Symbol]) -> str:
 
 
 def _member_section(rows: Sequence[Symbol]) -> str:
-    """List functions with their signatures, one per line, followed by all variables on one line."""
+    """List members: functions and types with their signatures, one per line, then all variables on one line."""
     if not rows:
         return ""
     shown = rows[: 3 * _MAX_CONTEXT_ROWS]
@@ -461,7 +472,7 @@ def _member_section(rows: Sequence[Symbol]) -> str:
     files = dict.fromkeys(row.path for row in shown)
     for path in files:
         here = [row for row in shown if row.path == path]
-        lines += [path] if len(files) > 1 else []  # a Ruby module may be reopened in several files
+        lines += [path] if len(files) > 1 else []  # members may be in several files, as in a reopened Ruby module
         lines += [f" {outline_line(row)}" for row in here if row.kind not in _VALUE_KINDS]
         if values := [f"{row.name}:{row.line}" for row in here if row.kind in _VALUE_KINDS]:
             lines.append(f" {', '.join(values)}")
@@ -496,9 +507,6 @@ def render_stats(counts: GraphCounts, freshness: str, *, page: BudgetedLines) ->
 def _import_counts(counts: GraphCounts) -> str:
     outside = f"{counts.external_imports:,} external, {counts.unresolved_imports:,} unresolved"
     return f"imports: {counts.imports:,} of project files, {outside}"
-
-
-# --- pieces
 
 
 def _format_counts(counts: dict[str, int]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 KINDS = ("function", "class", "method", "interface", "type", "enum", "variable", "component")
-# Kinds accepted in queries, by the outline kind that they include.
+# Query kinds of the outline kinds that are not query kinds themselves.
 _QUERY_KIND_BY_OUTLINE_KIND = {"property": "variable", "module": "class", "namespace": "class"}
 _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9
@@ -38,7 +38,7 @@ _NAME_WITH_ARITY = re.compile(r"(.*[\w?!])/(\d{1,3})")
 class SymbolQuery:
     """A parsed symbol; `form` is name, dotted or pattern.
 
-    `text` is normalised: dots separate the parts of a name, but a pattern is unchanged.
+    The parts of a name are separated by dots in `text`. A pattern is unchanged.
     """
 
     form: str
@@ -120,12 +120,12 @@ def case_note(symbol: str, names: Iterable[str]) -> str:
 
 
 def pattern_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a predicate that matches names in linear time for any pattern."""
+    """Return a predicate that searches names for a regular expression in linear time."""
     found = compile_regex(pattern)
     return lambda name: found.search(name.encode("utf-8")) is not None
 
 
-def kinds_of(text: str) -> frozenset[str]:
+def parse_kinds(text: str) -> frozenset[str]:
     """Parse a comma-separated list of kinds; an empty list selects all."""
     kinds = frozenset(word.strip().lower() for word in text.split(",") if word.strip())
     unknown = sorted(kinds - set(KINDS))
@@ -140,8 +140,10 @@ def is_of_kind(row: Symbol, kinds: frozenset[str]) -> bool:
 
 
 def relative_path(root: Path, text: str) -> str:
-    """Return a path relative to the root, which is an empty string for the root itself; raise BadArgument for paths
-    outside."""
+    """Return a path relative to the root, or an empty string for the root itself.
+
+    Raise BadArgument if the path is outside the root.
+    """
     wanted = text.strip()
     if "\0" in wanted:
         raise BadArgument("The path is invalid", hint="Give a file or folder in the project.")
@@ -154,7 +156,7 @@ def relative_path(root: Path, text: str) -> str:
 
 
 def path_filter(root: Path, text: str) -> Callable[[str], bool]:
-    """Return a predicate for paths that are below a folder, equal to a file path, or match a glob."""
+    """Return a predicate for paths that equal a path, are below a folder, or match a glob."""
     wanted = relative_path(root, text)
     if not wanted:
         return lambda _path: True
