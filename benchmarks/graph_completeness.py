@@ -56,7 +56,7 @@ def measure(app: App, root: Path, count: int, shown: int) -> None:
     sample = rows[:count]
     for row in sample:
         started = time.process_time()
-        uses = search.uses(search.at(f"{row.path}:{row.line}"))
+        uses = search.uses(search.target_on_line(f"{row.path}:{row.line}"))
         finding += time.process_time() - started
         started = time.process_time()
         text = search.compare_text(uses, search.same_name_lines(uses))

@@ -93,7 +93,7 @@ def _sample_symbols(search: GraphSearch, count: int, *, is_shared: bool) -> list
         counts = search.reader.reference_counts(row.node_id for row in rows)
         used = [row for row in rows if MIN_REFERENCES <= counts.get(row.node_id, 0) <= MAX_REFERENCES]
         if used:
-            found.append(search.at(f"{used[0].path}:{used[0].line}"))
+            found.append(search.target_on_line(f"{used[0].path}:{used[0].line}"))
     return found
 
 

@@ -58,7 +58,7 @@ def test_reopened_ruby_modules_are_one_symbol(project: SmallProject) -> None:
     graph = project.graph()
     (target,) = graph.targets("Acme")
     assert len(target.node_ids) == 2
-    for part in (target, graph.at("a.rb:1"), graph.at("b.rb:1")):
+    for part in (target, graph.target_on_line("a.rb:1"), graph.target_on_line("b.rb:1")):
         assert "c.rb:3" in places(graph.references(part))
 
 

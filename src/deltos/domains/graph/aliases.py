@@ -29,8 +29,10 @@ _AS_KEYWORD = "as"
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An import alias of a definition, with the location of each import; `is_exported` means that other files can
-    import the alias."""
+    """An import alias of a definition, with the locations of the imports.
+
+    `is_exported` means that other files can import the alias.
+    """
 
     symbol: Symbol
     name: str
@@ -39,7 +41,7 @@ class Alias:
 
     @property
     def note(self) -> str:
-        """Description of what the alias refers to and where it is introduced."""
+        """The definition and the imports that introduce the alias, as text."""
         named = ", ".join(f"{path}:{line}" for path, line in self.locations[:_MAX_LISTED_LOCATIONS])
         more = (
             f" and {len(self.locations) - _MAX_LISTED_LOCATIONS} more"
@@ -52,12 +54,11 @@ class Alias:
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
-    """Return the definitions that have `name` as an import alias; if the alias is re-exported, return only re-exported
-    ones."""
+    """Return the import aliases with a name; if some are re-exported, return only these."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
     for path, lines in _alias_lines(name, code, source).items():
-        for row, symbol in imported_as(name, _imports(path, reader), lines, reader):
+        for row, symbol in imports_with_alias(name, _top_level_imports(path, reader), lines, reader):
             symbols[symbol.node_id] = symbol
             found.setdefault((symbol.node_id, _is_re_exported(path, lines[row.line])), []).append((path, row.line))
     any_exported = any(is_exported for _, is_exported in found)
@@ -68,7 +69,7 @@ def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> lis
     ]
 
 
-def imported_as(
+def imports_with_alias(
     name: str, imports: Iterable[ReferenceRow], lines: dict[int, str], reader: Graph
 ) -> list[tuple[ReferenceRow, Symbol]]:
     """Return the imports of one file whose source lines introduce `name`, each with the imported definition."""
@@ -87,13 +88,13 @@ def imported_as(
 
 
 def _matching_imports(rows: Sequence[ReferenceRow], written: str, symbols: dict[int, Symbol]) -> Sequence[ReferenceRow]:
-    """Return the imports on one line whose definition is named `written`, or else the line's only aliased import."""
+    """Return the imports on one line whose definition is named `written`, or the line's only aliased import."""
     named = [row for row in rows if symbols[row.target_id].name == written]
     renamed = [row for row in rows if row.origin == ALIAS]
     return named or (renamed if len(renamed) == 1 else ())
 
 
-def _imports(path: str, reader: Graph) -> list[ReferenceRow]:
+def _top_level_imports(path: str, reader: Graph) -> list[ReferenceRow]:
     """Return the certain imports at the top level of a file."""
     node_id = reader.module_node(path)
     rows = reader.outgoing(path, [node_id]) if node_id is not None else []

@@ -13,8 +13,8 @@ from deltos.domains.graph.map import render_file_map, render_map
 from deltos.domains.graph.render import (
     render_context,
     render_cycles,
-    render_impact,
     render_external_symbol,
+    render_impact,
     render_references,
     render_stats,
 )
@@ -317,7 +317,7 @@ class GraphAnswers:
     def _render_impact_in_importers(
         self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
     ) -> Answer | None:
-        """List the symbols that a change affects in other projects, or return None if no project imports the target's."""
+        """List the symbols that a change affects in other projects, or return None if no project is an importer."""
         found = self.graphs.impact_in_importers(of, impact)
         if not found:
             return None

@@ -19,20 +19,22 @@ _MAX_LINE_CHARACTERS = 2_000
 
 
 def parameter_count(row: Symbol) -> int | None:
-    """Return the number of arguments that every call of a definition passes, or None if it is not certain."""
+    """Return the number of arguments that every call of a definition must pass, or None if it is unknown."""
     if not traits_of(row.path).has_exact_arity or "..." in row.signature:
         return None
     text = row.signature[:_MAX_LINE_CHARACTERS]
     for at in occurrences(text, row.name):
         start = _skip_type_parameters(text, at + len(row.name))
         if text[start : start + 1] == "(":
-            parts = _split_arguments(text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes="")  # `'` marks a lifetime
+            parts = _split_arguments(
+                text, start, {**_CLOSING_BRACKETS, "<": ">"}, quotes=""
+            )  # no quotes: in Rust, `'` begins a lifetime
             return None if parts is None else sum(not _takes_no_argument(part) for part in parts)
     return None
 
 
 def argument_count(line: str, name: str) -> int | None:
-    """Return the number of arguments in the only call of `name` on a line, or None if it is not certain."""
+    """Return the number of arguments in the only call of `name` on a line, or None if it is unknown."""
     places = occurrences(line[:_MAX_LINE_CHARACTERS], name)
     if len(places) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Find references from one project to another through a package that the other project declares.
+"""Find references from one project to another through a package that the other project provides.
 
 Files that import such a package are resolved again with the provider's sources mounted under a reserved folder name, so
 that types are followed as within one project. Nothing is written; results are cached in memory until one of the
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 MAX_IMPORTING_FILES = 300
 _CACHE_SIZE = 1_000  # entries for provided packages, importing files and references
 _MOUNT_PREFIX = "\x7f"  # prefix of folders where providers are mounted; sorts after other names
-_KNOWN_RECEIVER_ID = -1  # any id but 0, which means an unknown receiver
+_KNOWN_RECEIVER_ID = -1  # target id of references with a known receiver; 0 means an unknown receiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class CrossProjectIndex:
     def references_to(
         self, provider: int, members: Sequence[ProjectHandle]
     ) -> Iterator[tuple[int, CrossProjectReferences]]:
-        """Yield the index and the references of each project that imports a provider, directly or indirectly."""
+        """Yield the number and the references of each project that directly or indirectly imports a provider."""
         provided_by_project = [self._packages_of(member) for member in members]
         imported = [self._importing_files(member, provided_by_project) for member in members]
         duplicates = set(_projects_with_same_package(provider, provided_by_project))
@@ -100,9 +100,9 @@ class CrossProjectIndex:
             yield user, replace(found[reached.index(provider)], ambiguity=ambiguity)
 
     def importers(self, provider: ProjectHandle, others: Sequence[ProjectHandle], paths: Collection[str]) -> list[int]:
-        """Return the indexes of the projects that directly or indirectly import a package containing one of `paths`.
+        """Return the numbers of the projects in `others` that import a package containing one of `paths`.
 
-        This does not resolve references.
+        Indirect imports are included. References are not resolved.
         """
         if not others or not any(
             path in files for files in self._packages_of(provider).files.values() for path in paths
@@ -156,8 +156,7 @@ class CrossProjectIndex:
         )
 
     def _cached(self, key: tuple[object, ...], compute: Callable[[], _T]) -> _T:
-        """Return the cached value of `key`, or compute and cache it; the first element of the key names the kind of
-        value."""
+        """Return the cached value of a key, or compute and cache it."""
         with self._lock:
             if key in self._cache:
                 self._cache.move_to_end(key)
@@ -173,8 +172,7 @@ class CrossProjectIndex:
 def _find_users(
     provider: int, provided_by_project: Sequence[ProvidedPackages], imported: Sequence[Mapping[str, Sequence[str]]]
 ) -> dict[int, list[int]]:
-    """Return the projects whose code can refer to a provider, each with all projects that it imports directly or
-    indirectly.
+    """Return the projects that directly or indirectly import a provider, each with all projects that it imports.
 
     Imports are followed transitively, because a project may re-export imported names.
     """

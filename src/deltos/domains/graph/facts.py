@@ -40,13 +40,16 @@ def _digest(data: bytes) -> bytes:
 
 
 def _combined_digest(parts: Mapping[str, bytes]) -> bytes:
-    """Return one digest for all parts; the fixed length of part digests keeps names and digests distinct."""
+    """Return one digest for all parts."""
+    # The concatenation is unambiguous, because part digests have a fixed length.
     return _digest(b"".join([digest + name.encode() + b"\0" for name, digest in sorted(parts.items())]))
 
 
 class StoredProjectFacts:
-    """`ProjectFacts` read from the store in one transaction; `pending` contains uncommitted changes of another
-    transaction."""
+    """`ProjectFacts` read from the store in one transaction.
+
+    `pending` contains the uncommitted changes of another transaction.
+    """
 
     def __init__(self, stored: FactReader, languages: Mapping[str, str], pending: PendingFacts | None = None) -> None:
         self._stored = stored

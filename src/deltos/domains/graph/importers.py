@@ -26,20 +26,19 @@ _MAX_LISTED_PROJECTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Importers:
-    """Projects that import the queried project but were not searched; `workspace_names` lists the workspaces that
-    include them."""
+    """Projects that import the queried project but were not searched, and the workspaces that contain them."""
 
     names: tuple[str, ...] = ()
     workspace_names: tuple[str, ...] = ()
 
     @property
     def names_text(self) -> str:
-        """The first project names and the number of remaining projects."""
+        """The first project names and the number of remaining projects, as text."""
         more = f" and {len(self.names) - _MAX_LISTED_PROJECTS} more" if len(self.names) > _MAX_LISTED_PROJECTS else ""
         return ", ".join(self.names[:_MAX_LISTED_PROJECTS]) + more
 
     def note(self, imported: str) -> str:
-        """Return a note that says how to include the unsearched projects, or an empty string if there are none."""
+        """Return a note on how to include the unsearched projects, or an empty string if there are none."""
         if not self.names:
             return ""
         is_one = len(self.names) == 1
@@ -66,7 +65,7 @@ class ImporterFinder:
         self._asked = frozenset(asked)
         self._session_roots = session_roots
 
-    def importing(self, provider: ProjectHandle, paths: Collection[str]) -> Importers:
+    def importers_of(self, provider: ProjectHandle, paths: Collection[str]) -> Importers:
         """Return the projects that directly or indirectly import a package of `provider` containing one of `paths`."""
         numbers = self._cross_project.importers(provider, [member for _, member in self._other_projects], paths)
         found = [self._other_projects[number][0] for number in numbers]

@@ -61,7 +61,7 @@ class GraphIndexer:
         if is_package_manifest(file.path):
             facts = replace(facts, interface=declared_package(file.path, file.data))
         announces = language in DECLARED_LANGUAGES
-        return GraphFacts(_symbols_by_key(facts.symbols), encode(language, facts, announces_names=announces))
+        return GraphFacts(_first_symbols_by_key(facts.symbols), encode(language, facts, announces_names=announces))
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: GraphFacts) -> int:  # noqa: ARG002
         """Store the facts of a new or changed file and compare its interface with the stored one."""
@@ -129,7 +129,7 @@ def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iter
         yield files_with_suffix(path.rpartition("/")[2].partition(".")[2])
 
 
-def _symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
+def _first_symbols_by_key(symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
     """Return the first symbol with each key."""
     found: dict[str, Symbol] = {}
     for symbol in symbols:

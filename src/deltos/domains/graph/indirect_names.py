@@ -1,12 +1,11 @@
-"""Find definitions by names other than their own: re-exports (`flask.url_for`), inherited members
-(`Flask.route`) and import aliases."""
+"""Find definitions by indirect names: re-exports (`flask.url_for`), inherited members, and import aliases."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.aliases import aliases_of, imported_as
+from deltos.domains.graph.aliases import aliases_of, imports_with_alias
 from deltos.domains.graph.declared.facts import SourceInterface
 from deltos.domains.graph.declared.languages import traits_of
 from deltos.domains.graph.qualified_names import ends_with
@@ -37,7 +36,7 @@ class IndirectName:
 
 
 class IndirectNameFinder:
-    """Resolves names that are not the own name of any definition."""
+    """Resolves re-exported names, inherited members and import aliases to definitions."""
 
     def __init__(
         self, reader: Graph, code: Code, source: SourceLines, facts: StoredProjectFacts, names: QualifiedNames
@@ -93,7 +92,7 @@ class IndirectNameFinder:
         return None
 
     def _with_bases(self, types: Sequence[Symbol]) -> list[Symbol]:
-        """Return types and everything that they inherit from or embed, level by level."""
+        """Return types and all types that they inherit from or embed, level by level."""
         found = {row.node_id: row for row in types}
         level = list(types)
         while level and len(found) < _MAX_BASES:
@@ -157,7 +156,7 @@ class IndirectNameFinder:
         """Return the definitions for which the imports of a file introduce a name."""
         texts = self._source.lines((path, row.line) for row in imports)
         lines = {line: text for (_, line), text in texts.items()}
-        return [symbol for _, symbol in imported_as(name, imports, lines, self._reader)]
+        return [symbol for _, symbol in imports_with_alias(name, imports, lines, self._reader)]
 
     def _star_imports(self, rows: Sequence[ReferenceRow]) -> list[str]:
         """Return the files from which star imports import all names: `from .task import *`, `pub use task::*`."""

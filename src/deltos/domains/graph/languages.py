@@ -55,7 +55,11 @@ _GROUPS = {
     "c": frozenset({"c", "cpp", "objc", "cuda"}),
 }
 """Groups of languages that can use each other's definitions."""
-_BUILD_SCRIPTS = (".gradle", ".sbt", "Jenkinsfile")  # use plugins, not definitions of the project
+_BUILD_SCRIPTS = (
+    ".gradle",
+    ".sbt",
+    "Jenkinsfile",
+)  # name endings of build scripts, which do not use definitions of the project
 FAMILIES = (
     Family(frozenset({"python"}), _python),
     Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
@@ -90,7 +94,7 @@ def is_member(row: Symbol) -> bool:
 
 
 @cache
-def _group(language: str) -> str:
+def _language_group(language: str) -> str:
     shared = next((group for group, languages in _GROUPS.items() if language in languages), "")
     return shared or language
 
@@ -98,7 +102,7 @@ def _group(language: str) -> str:
 def can_refer_to(path: str, other: str) -> bool:
     """Whether a file can use definitions in another file, because the languages of both belong to the same group."""
     own, its = detect(path), detect(other)
-    return own is None or its is None or _group(own.name) == _group(its.name)
+    return own is None or its is None or _language_group(own.name) == _language_group(its.name)
 
 
 def imports_only_namespaces(path: str) -> bool:
@@ -114,7 +118,9 @@ def can_refer_to_files(path: str) -> bool:
 def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
     """Return the files that can use definitions of the file `of` but have no resolver, such as Vue components."""
     language = detect(of)
-    related_languages = _GROUPS.get(_group(language.name), frozenset()) if language is not None else frozenset()
+    related_languages = (
+        _GROUPS.get(_language_group(language.name), frozenset()) if language is not None else frozenset()
+    )
     if all(map(_has_resolver, related_languages)):
         return []
     return [
@@ -124,5 +130,6 @@ def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
 
 @cache
 def codec_of(language: str) -> Codec:
-    """Return the codec for a language's facts. Files without a resolver have no facts or are manifests."""
+    """Return the codec for a language's facts."""
+    # Languages without a resolver have no facts, except for manifests, which use the codec of declared languages.
     return (resolver_of(language) or _declared()).codec

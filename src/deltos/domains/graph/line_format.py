@@ -167,7 +167,7 @@ class UseFormatter:
         return use_columns(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, places: list[int]) -> str:
-        """Format the columns of several uses on one line, separated by `|` if some may be uses of another definition."""
+        """Format the columns of several uses on a line, separated by `|` if some may be uses of another definition."""
         joint = "|" if use.location in self._repeated or use.location in self._shared else ","
         is_clear = len(places) < 2 or use.kinds[0] == "import"
         more = f"{joint}…" if len(places) > _MAX_COLUMNS else ""

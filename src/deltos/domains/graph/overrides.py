@@ -81,7 +81,7 @@ class OverrideFinder:
         return self._named[name]
 
     def _by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
-        """Return the definitions of a name, grouped by possible location and name of the owning type.
+        """Return the definitions of a name, grouped by the possible location and the name of the owning type.
 
         The owning type may be in the same file, in the same folder, or in an included header.
         """
@@ -96,7 +96,7 @@ class OverrideFinder:
         return self._by_place[name]
 
     def _type_locations(self, path: str, owner: str) -> Iterator[tuple[str, str]]:
-        """Yield the possible locations of a definition's owner outside the file of the definition."""
+        """Yield the possible locations, other than `path`, of the type that owns a definition in `path`."""
         if traits_of(path).has_methods_outside_types:
             yield path.rpartition("/")[0], owner
             yield from ((header, owner) for header in self._included.get(path, ()))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from deltos.store.graph import FactReader, StoredFacts
 
-PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # positions in FAMILIES
+PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes in FAMILIES
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
 _MANIFESTS_BY_FAMILY = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
 _PYTHON_SUFFIXES = (".py", ".pyi")
@@ -49,17 +49,17 @@ _NOT_PACKAGED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package that others import as `name` and require as `distribution`."""
+    """A package that other projects import as `name` and require as `distribution`."""
 
     name: str
     family: int
     distribution: str = ""
-    matches_distribution: bool = True  # if both names are equal, an import is not ambiguous
+    matches_distribution: bool = True  # whether both names are equal, so that an import is not ambiguous
 
 
 @dataclass(frozen=True, slots=True)
 class ProvidedPackages:
-    """The packages of a project."""
+    """The packages that a project provides to other projects."""
 
     packages: Mapping[str, Package]  # by name
     files: Mapping[int, Mapping[str, str]]  # languages of the packaged files, by family and path

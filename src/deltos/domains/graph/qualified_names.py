@@ -31,10 +31,9 @@ class QualifiedNames:
         self.packages = cache(self._packages)
 
     def matches(self, row: Symbol, name: str) -> bool:
-        """Whether a dotted name is the end of a symbol's name as qualified by its path or by its package.
+        """Whether a symbol's name, qualified by its path or by its package, ends with a dotted name.
 
-        If the file has the name of the type that it defines, the name may be given only once: `shop.Cart.add` for
-        `shop/Cart.ts`.
+        If the file has the same name as the type, `name` may contain it only once: `shop.Cart.add` for `shop/Cart.ts`.
         """
         if ends_with(qualified_name(row), name):
             return True
@@ -72,8 +71,7 @@ class QualifiedNames:
         return f"{language.root}{language.separator.join(before)}{separator}{last}"
 
     def _packages(self, path: str) -> tuple[str, ...]:
-        """Return the dotted packages of a file; for a Rust file, both the `crate` path and the path with the crate's
-        name."""
+        """Return the dotted packages of a file. A Rust file has two: below `crate` and below the crate name."""
         traits = traits_of(path)
         if traits.has_module_tree:
             return self._rust_packages(path)

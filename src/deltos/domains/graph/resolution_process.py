@@ -1,8 +1,8 @@
-"""Resolve files sequentially in a child process, where resolution of a file can be stopped if it takes too long.
+"""Resolve files in a child process, which is stopped if the resolution of a file takes too long.
 
-The child reads facts from the store; uncommitted changes of the running transaction are sent with the request. A file
-that fails is tried once more alone, with its reads recorded in a temporary file: a killed process cannot report its
-dependencies in any other way.
+The child reads facts from the store. Uncommitted changes of the running transaction are sent with the request. A file
+that fails is retried alone. During the retry, the child writes the names of the facts that it reads to a temporary
+file, because a killed process cannot report dependencies.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.store.graph import FactSource
 
-# The first file includes shared work, which grows with the project.
+# CPU time limit per file. It grows with the project, because the first file includes work for the whole project.
 CPU_LIMIT_SECONDS = 20.0
 CPU_LIMIT_SECONDS_PER_FILE = 0.005
 WALL_SECONDS_PER_CPU_SECOND = 8.0
 RETRY_CPU_LIMIT_SECONDS = 5.0
 MEMORY_LIMIT_BYTES = 4 << 30
-# After this many files were stopped or failed, the remaining files of the language family are skipped,
+# Number of stopped or failed files after which the remaining files of the language family are skipped.
 MAX_STOPPED_FILES = 10
 MAX_FAILED_FILES = 200
-# and also once all files together have used more CPU time than this.
+# CPU time of all files together after which the remaining files are skipped.
 TOTAL_CPU_LIMIT_SECONDS = 600.0
 TOTAL_CPU_LIMIT_SECONDS_PER_FILE = 0.25
-# Dependency name of all files that could not be resolved; it identifies them.
+# Dependency name that marks the files that could not be resolved.
 UNRESOLVED = "!unresolved"
 # Dependency name of skipped files, so that they are retried together with the files that failed.
 OTHER_UNRESOLVED = "!others"
@@ -64,7 +64,7 @@ class EdgeRow(NamedTuple):
 
 
 class ResolvedFile(NamedTuple):
-    """Result of a child process for one file; edges and imports are plain tuples, which are cheap to send."""
+    """Resolution of one file in a child process; edges and imports are plain tuples, which are cheap to send."""
 
     cpu_seconds: float
     path: str
@@ -89,36 +89,36 @@ class Unresolved(NamedTuple):
 
 @dataclass(slots=True)
 class ResolvingSession:
-    """Files that one child process resolves with caches that last for the session."""
+    """Files that one child process resolves with shared caches."""
 
     source: FactSource
     languages: Mapping[str, str]
     pending: PendingFacts
-    family: int
+    family: int  # index in FAMILIES
     paths: Sequence[str]
-    notes: Path | None = None
-    running: Iterator[Resolution] | None = field(default=None)
-    ahead: Resolution | None = field(default=None)
+    read_names_path: Path | None = None  # file to which the names of the read facts are written
+    running: Iterator[Resolution] | None = field(default=None)  # remaining resolutions
+    next_resolution: Resolution | None = field(default=None)  # resolution that was computed but not yet returned
 
     def resolve(self, path: str) -> Resolution:
         """Return the resolution of the next path."""
         if self.running is None:
             rest = self.paths[self.paths.index(path) :]
             self.running = FAMILIES[self.family].resolver().resolve(self._facts(), rest)
-        if self.ahead is None:
-            running, self.running = self.running, None  # a generator that raises cannot continue
-            self.ahead = next(running, None)
+        if self.next_resolution is None:
+            running, self.running = self.running, None  # a generator cannot be resumed after an exception
+            self.next_resolution = next(running, None)
             self.running = running
-        if self.ahead is None or self.ahead.path != path:
+        if self.next_resolution is None or self.next_resolution.path != path:
             return Resolution(path, (), (), frozenset())  # nothing to resolve
-        resolution, self.ahead = self.ahead, None
+        resolution, self.next_resolution = self.next_resolution, None
         return resolution
 
     def _facts(self) -> ProjectFacts:
         stored = StoredProjectFacts(self.source.reader(), self.languages, self.pending)
-        if self.notes is None:
+        if self.read_names_path is None:
             return stored
-        file = self.notes.open("ab", buffering=0)  # unbuffered: a killed process does not flush
+        file = self.read_names_path.open("ab", buffering=0)  # unbuffered, because a killed process does not flush
         return RecordingFacts(stored, lambda name: file.write(name.encode("utf-8", "surrogateescape") + b"\0"))
 
 
@@ -144,15 +144,15 @@ def resolve_in_child(workers: ProcessPool, session: ResolvingSession) -> Iterato
     spent = _Usage(TOTAL_CPU_LIMIT_SECONDS + TOTAL_CPU_LIMIT_SECONDS_PER_FILE * len(session.paths))
     with closing(workers.stream(resolve_next, (session,), session.paths, lambda _: limits)) as replies:
         for number, (path, reply) in enumerate(zip(session.paths, replies, strict=True), 1):
-            _check_store(reply)
+            _raise_store_error(reply)
             spent.add(reply)
             yield (
                 _resolution_of_reply(reply)
                 if reply.error is None
                 else _retry(workers, session, path, _reason(reply.error))
             )
-            if limit_reached := spent.limit_reached():
-                yield from (Unresolved(each, f"skipped: {limit_reached}") for each in session.paths[number:])
+            if skip_reason := spent.skip_reason():
+                yield from (Unresolved(each, f"skipped: {skip_reason}") for each in session.paths[number:])
                 return
 
 
@@ -163,18 +163,18 @@ def _limits(cpu_seconds: float, session: ResolvingSession) -> TaskLimits:
 
 
 def _retry(workers: ProcessPool, session: ResolvingSession, path: str, reason: str) -> ResolutionRecord | Unresolved:
-    """Resolve a failed file alone; if it fails again, record the names that it read as its dependencies."""
+    """Resolve a failed file alone; if it fails again, its dependencies are the names of the facts that were read."""
     with tempfile.TemporaryDirectory(prefix="deltos-notes-", ignore_cleanup_errors=True) as folder:
-        notes = Path(folder, "notes")
-        notes.touch()
-        alone = replace(session, paths=[path], notes=notes)
+        read_names_path = Path(folder, "names")
+        read_names_path.touch()
+        alone = replace(session, paths=[path], read_names_path=read_names_path)
         limits = _limits(min(CPU_LIMIT_SECONDS, RETRY_CPU_LIMIT_SECONDS), session)
         with closing(workers.stream(resolve_next, (alone,), [path], lambda _: limits)) as replies:
             (reply,) = replies
-        _check_store(reply)
+        _raise_store_error(reply)
         if reply.error is None:
             return _resolution_of_reply(reply)
-        read = {name.decode("utf-8", "surrogateescape") for name in notes.read_bytes().split(b"\0")[:-1]}
+        read = {name.decode("utf-8", "surrogateescape") for name in read_names_path.read_bytes().split(b"\0")[:-1]}
     return Unresolved(path, reason, sorted(read - {path}))
 
 
@@ -197,8 +197,8 @@ class _Usage:
         else:
             self.failed += 1
 
-    def limit_reached(self) -> str:
-        """Return why the remaining files are skipped, or an empty string while no limit is reached."""
+    def skip_reason(self) -> str:
+        """Return the reason for skipping the remaining files, or an empty string if no limit is exceeded."""
         if self.stopped >= MAX_STOPPED_FILES or self.failed >= MAX_FAILED_FILES:
             return f"{counted(self.stopped + self.failed, 'other file')} exceeded a limit or failed"
         if self.cpu_seconds > self.max_cpu_seconds:
@@ -206,8 +206,8 @@ class _Usage:
         return ""
 
 
-def _check_store(reply: Reply) -> None:
-    """Raise the error of the child's store, which must not be recorded as a failure of the file."""
+def _raise_store_error(reply: Reply) -> None:
+    """Raise a store error of the child process, which must not be recorded as a failure of the file."""
     if isinstance(reply.error, StoreError):
         raise reply.error
 

@@ -54,33 +54,33 @@ _T = TypeVar("_T")
 _MAX_SUGGESTIONS = 3
 _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
-_MAX_MENTIONS_READ = 500  # mentions whose argument counts are compared
-_MAX_OTHER_USES = 5_000  # with more uses of other definitions, the text is not compared
-_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # why a skipped file may still contain code
+_MAX_MENTIONS_READ = 500  # mentions whose number of arguments is compared
+_MAX_OTHER_USES = 5_000  # maximum uses of same-name definitions for comparing the text
+_UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # skipped files with these reasons may contain code
 _GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
-_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges from a definition's own line to itself
+_DEFINING_KINDS = frozenset({"inherit", "write", "import"})  # edges on a definition's own line that are not uses
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A symbol with all its definitions (overloads, a property's setter), or a module, that a query refers to."""
+    """A symbol with all its definitions (such as overloads or a property's setter), or a module."""
 
     first: Symbol
     node_ids: tuple[int, ...]
-    places: frozenset[tuple[str, int]]
+    locations: frozenset[tuple[str, int]]
     name: str  # qualified name in the notation of the language
 
     @property
     def path_name(self) -> str:
-        """The name qualified by its file path, which is different for each file that defines the name."""
+        """The symbol's name qualified by its file path, such as `shop.cart.Cart.add`."""
         return qualified_name(self.first)
 
     @property
     def other_locations(self) -> list[tuple[str, int]]:
         """The locations of the definitions in other files."""
-        return sorted(place for place in self.places if place[0] != self.first.path)
+        return sorted(location for location in self.locations if location[0] != self.first.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,30 +95,30 @@ class Scope:
 class FoundReferences:
     """References to a target, and facts about their completeness.
 
-    `certain` references name the target itself, and `aliased` references use another name for it. `through` references
-    name a related definition: one that the target implements or overrides, or one that implements or overrides the
-    target. `possible` references have the name of the target, but their receiver type is unknown.
+    `certain` references use the target's own name, and `aliased` references use an alias. `through` references refer to
+    a related definition, such as a base, an override or a wrapper. `possible` references contain the target's name, but
+    their receiver type is unknown.
     """
 
     target: Target
     certain: tuple[ReferenceRow, ...]
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
-    definition_count: int  # definitions of the name, the target included
+    definition_count: int  # number of definitions of the name, including the target
     through: tuple[ReferenceRow, ...] = ()
     related_definitions: Mapping[int, Symbol] = field(default_factory=dict)  # bases and overrides, by node id
-    base_ids: frozenset[int] = frozenset()  # the related definitions that the target implements or overrides
-    wrapper_ids: frozenset[int] = frozenset()  # the related definitions of the same name that call the target
+    base_ids: frozenset[int] = frozenset()  # related definitions that the target implements or overrides
+    wrapper_ids: frozenset[int] = frozenset()  # related definitions with the same name that call the target
     other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
     other_definition_uses: int = 0
-    arity_mismatches: int = 0  # possible calls with a number of arguments that the target does not take
-    excluded_in_tests: int = 0  # lines that `filtered` left out because they are in tests
-    excluded_outside_tests: int = 0  # lines that `filtered` left out because they are not in tests
-    excluded_by_path: int = 0  # lines that `filtered` left out because of their path
-    is_resolved: bool = True  # false if only definitions of the language are indexed
-    is_truncated: bool = False  # too many definitions of the name: some related ones may be missing
-    test_files: int = 0  # test files that were searched, counted only if none of them has a use
-    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # unresolved files by extension
+    arity_mismatches: int = 0  # omitted calls whose number of arguments the target does not accept
+    excluded_in_tests: int = 0  # lines in tests that `filtered` excluded
+    excluded_outside_tests: int = 0  # lines outside tests that `filtered` excluded
+    excluded_by_path: int = 0  # lines that `filtered` excluded because of their path
+    is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
+    is_truncated: bool = False  # true if the name has so many definitions that related ones may be missing
+    test_files: int = 0  # number of searched test files, or 0 if any of them contains a use
+    unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
     unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
     repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
     shared_lines: frozenset[tuple[str, int]] = frozenset()  # lines that use or define another definition of the name
@@ -128,7 +128,7 @@ class FoundReferences:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether `filtered` left out any line."""
+        """Whether `filtered` excluded any line."""
         return bool(self.excluded_in_tests or self.excluded_outside_tests or self.excluded_by_path)
 
     def paths(self) -> set[str]:
@@ -157,14 +157,16 @@ class FoundReferences:
         )
 
     def link_kind(self, row: ReferenceRow) -> str:
-        """Return how a certain reference reaches the target: `direct`, by an `alias`, through an `interface` or base
-        that the target implements, or through an `override` of it."""
+        """Return how a certain reference reaches the target: `direct`, `alias`, `interface` or `override`.
+
+        `interface` includes bases of the target.
+        """
         if not self.via_label(row):
             return ALIAS if row.origin == ALIAS else "direct"
         return "interface" if row.target_id in self.base_ids else "override"
 
     def via_label(self, row: ReferenceRow) -> str:
-        """Return the label of the related definition that a row names, or an empty string if it names the target."""
+        """Return the label of the related definition that a row refers to, or an empty string for the target itself."""
         other = self.related_definitions.get(row.target_id)
         return other.label if other is not None and row.target_id not in self.target.node_ids else ""
 
@@ -177,12 +179,12 @@ class Impact:
     levels: tuple[tuple[Symbol, ...], ...]  # dependants outside tests, by distance
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
-    through: frozenset[int] = frozenset()  # direct dependants that reach the target only through a base or override
+    through: frozenset[int] = frozenset()  # direct dependants that refer to a base or override only
     possible: tuple[Use, ...] = ()  # lines that may use the target; their dependants are unknown
-    is_resolved: bool = True  # this and the following fields are as in `FoundReferences`
+    is_resolved: bool = True  # fields without a comment are as in `FoundReferences`
     is_truncated: bool = False
     unresolved_counts: Mapping[str, int] = field(default_factory=dict)
-    distances: Mapping[int, int] = field(default_factory=dict)  # number of steps to each dependant, by node id
+    distances: Mapping[int, int] = field(default_factory=dict)  # distance of each dependant, by node id
     unread_files: tuple[str, ...] = ()
     repository_folder: str = ""
     text_comparison: TextComparison = NO_UNKNOWN_LINES
@@ -192,7 +194,7 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A symbol with its neighbours."""
+    """A symbol with its callers, callees, bases, subclasses and members."""
 
     target: Target
     callers: tuple[UseGroup, ...]
@@ -243,14 +245,14 @@ class GraphSearch:
             query = parse_query(symbol)
             found = self._find_matching(query)
             if not found:
-                raise self._not_found(symbol, query, suggests=suggests)
+                raise self._not_found_error(symbol, query, suggests=suggests)
         kept = [row for row in found if in_path(row.path) and is_of_kind(row, kinds)]
         if not kept:
             where = f" below '{path}'" if path.strip() else ""
             what = f" of kind {', '.join(sorted(kinds))}" if kinds else ""
             raise NotFound(
                 f"Symbol '{symbol}'{what} not found{where}",
-                hint=f"{counted(len(found), 'definition')} of it exist in other paths or kinds.",
+                hint=f"Found {counted(len(found), 'definition')} in other paths or of other kinds.",
             )
         return sorted(kept, key=lambda row: (is_test(row.path), row.kind == "variable", row.path, row.line))
 
@@ -278,8 +280,7 @@ class GraphSearch:
         return [row for row in self.reader.symbols_named(name.rpartition(".")[2]) if self.names.matches(row, name)]
 
     def _find_literal(self, text: str) -> list[Symbol]:
-        """Return the definitions of a name that is not an identifier and may be qualified: `save!`, `Cart#total?`,
-        `Cart::operator==`."""
+        """Return the definitions of a name that is not an identifier: `save!`, `Cart#total?`, `Cart::operator==`."""
         found = self.reader.symbols_named(text)
         for separator in () if found else _SEPARATOR.finditer(text):
             owner, last = dotted(text[: separator.start()]), text[separator.end() :]
@@ -293,7 +294,7 @@ class GraphSearch:
 
     @cached_property
     def names(self) -> QualifiedNames:
-        """The qualified names of the project."""
+        """Qualified names of the project's definitions."""
         return QualifiedNames(self._facts)
 
     @cached_property
@@ -302,8 +303,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def name_note(self, symbol: str) -> str:
-        """Return a note if a symbol is found under another name, elsewhere or in another letter case, or an empty
-        string."""
+        """Return a note if a symbol is found under another name or letter case, or an empty string."""
         if not symbol.strip() or self._location(symbol) is not None:
             return ""
         query = parse_query(symbol)
@@ -322,17 +322,17 @@ class GraphSearch:
 
     @_in_one_snapshot
     def import_alias_note(self, symbol: str) -> str:
-        """Return what an undefined plain name refers to as an import alias, or an empty string."""
+        """Return a description of an undefined name that is an import alias, or an empty string for other names."""
         query = parse_query(symbol) if symbol.strip() else None
         if query is None or query.form != "name" or self.reader.symbols_named(query.text):
             return ""
         through = self._indirect_names.find(query.text).through
         return f"{query.text} is {through}" if through else ""
 
-    def _not_found(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
-        """Return the error for a query without matches, with lines that contain the name and similar names."""
+    def _not_found_error(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
+        """Return the error for a query without matches, which lists lines with the name and similar names."""
         if _is_file_name(symbol):
-            return self._no_such_file(symbol)
+            return self._file_name_error(symbol)
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.similar_names_hint(symbol) or self._searched_counts()) if suggests else ""
@@ -345,7 +345,7 @@ class GraphSearch:
         return NotFound(message, hint=hint)
 
     def _searched_counts(self) -> str:
-        """Return how many symbols and files were searched."""
+        """Return a sentence with the numbers of searched symbols and files."""
         symbols, files = self.reader.symbol_count(), len(self.reader.paths())
         return f"Searched {counted(symbols, 'symbol')} in {counted(files, 'file')}."
 
@@ -356,7 +356,7 @@ class GraphSearch:
         near = self._suggestions(query) if query.form != "pattern" else []
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
-    def _no_such_file(self, path: str) -> NotFound:
+    def _file_name_error(self, path: str) -> NotFound:
         """Return the error for a file name that was given instead of a symbol name."""
         try:
             found = self.file(path)
@@ -371,7 +371,7 @@ class GraphSearch:
         return NotFound(f"'{path}' is a file, not a symbol.", hint=f"It defines {keys or 'nothing'}.")
 
     def _suggestions(self, query: SymbolQuery) -> list[str]:
-        """Return similar names, members of the same type first."""
+        """Return similar names of members of the same type or, if there are none, of any definition."""
         owner = query.text.rpartition(".")[0]
         members = self._indirect_names.members(owner) if owner else {}
         if near_members := similar_names(query.last, list(members), limit=_MAX_SUGGESTIONS):
@@ -380,7 +380,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
-        """Return the targets that a name may refer to; or modules if no symbol has the name."""
+        """Return the targets that a name may refer to, or the modules with this name if no symbol has it."""
         place = self._location(symbol)
         if _is_file_name(symbol) and (scope := self.scope(symbol)) is not None and scope.is_file:
             return [self.module(scope.path)]
@@ -406,8 +406,10 @@ class GraphSearch:
         raise NotFound(f"{len(found)} files end with '{path}'", hint=f"Such as {', '.join(found[:_MAX_SUGGESTIONS])}.")
 
     def scope(self, symbol: str) -> Scope | None:
-        """Return the folder or file that is given instead of a symbol, or None; a symbol takes precedence over a folder
-        with the same name."""
+        """Return the folder or file that `symbol` refers to, or None if it refers to neither.
+
+        A symbol takes precedence over a folder with the same name.
+        """
         text = symbol.strip()
         if text in ("", ".", "./", "/"):
             return Scope("", is_file=False)
@@ -424,7 +426,7 @@ class GraphSearch:
         return Scope(ending[0], is_file=True) if len(ending) == 1 else None
 
     def _location(self, symbol: str) -> SymbolLocation | None:
-        """Parse a symbol that is given by location, or return None; `a.b::c` is a location only if `a.b` is a file."""
+        """Parse a symbol as a location, or return None. `a.b::c` is a location only if `a.b` is a file."""
         place = parse_location(symbol)
         if place is None or place.line:
             return place
@@ -434,7 +436,7 @@ class GraphSearch:
             return None
 
     def _symbols_at(self, place: SymbolLocation, symbol: str) -> list[Symbol]:
-        """Return the definitions at a location; raise NotFound with the definitions of the file."""
+        """Return the definitions at a location; if there are none, the error lists the definitions of the file."""
         if place.line:
             return [self._target_at(place).first]
         rows = self.reader.symbols_in(place.path)
@@ -445,10 +447,10 @@ class GraphSearch:
         return found
 
     def _target_at(self, place: SymbolLocation) -> Target:
-        """Return the definition that starts on a line, or else the innermost definition that contains the line."""
+        """Return the definition that starts on a line, or the innermost definition that contains the line."""
         path = self.file(place.path)
         try:
-            return self.at(f"{path}:{place.line}")
+            return self.target_on_line(f"{path}:{place.line}")
         except NotFound:
             around = [row for row in self.reader.symbols_in(path) if row.line <= place.line <= row.end_line]
             if not around:
@@ -456,40 +458,39 @@ class GraphSearch:
             return self._group_into_targets([max(around, key=lambda row: (row.line, -row.end_line))])[0]
 
     def _modules(self, query: SymbolQuery) -> list[Target]:
-        """Return the files whose dotted name matches a query."""
+        """Return the modules whose dotted name matches a query."""
         if query.form == "pattern":
             return []
         return [self.module(path) for path in self.reader.paths() if ends_with(module_name(path), query.text)]
 
     def module(self, path: str) -> Target:
-        """Return a file as a target."""
+        """Return the target for a file as a module."""
         node_id = self.reader.module_node(path)
         row = Symbol("", module_name(path).rpartition(".")[2], "module", 1, 1, path=path, node_id=node_id or 0)
         return Target(row, (node_id,) if node_id else (), frozenset(), module_name(path))
 
     @_in_one_snapshot
-    def at(self, place: str) -> Target:
-        """Return the definition on a line that is given as FILE:LINE."""
-        path, _, line = place.strip().rpartition(":")
+    def target_on_line(self, location: str) -> Target:
+        """Return the definition on a line; the location has the form FILE:LINE."""
+        path, _, line = location.strip().rpartition(":")
         if not path or not line.isdigit():
-            raise BadArgument(f"'{place}' is not FILE:LINE", hint="Give a location such as src/app.py:12.")
+            raise BadArgument(f"'{location}' is not FILE:LINE", hint="Give a location such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
         here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
         if not here:
-            raise NotFound(f"No definition on {place}", hint=_nearest_definitions_hint(symbols, int(line)))
+            raise NotFound(f"No definition on {location}", hint=_nearest_definitions_hint(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
         others = [
             row
             for row in (*self._other_parts(best), *_same_name_definitions(best, symbols))
             if row.node_id != best.node_id
         ]
-        places = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
+        locations = {(best.path, int(line)), *[(row.path, row.line) for row in others if row.path == best.path]}
         ids = dict.fromkeys((best.node_id, *[row.node_id for row in others]))
-        return Target(replace(best, line=int(line)), tuple(ids), frozenset(places), self.names.written_name(best))
+        return Target(replace(best, line=int(line)), tuple(ids), frozenset(locations), self.names.written_name(best))
 
     def _group_into_targets(self, rows: Sequence[Symbol]) -> list[Target]:
-        """Group definitions of the same thing into targets: overloads, a getter and its setter, and parts in several
-        files."""
+        """Group definitions of the same symbol into targets: overloads, getters and setters, and partial classes."""
         groups: dict[tuple[str, str, str], dict[int, Symbol]] = defaultdict(dict)
         for row in rows:
             place = "" if _may_have_other_parts(row) else row.path
@@ -501,16 +502,16 @@ class GraphSearch:
         return [self._target(list(group.values())) for group in groups.values()]
 
     def target_of(self, row: Symbol) -> Target:
-        """Return one definition as a target."""
+        """Return a target with a single definition."""
         return self._target([row])
 
     def _target(self, rows: Sequence[Symbol]) -> Target:
-        """Return several definitions of one thing as a target."""
-        ids, places = tuple(row.node_id for row in rows), frozenset((row.path, row.line) for row in rows)
-        return Target(rows[0], ids, places, self.names.written_name(rows[0]))
+        """Return a target with several definitions of one symbol."""
+        ids, locations = tuple(row.node_id for row in rows), frozenset((row.path, row.line) for row in rows)
+        return Target(rows[0], ids, locations, self.names.written_name(rows[0]))
 
     def _other_parts(self, symbol: Symbol) -> list[Symbol]:
-        """Return the other definitions of the same thing, such as the parts of a partial class."""
+        """Return the other definitions of the same symbol, such as the parts of a partial class."""
         if not _may_have_other_parts(symbol):
             return []
         namesakes = self.reader.symbols_named(symbol.name)
@@ -553,19 +554,20 @@ class GraphSearch:
         return {(row.path, row.line) for row in uses} | {(row.path, row.line) for row in named}
 
     def compare_text(self, found: FoundReferences, others: set[tuple[str, int]] | None) -> TextComparison:
-        """Return the lines that contain the target's name but are neither known uses nor lines of other definitions
-        (`others`)."""
+        """Compare the lines that contain the target's name with its known uses.
+
+        `others` contains the lines that define or use other definitions of the name.
+        """
         first = found.target.first
         if others is None:
             return TextComparison(is_done=False)
         rows = [*found.certain, *found.aliased, *found.possible, *found.through, *self.reader.mentions(first.name)]
-        known = {(row.path, row.line) for row in rows} | others | found.target.places
+        known = {(row.path, row.line) for row in rows} | others | found.target.locations
         return compare_with_text(first, known, self._code, self.source, is_whole_repository=not self.repository_folder)
 
     def uses(self, target: Target) -> FoundReferences:
         """Return all references to a target; `references` adds facts about their completeness."""
-        # A call of the target, of a definition that it overrides, or of another override of that definition may run the
-        # target.
+        # The target may run when a definition that it overrides is called, or another override of that definition.
         above = self._reachable(set(target.node_ids), self.reader.overridden)
         family = self._reachable(above, self.reader.overriding)
         every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
@@ -588,7 +590,7 @@ class GraphSearch:
         uses = self.reader.reference_counts(row.node_id for row in unrelated)
         others = sorted((row for row in named if row.node_id in uses), key=lambda row: -uses[row.node_id])
         mentions = self._mentions(target)
-        alike = self._with_accepted_arity(target, mentions)
+        alike = self._drop_arity_mismatches(target, mentions)
         return FoundReferences(
             target,
             tuple(row for row in rows if row.certain and row.origin != ALIAS),
@@ -606,8 +608,8 @@ class GraphSearch:
             is_truncated=relatives.is_truncated,
         )
 
-    def _with_accepted_arity(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
-        """Drop the mentions that are calls with a number of arguments that the target does not take."""
+    def _drop_arity_mismatches(self, target: Target, mentions: list[ReferenceRow]) -> list[ReferenceRow]:
+        """Drop the calls whose number of arguments the target does not accept."""
         takes = {parameter_count(row) for row in self.reader.symbols(target.node_ids).values()}
         if not takes or None in takes or len(mentions) > _MAX_MENTIONS_READ:
             return mentions
@@ -684,9 +686,9 @@ class GraphSearch:
     def _mentions(self, target: Target) -> list[ReferenceRow]:
         """Return possible references by name.
 
-        For a member these are uses on values of unknown type; for anything else, uses in files that import the name
-        from a module that does not define it. Names in unparsed macros and next to syntax errors are included for both.
-        For a function in a namespace these are unresolved qualified uses.
+        For a member, these are uses on values of unknown type. For a function in a namespace, these are unresolved
+        qualified uses. For other symbols, these are uses in files that import the name from a module that does not
+        define it. Names in unparsed macros and next to syntax errors are included, too.
         """
         found = [row for row in self.reader.mentions(target.first.name) if can_refer_to(row.path, target.first.path)]
         uses = [row for row in found if row.kind != "import"]
@@ -702,8 +704,7 @@ class GraphSearch:
         return [*[replace(row, origin=BROKEN_IMPORT) for row in (*broken, *uses) if row.path in files], *tokens]
 
     def _qualified_uses(self, rows: list[ReferenceRow], name: str) -> list[ReferenceRow]:
-        """Return the rows whose line contains the name after `::`, because a function in a namespace is not used on a
-        value."""
+        """Return the rows whose line contains the name after `::`, as in uses of a function in a namespace."""
         texts = self.source.lines((row.path, row.line) for row in rows[:_MAX_MENTIONS_READ])
         return [row for row in rows if f"::{name}" in texts.get((row.path, row.line), "")]
 
@@ -798,7 +799,7 @@ class GraphSearch:
 
     @_in_one_snapshot
     def context(self, target: Target) -> Context:
-        """Return a symbol with its neighbours."""
+        """Return a symbol with its callers, callees, bases, subclasses and members."""
         references = self.uses(target)
         every = (*references.certain, *references.aliased)
         members = self._members(target)
@@ -826,13 +827,12 @@ class GraphSearch:
         )
 
     def _subclasses(self, target: Target, rows: Iterable[ReferenceRow]) -> list[Symbol]:
-        """Return the symbols that inherit from a target, except unnamed classes, which are represented by their
-        methods."""
+        """Return the symbols that inherit from a target, without the methods of unnamed subclasses of a type."""
         found = self.reader.symbols(row.source_id for row in rows if row.kind == "inherit").values()
         return [row for row in found if (row.kind in _CALLABLE_KINDS) <= (target.first.kind in _CALLABLE_KINDS)]
 
     def _certain_targets(self, rows: Iterable[ReferenceRow], kind: str) -> tuple[Symbol, ...]:
-        """Return the symbols to which rows of a kind are certain references."""
+        """Return the targets of all certain references of a kind."""
         wanted = [row.target_id for row in rows if row.kind == kind and row.certain]
         found = self.reader.symbols(wanted)
         return tuple(found[node_id] for node_id in dict.fromkeys(wanted) if node_id in found)
@@ -858,7 +858,7 @@ def _is_file_name(symbol: str) -> bool:
 
 
 def _can_be_code_for(path: str, of: str) -> bool:
-    """Whether the name of a file indicates a language that can use definitions of another file."""
+    """Whether a file, judged by its name, is in a language that can use definitions of another file."""
     return detect(path) is not None and can_refer_to(path, of)
 
 
@@ -876,7 +876,7 @@ def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[Reference
 
 def _is_own_definition(row: ReferenceRow, target: Target) -> bool:
     """Whether a row is the target's own definition rather than a use; a call on the defining line is a use."""
-    if (row.path, row.line) not in target.places:
+    if (row.path, row.line) not in target.locations:
         return False
     return row.kind in _DEFINING_KINDS or row.origin in ("override", "merge")
 
@@ -895,7 +895,7 @@ def _without_files(rows: Iterable[Symbol]) -> tuple[Symbol, ...]:
 
 
 def _may_have_other_parts(row: Symbol) -> bool:
-    """Whether other files may define the same thing: a reopened Ruby module, a partial C# class, a C function."""
+    """Whether other files may define the same symbol: a reopened Ruby module, a partial C# class, a C function."""
     traits = traits_of(row.path)
     if traits.reopens_types:
         return row.kind in ("class", "module")
@@ -905,7 +905,7 @@ def _may_have_other_parts(row: Symbol) -> bool:
 
 
 def _without_constructors(targets: list[Target], symbol: str) -> list[Target]:
-    """Drop the constructors of listed types, whose uses are uses of the types, unless the query names them."""
+    """Drop the constructors of types that are also targets, unless the query contains the constructor's name."""
     types = {target.first.label for target in targets if target.first.kind not in _CALLABLE_KINDS}
     return [
         target
@@ -925,14 +925,14 @@ def _name_group(row: Symbol) -> str:
 
 
 def _same_name_definitions(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Return the definitions with the same name in a file, among which uses are not distinguished."""
+    """Return the definitions of a file that references cannot distinguish from a symbol, such as overloads."""
     if not is_declared(symbol.path):
         return []
     return [row for row in symbols if row.label == symbol.label and _name_group(row) == _name_group(symbol)]
 
 
 def _nearest_definitions_hint(symbols: Sequence[Symbol], line: int) -> str:
-    """Return a hint that names the definitions nearest to a line."""
+    """Return a hint that lists the definitions nearest to a line."""
     if not symbols:
         return "The file is not indexed, or defines nothing."
     near = sorted(symbols, key=lambda row: abs(row.line - line))[:_MAX_SUGGESTIONS]

@@ -42,8 +42,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedProject:
-    """A project's up-to-date graph; `name` is empty if the query covers only one project, and `notes` are added to
-    answers."""
+    """A project's up-to-date graph, with notes for answers. `name` is empty if the query covers only one project."""
 
     number: int
     name: str
@@ -74,8 +73,7 @@ class OpenedProject:
         return f"[{self.name}] " if self.name else ""
 
     def failure_notes(self, symbol: str) -> tuple[str, ...]:
-        """Return notes about files that could not be indexed; if a symbol is given, only about files that contain
-        it."""
+        """Return notes about files that could not be indexed and that may contain the symbol, if one is given."""
         failures = self.failures[:_MAX_FAILURES_READ]
         names = _WORD.findall(symbol)
         if names and not is_pattern(symbol):
@@ -98,7 +96,7 @@ class ProjectTarget(NamedTuple):
         return list(dict.fromkeys(keys))
 
     def members(self) -> list[DefinitionKey]:
-        """Return the keys of the definitions inside the target, whose users depend on the target."""
+        """Return the keys of the definitions inside the target."""
         first = self.target.first
         rows = self.project.search.reader.symbols_in(first.path)
         return [DefinitionKey(row.path, row.key) for row in rows if row.key.startswith(f"{first.key}.")]
@@ -122,8 +120,7 @@ class AffectedSymbol(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProjectUses:
-    """Uses of a definition in a project that imports it; `not_resolved` counts importing files that may contain more
-    uses."""
+    """Uses of a definition in an importing project; `not_resolved` is the number of unresolved importing files."""
 
     project: OpenedProject
     groups: tuple[UseGroup, ...]
@@ -132,7 +129,7 @@ class ProjectUses:
 
 @dataclass(frozen=True, slots=True)
 class ProjectImpact:
-    """Symbols that a change affects in an importing project, nearest first; `not_resolved` counts unresolved files."""
+    """Symbols that a change affects in an importing project; `not_resolved` is the number of unresolved files."""
 
     project: OpenedProject
     rows: tuple[AffectedSymbol, ...]
@@ -173,11 +170,13 @@ class GraphSelection:
         return rows
 
     def targets(self, symbol: str, *, is_location: bool = False) -> FoundTargets:
-        """Return the targets of a name, pattern or location; if `is_location` is true, only a definition on that
-        line."""
+        """Return the targets that match a name, pattern or location, most used first.
+
+        If `is_location` is true, `symbol` has the form FILE:LINE, and only a definition on that line matches.
+        """
         found = self.for_each(
             lambda opened: (
-                [opened.search.at(symbol)]
+                [opened.search.target_on_line(symbol)]
                 if is_location
                 else opened.search.targets(symbol, suggests=not self.is_several)
             ),
@@ -195,9 +194,9 @@ class GraphSelection:
         return FoundTargets(kept, counts, notes)
 
     def scopes(self, symbol: str) -> list[tuple[OpenedProject, Scope]]:
-        """Return the folder or file that is given instead of a symbol, in each project that has it.
+        """Return the folder or file that `symbol` refers to, in each project that contains it.
 
-        In several projects, a plain name is a folder only if none of them defines a symbol of the name.
+        In several projects, a plain name is a folder only if no project defines a symbol with this name.
         """
         found = [(opened, scope) for opened in self.projects if (scope := opened.search.scope(symbol)) is not None]
         if len(found) < len(self.projects) and "/" not in symbol:
@@ -222,7 +221,7 @@ class GraphSelection:
         return found
 
     def impact_in_importers(self, of: ProjectTarget, impact: Impact) -> list[ProjectImpact]:
-        """Return what a change affects in each project that directly or indirectly imports the changed project."""
+        """Return the affected symbols of each project that directly or indirectly imports the changed project."""
         changed = dict.fromkeys([*of.definitions(), *of.members()], 0)
         for row in (row for level in impact.levels for row in level):
             if row.key:
@@ -254,13 +253,13 @@ class GraphSelection:
             for user in dict.fromkeys([*affected, *unresolved])
         ]
 
-    def importing(self, provider: OpenedProject) -> list[OpenedProject]:
+    def importers_of(self, provider: OpenedProject) -> list[OpenedProject]:
         """Return the projects of the query that import a project."""
         return [user for user, _ in self._references_to(provider)]
 
     def unsearched_importers(self, project: OpenedProject, targets: Iterable[Target]) -> Importers:
         """Return the projects outside the query that import a package with one of the targets."""
-        return self._importer_finder.importing(project.handle, {target.first.path for target in targets})
+        return self._importer_finder.importers_of(project.handle, {target.first.path for target in targets})
 
     def _references_to(self, provider: OpenedProject) -> Iterator[tuple[OpenedProject, CrossProjectReferences]]:
         if self.is_several:
@@ -268,7 +267,7 @@ class GraphSelection:
             for number, found in self._cross_project.references_to(provider.number, handles):
                 yield self.projects[number], found
 
-    # --- each project
+    # --- queries of each project
 
     def cycles(self) -> list[tuple[OpenedProject, list[Component]]]:
         """Return the import cycles of each project."""
@@ -324,9 +323,9 @@ class GraphSelection:
 
 
 def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTarget], tuple[str, ...]]:
-    """Drop definitions in files that belong to two projects, one of which contains the other.
+    """Drop duplicates of definitions in files that belong to two projects, one inside the other.
 
-    The first target in order of use is kept, and a note names its project.
+    The most used target is kept, and a note mentions its project.
     """
     kept: dict[tuple[Path, int, str], ProjectTarget] = {}
     pairs: dict[tuple[str, str], None] = {}
@@ -340,8 +339,7 @@ def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTar
 
 
 def _with_exact_case(found: list[_T], row_of: Callable[[_T], Symbol], symbol: str) -> list[_T]:
-    """Return only results with the letter case of the query if there are any, because some projects may return other
-    cases."""
+    """Return the results with the letter case of the query, or all results if there are none."""
     if is_pattern(symbol):
         return found
     exact = [each for each in found if row_of(each).name and row_of(each).name in symbol]

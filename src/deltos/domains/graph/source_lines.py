@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_LINE_BYTES = 100_000  # bytes beyond the limit are ignored; hand-written lines are far shorter
 _HEAD_BYTES = 8_192
-_CONTEXT_CHARACTERS = 8  # characters next to a name that show how it is used
+_CONTEXT_CHARACTERS = 8  # characters searched before a name for `.` and after it for `(`
 _UNPRINTABLE = "\ufffd"
 _ELLIPSIS = "…"
 
@@ -45,7 +45,7 @@ class SourceLines:
         return self._files.generated()
 
     def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the text, including indentation, of each location (path and line) that can be shown."""
+        """Return the text of the given lines (path and number), without lines that cannot be shown."""
         wanted: defaultdict[str, set[int]] = defaultdict(set)
         for path, number in places:
             wanted[path].add(number)
@@ -91,8 +91,7 @@ class SourceLines:
         ]
 
     def _read_if_current(self, tree: SourceTree, path: str) -> bytes:
-        """Return the content of a file if it equals the indexed content, based on its stamp or, if that differs, its
-        hash."""
+        """Return the content of a file, or no content if it differs from the indexed content."""
         now, known = stamp(tree, path), self._files.file(path)
         if now is not None and known is not None:
             if not is_stale(known.stamp, now):
@@ -135,7 +134,7 @@ def occurrences(text: str, name: str) -> list[int]:
 
 
 def use_columns(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
-    """Return the possible offsets of a use; if there are several, keep the offsets that match the kind of the use."""
+    """Return the offsets at which a use of one of the names may be, preferring offsets that match the use's kind."""
     places = next((found for name in names if (found := occurrences(text, name))), [])
     if len(places) < 2:
         return places

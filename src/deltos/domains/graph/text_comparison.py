@@ -1,7 +1,7 @@
-"""Compare the lines that contain a name with the known references of that name.
+"""Compare the lines that contain a name with its known references.
 
-Resolution may miss a use that the text contains. If the graph does not account for a line with the name, an answer is
-not called complete. The term index of code search finds the chunks that contain the name.
+Resolution may miss a use. An answer is called complete only if every line with the name is a known reference. The term
+index of code search finds the chunks that contain the name.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 class TextComparison:
     """Result of comparing a name's occurrences in the text with its known references."""
 
-    locations: tuple[tuple[str, int], ...] = ()  # code lines that contain the name but are not known
+    locations: tuple[tuple[str, int], ...] = ()  # code lines that contain the name but are not known references
     quoted: tuple[tuple[str, int], ...] = ()  # lines with a string equal to the name, which were not compared
-    is_done: bool = True  # false if the name occurs in too many locations
+    is_done: bool = True  # false if the name occurs on too many lines
     is_compared: bool = False  # false if the name is too ambiguous to be compared at all
 
 
@@ -126,10 +126,8 @@ def is_called_implicitly(symbol: Symbol) -> bool:
 
 
 def _can_compare(symbol: Symbol) -> bool:
-    """Whether a line with the name is likely to refer to the symbol: a type, function or constant outside tests.
-
-    Names defined in tests are often names of parameters as well.
-    """
+    """Whether a symbol is a type, function or constant outside tests, so that its name rarely means something else."""
+    # Names of definitions in tests are often names of parameters, too.
     is_constant = symbol.name.isupper() and len(symbol.name) > 1
     return not is_test(symbol.path) and (symbol.kind in _CALLABLE_KINDS or symbol.kind in _TYPE_KINDS or is_constant)
 
@@ -166,7 +164,9 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
         before, after = line[:at].rstrip(), line[at + len(name) :].lstrip()
         if after.startswith("\\") or before.endswith(_DEFINITION_ENDINGS):
             continue  # a namespace, or the definition of another symbol
-        if after[:1] in _QUOTE_CHARACTERS and after[:1]:  # a string that is the name or ends with it after a dot
+        if (
+            after[:1] in _QUOTE_CHARACTERS and after[:1]
+        ):  # a string that equals the name or ends with a separator and the name
             if with_strings and before.endswith((*_QUOTE_CHARACTERS, ".", ":", "\\")):
                 return True
         elif symbol.kind not in _CALLABLE_KINDS or _may_be_called(before, after, symbol):
@@ -175,17 +175,17 @@ def _may_refer_to(line: str, symbol: Symbol, *, with_strings: bool) -> bool:
 
 
 def _may_be_called(before: str, after: str, symbol: Symbol) -> bool:
-    """Whether a name may be a called function and not a key or a variable.
+    """Whether a name may refer to a function or method and not to a key or a variable.
 
-    A method, or a function named by a single word, must be called without a receiver, because uses as a member are
+    A method, or a function with a one-word name, must be called without a receiver, because uses as a member are
     already known or possible references.
     """
     if "." in symbol.key or _is_single_word(symbol.name):
         return after.startswith("(") and not before.endswith((".", "->", "::"))
-    return after.startswith("(") or not _is_other_name(before, after)
+    return after.startswith("(") or not _is_key_or_variable(before, after)
 
 
-def _is_other_name(before: str, after: str) -> bool:
+def _is_key_or_variable(before: str, after: str) -> bool:
     """Whether a name is a key, an assignment target, or a variable after its type."""
     is_key = after.startswith((":", "=")) and not after.startswith(("::", "=="))
     word = before[len(before.rstrip(_WORD_CHARACTERS)) :]

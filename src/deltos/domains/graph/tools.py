@@ -135,27 +135,27 @@ class _GraphTools:
             asked = [each.index.project.root for each in selection.repositories]
             importer_finder = ImporterFinder(self._projects, self._cross_project, asked, roots)
 
-            seen: dict[str, bool] = {}  # the answer may be computed twice
+            seen: dict[str, bool] = {}  # cached, because the answer may be computed twice
 
             def is_new_note(note: str) -> bool:
                 if note not in seen:
                     seen[note] = call.session.excerpts.is_new_note(note)
                 return seen[note]
 
-            def answer_about(fresh: FreshSelection) -> tuple[GraphSelection, Answer]:
+            def compute_answer(fresh: FreshSelection) -> tuple[GraphSelection, Answer]:
                 graphs = GraphSelection(fresh, self._cross_project, importer_finder, is_new_note=is_new_note)
                 answers = GraphAnswers(graphs, self._surroundings, token_budget=self._token_budget)
                 return graphs, work(answers, call)
 
-            def answered(fresh: FreshSelection) -> Answer:
-                graphs, answer = answer_about(fresh)
+            def answer_on_current_files(fresh: FreshSelection) -> Answer:
+                graphs, answer = compute_answer(fresh)
                 changed = [opened.number for opened in graphs.projects if opened.search.source.changed]
                 if not any(fresh.ready[number].freshness.complete for number in changed):
                     return answer
                 # A file changed after the index was checked, so its line numbers may be wrong; index it again.
-                return answer_about(fresh.refreshed(changed, call.progress))[1]
+                return compute_answer(fresh.refreshed(changed, call.progress))[1]
 
-            return answer_on_fresh(selection, call.progress, answered)
+            return answer_on_fresh(selection, call.progress, answer_on_current_files)
 
         return run
 

@@ -27,7 +27,7 @@ AMBIGUOUS_NAME = "ambiguous name"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A line that refers to a target; `label` is the definition around it, empty at the top level of a file."""
+    """A line that refers to a target. `label` is the enclosing definition, or empty at the top level of a file."""
 
     path: str
     line: int
@@ -42,8 +42,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Uses of one kind: `reason` says why they are not certain, and `through` describes the related definition they
-    name."""
+    """Uses with a common title.
+
+    `reason` is why the uses are only possible. `through` describes the related definition to which the uses refer.
+    """
 
     title: str
     uses: tuple[Use, ...]
@@ -115,7 +117,7 @@ def _use_kind(row: ReferenceRow) -> str:
 
 
 def _via_title(found: FoundReferences, via: str, rows: Sequence[ReferenceRow]) -> str:
-    """Return the title of uses that name the related definition `via`."""
+    """Return the title of uses that refer to the related definition `via`."""
     if any(row.target_id in found.wrapper_ids for row in rows):
         definition = next(found.related_definitions[row.target_id] for row in rows)
         return f"--- through {via} {definition.path}:{definition.line}, which calls it ---"

@@ -205,7 +205,7 @@ def test_references_are_exactly_the_marked_lines(name: str, tmp_path: Path, work
     project = SmallProject(tmp_path, workers).write(files)
     (definition,) = marked(files, "def")
     graph = project.graph()
-    references = graph.references(graph.at(definition))
+    references = graph.references(graph.target_on_line(definition))
     project.close()
     assert places(references) - {definition} == marked(files, "ref")
     assert marked(files, "maybe") <= possible_places(references)

@@ -53,6 +53,6 @@ def test_overriding_members_share_their_references(tmp_path: Path, place: str, w
         }
     )
     graph = project.graph()
-    lines = {f"{row.path}:{row.line}" for row in graph.references(graph.at(place)).certain}
+    lines = {f"{row.path}:{row.line}" for row in graph.references(graph.target_on_line(place)).certain}
     assert lines >= {"src/use.ts:2", "src/use.ts:4"}
     project.close()

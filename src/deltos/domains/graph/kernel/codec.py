@@ -1,5 +1,4 @@
-"""Codecs that store a resolver's facts as bytes. Each resolver chooses its codec; other code treats the bytes as
-opaque."""
+"""Codecs that encode a resolver's facts as bytes. Each resolver has its own codec."""
 
 from __future__ import annotations
 

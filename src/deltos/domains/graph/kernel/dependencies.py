@@ -29,10 +29,10 @@ def external_package(name: str) -> str:
 
 
 def missing_name(path: str, name: str) -> str:
-    """Return the dependency on a name that a file does not define yet; the file's interface must have parts."""
+    """Return the dependency on a name that a file does not define yet. The file's facts must have `parts`."""
     return f"{path}?{name}"
 
 
 def all_names(path: str) -> str:
-    """Return the dependency on the list of names that a file defines; the file's interface must have parts."""
+    """Return the dependency on the list of names that a file defines. The file's facts must have `parts`."""
     return f"{path}*"

@@ -1,10 +1,9 @@
-"""Memoization for type inference. Each answer is stored with its dependencies and does not depend on the order of
-questions.
+"""Memoization for type inference. Each answer is stored with its dependencies.
 
-There are two engines because the resolvers bound recursion in two ways, and each gives different answers for recursive
+There are two classes because the resolvers limit recursion in two ways, which give different answers to recursive
 questions. Python's inference recurses with a limited depth ("fuel"): an answer that ran out of fuel is cached for
 exactly that depth (`DepthMemo`). TypeScript's inference iterates to a fixed point because its types are often
-recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`). Using one engine for both would
+recursive: an answer that depends on an unfinished answer is tentative (`FixpointMemo`). Using one class for both would
 change edges.
 """
 
@@ -21,14 +20,14 @@ Answer = TypeVar("Answer")
 FUEL = 12
 """Maximum depth of nested inference steps for one answer."""
 
-_INCOMPLETE = 1 << 20
+_INCOMPLETE = 1 << 20  # needed depth of an answer that ran out of fuel
 
 Arguments = TypeVarTuple("Arguments")
 Key = tuple[object, ...]
 
 
 class DepthMemo:
-    """Cached answers by key, each with the depth it needed.
+    """Cache of answers by key, each with the depth that its computation needed.
 
     `dependencies` contains the dependencies of the running computation as a bit set.
     """
@@ -42,8 +41,7 @@ class DepthMemo:
         self._incomplete: dict[tuple[Key, int], tuple[object, int]] = {}
 
     def recall(self, key: Key, compute: Callable[[*Arguments], Answer], *arguments: *Arguments) -> Answer:
-        """Return the cached answer or compute it; if no fuel is left, return an empty tuple regardless of the answer's
-        type."""
+        """Return the cached answer or compute it. If no fuel is left, return an empty tuple."""
         known = self._complete.get(key)
         if known is not None:
             answer, needed, dependencies = known
@@ -82,9 +80,9 @@ class DepthMemo:
         return answer
 
 
-_MAX_ITERATIONS = 4
-_MAX_OPEN = 45
-_NO_DEPTH = 1_000_000
+_MAX_ITERATIONS = 4  # repetitions of the computation of a recursive question
+_MAX_OPEN = 45  # nested questions
+_NO_DEPTH = 1_000_000  # greater than the depth of any question
 
 
 @dataclass(slots=True)
@@ -98,7 +96,7 @@ class _RunningQuestion:
 
 
 class FixpointMemo:
-    """Cached answers by question; recursive questions are answered by iteration to a fixed point."""
+    """Cache of answers by question; recursive questions are answered by iteration to a fixed point."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, tuple[object, set[str]]] = {}
@@ -122,8 +120,10 @@ class FixpointMemo:
         self.dependencies.update(paths)
 
     def ask(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
-        """Return the answer to a question, computing it at most a few times, or None for a recursive question without
-        an answer yet."""
+        """Return the cached answer to a question or compute it.
+
+        Return None for a recursive question without a provisional answer, and if too many questions are nested.
+        """
         known = self._answers.get(question)
         if known is not None:
             self.dependencies |= known[1]
