@@ -1,4 +1,4 @@
-"""Find the names that declarations bind, with their declared types or the access paths of their initial values."""
+"""Find the names that declarations bind, with declared types or the access paths of initial values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Binding(NamedTuple):
 
 
 class Declarations:
-    """Reader of the declarations of one file."""
+    """Reads the declarations of one file."""
 
     def __init__(self, node_text: NodeText, traits: LanguageTraits, documentation: Documentation) -> None:
         self.node_text = node_text
@@ -49,10 +49,8 @@ class Declarations:
         self.repeated: dict[int, tree_sitter.Node] = {}
 
     def note(self, node: tree_sitter.Node) -> None:
-        """Store data about a `match` or `switch` statement for its arms.
-
-        This avoids `node.parent`, whose cost grows with the depth of the node.
-        """
+        """Store the data that the arms of a `match` or `switch` statement and repeated Go constants need."""
+        # Arms cannot use `node.parent`, because its cost grows with the depth of the node.
         if node.type == "match_expression":
             value, body = node.child_by_field_name("value"), node.child_by_field_name("body")
             if value is not None and body is not None:
@@ -83,10 +81,10 @@ class Declarations:
             return
         if kind in ("lambda_expression", "implicit_parameter"):
             single = node.child_by_field_name("parameters") or (node if kind == "implicit_parameter" else None)
-            if single is not None and single.type in (*self.traits.names, "implicit_parameter"):
+            if single is not None and single.type in (*self.traits.name_nodes, "implicit_parameter"):
                 yield Binding(single, UNKNOWN_PATH)
             return
-        declared = self.declared(node)
+        declared = self.declared_type(node)
         for leaf, value in self.declarators(node):
             yield Binding(leaf, (TYPE_SIGN + declared,) if declared else self.initial_path(node, value))
 
@@ -95,7 +93,7 @@ class Declarations:
         path = self.path_of_value(value)
         return (*path, ELEMENT) if node.type in ("enhanced_for_statement", "foreach_statement") else path
 
-    def declared(self, node: tree_sitter.Node) -> str:
+    def declared_type(self, node: tree_sitter.Node) -> str:
         """Return the written type of a declaration, or an empty string if the type is inferred from the value."""
         declared = node.child_by_field_name("type")
         if declared is None and node.type == "instanceof_expression":
@@ -103,12 +101,12 @@ class Declarations:
         if declared is None:
             if node.type in _UNTYPED_NODE_TYPES:
                 return ""
-            declared = next((child for child in node.named_children if child.type in self.traits.types), None)
+            declared = next((child for child in node.named_children if child.type in self.traits.type_nodes), None)
             if declared is None:
                 inner = next((c for c in node.named_children if c.type in ("variable_declaration", "catch_type")), None)
                 if inner is None:
                     return ""
-                return self.node_text.type_text(inner) if inner.type == "catch_type" else self.declared(inner)
+                return self.node_text.type_text(inner) if inner.type == "catch_type" else self.declared_type(inner)
         text = self.node_text.type_text(declared)
         if text in INFERRED_TYPE_KEYWORDS or declared.type == "implicit_type":
             return ""
@@ -126,7 +124,9 @@ class Declarations:
             return  # the test binds no new variable, and the type of the tested variable does not change
         target = next((t for name in _TARGET_FIELDS if (t := node.child_by_field_name(name)) is not None), None)
         if target is None:
-            names = [child for child in node.named_children if child.type in (*self.traits.names, *VARIABLE_NODE_TYPES)]
+            names = [
+                child for child in node.named_children if child.type in (*self.traits.name_nodes, *VARIABLE_NODE_TYPES)
+            ]
             target = names[-1] if names else None
         if target is None:
             return
@@ -141,7 +141,7 @@ class Declarations:
 
     def pattern_names(self, node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         """Yield the name nodes that a pattern declares, excluding type names."""
-        kinds = self.traits.names | VARIABLE_NODE_TYPES
+        kinds = self.traits.name_nodes | VARIABLE_NODE_TYPES
         pending = [node]
         while pending:
             current = pending.pop()

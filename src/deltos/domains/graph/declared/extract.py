@@ -1,4 +1,4 @@
-"""Extract facts from one file: its imports, the uses of names with their roles, and the types in declarations."""
+"""Extract facts from one file: imports, uses of names with their roles, and declared types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltos.domains.graph.declared.facts import (
     SourceBody,
     SourceInterface,
     TopDefinition,
-    called,
+    path_of_call,
 )
 from deltos.domains.graph.declared.imports import read_package
 from deltos.domains.graph.declared.languages import TRAITS
@@ -62,31 +62,30 @@ class _DeclaredScope:
     bases: list[str] = field(default_factory=list)
     returns: str = ""
 
-    def frozen(self) -> ScopeTypes:
-        """Return the types in their stored form, sorted by name."""
+    def to_scope_types(self) -> ScopeTypes:
+        """Return the types as they are stored, sorted by name."""
         return ScopeTypes(dict(sorted(self.types.items())), tuple(dict.fromkeys(self.bases)), self.returns)
 
 
 class _VisitNode(NamedTuple):
-    """Step of a traversal: visit a node whose names have the given role."""
+    """Traversal step that visits a node, whose names have the given role."""
 
     node: tree_sitter.Node
     role: str
 
 
 class _BindNames(NamedTuple):
-    """Step of a traversal: bind names after their declaration was read, so that its types and values do not see
-    them."""
+    """Traversal step that binds names, after their declaration was read."""
 
     bindings: list[Binding]
 
 
 class _OpenScope(NamedTuple):
-    """Step of a traversal: open a scope that has no node of its own."""
+    """Traversal step that opens a scope without a node."""
 
 
 class _CloseScope(NamedTuple):
-    """Step of a traversal: close a scope."""
+    """Traversal step that closes the innermost scope."""
 
 
 _Step: TypeAlias = _VisitNode | _BindNames | _OpenScope | _CloseScope
@@ -142,8 +141,8 @@ class FactCollector:
         self._scopes: dict[str, _DeclaredScope] = {}
 
     def read(self, root: tree_sitter.Node) -> None:
-        """Visit every node once in source order, without recursion because source code may be nested arbitrarily
-        deeply."""
+        """Visit every node once, in source order."""
+        # A recursive visit could exceed the recursion limit, because code may be nested arbitrarily deeply.
         pending: list[_Step] = [_VisitNode(root, "read")]
         while pending:
             step = pending.pop()
@@ -157,13 +156,12 @@ class FactCollector:
                 self.environment.leave()
 
     def read_conflicts(self, data: bytes) -> None:
-        """Record member names after merge conflict markers as unparsed uses, because the parser may have misread
-        them."""
+        """Record the member names after merge conflict markers as unparsed uses."""
         for line, name in members_in_conflict(data, self.traits.name):
             self._unparsed.append(Occurrence(line, self.spans.key_at(line), name, UNPARSED, None))
 
     def facts(self) -> FileFacts:
-        """Return the collected facts in their stored form."""
+        """Return the collected facts as they are stored."""
         type_keys = self.spans.type_keys
         for (owner, name), path in self.assigned.items():
             types = self.scope(owner).types
@@ -178,7 +176,7 @@ class FactCollector:
         interface = SourceInterface(
             self._package,
             tuple(top_level),
-            {key: s.frozen() for key, s in sorted(self._scopes.items()) if s.types or s.bases or s.returns},
+            {key: s.to_scope_types() for key, s in sorted(self._scopes.items()) if s.types or s.bases or s.returns},
             tuple(self.imports),
             tuple(sorted(type_keys)),
             {symbol.key: symbol.kind for symbol in symbols},
@@ -203,8 +201,7 @@ class FactCollector:
         return False
 
     def _is_in_other_c_namespace(self, symbol: Symbol) -> bool:
-        """Whether a C symbol has the same name as an earlier symbol in another namespace, such as a struct tag and a
-        function."""
+        """Whether an earlier C symbol in another namespace has the same name: a struct tag and a function."""
         first = next(each for each in self.symbols if each.key == symbol.label)
         return self.traits.has_separate_tags and (first.kind in TYPE_KINDS) != (symbol.kind in TYPE_KINDS)
 
@@ -215,24 +212,24 @@ class FactCollector:
     # --- nodes
 
     def _visit(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Visit a node and return the steps for its parts, in order."""
+        """Visit a node and return the next steps, which visit its children."""
         traits, kind = self.traits, node.type
-        if kind in traits.skipped:
+        if kind in traits.skipped_nodes:
             if kind == "comment" and self.traits.read_comment is not None:
                 self.traits.read_comment(self, node)
             return []
         if self.traits.has_documented_types:
             self.documentation.attach_to_node(node.start_byte)
-        if kind in traits.imports and self._read_import_node(node, kind):
+        if kind in traits.import_nodes and self._read_import_node(node, kind):
             return []
-        if kind in traits.packages:
+        if kind in traits.package_nodes:
             self._package = self._package or read_package(node, self.node_text.text)
             body = node.child_by_field_name("body")  # PHP's `namespace { … }` has no name
             name = node.child_by_field_name("name") or first_child(
                 node
             )  # the name declares the package and is not a reference
             return [_VisitNode(child, "read") for child in node.named_children if child == body or child != name]
-        if kind in traits.names and not node.child_count:
+        if kind in traits.name_nodes and not node.child_count:
             self.note_use(node, "type" if role == "read" and kind == "type_identifier" else role, None)
             return []
         if kind == "variable_name":
@@ -245,34 +242,34 @@ class FactCollector:
         return self._visit_inner(node, kind, role)
 
     def _visit_inner(self, node: tree_sitter.Node, kind: str, role: str) -> list[_Step]:
-        """Return the steps for the parts of an inner node, with the scope that it opens and the names that it binds."""
+        """Visit an inner node and return the next steps, which visit its children, bind names and close its scope."""
         traits = self.traits
         is_prototype = (
             kind in _PROTOTYPE_NODE_TYPES
             and traits.is_prototype is not None
             and traits.is_prototype(self.declarations, node)
         )
-        opens = kind in traits.scopes or is_prototype
+        opens = kind in traits.scope_nodes or is_prototype
         self.declarations.note(node)
         if is_prototype and kind == "declaration" and traits.prototype_name is not None:
             self._prototypes.add(traits.prototype_name(self.declarations, node))
         if opens:
             self.environment.enter()
-        if kind in traits.type_parameters:
+        if kind in traits.type_parameter_nodes:
             self._bind_type_parameter(node)
-        if kind in traits.functions:
-            self._declare_return(node)
+        if kind in traits.function_nodes:
+            self._record_return_type(node)
         if (read := traits.readers.get(kind)) is not None:
             read(self, node)
         steps: list[_Step] = [_VisitNode(*each) for each in self._children(node, kind, role)]
-        if kind in traits.locals or kind in traits.fields:
+        if kind in traits.local_declaration_nodes or kind in traits.field_declaration_nodes:
             bindings = self._declared_bindings(node, kind, is_prototype=is_prototype)
             if bindings and opens:
                 steps = self._bind_in_body(node, bindings, steps)
             elif bindings:
                 steps.append(_BindNames(bindings))
-        if traits.narrowed is not None and kind in traits.guards:
-            steps = self._narrow_steps(steps, *traits.narrowed(self.declarations, node))
+        if traits.narrow_variables is not None and kind in traits.guard_nodes:
+            steps = self._narrow_steps(steps, *traits.narrow_variables(self.declarations, node))
         if opens:
             steps.append(_CloseScope())
         return steps
@@ -281,7 +278,7 @@ class FactCollector:
     def _narrow_steps(
         steps: list[_Step], guarded: tree_sitter.Node | None, inside: list[Binding], after: list[Binding]
     ) -> list[_Step]:
-        """Bind variables to their narrowed type in the guarded part of a condition: `if ($x instanceof Foo) …`."""
+        """Add steps that bind variables to narrowed types inside the guarded node: `if ($x instanceof Foo) …`."""
         narrowed: list[_Step] = []
         for step in steps:
             if inside and isinstance(step, _VisitNode) and step.node == guarded:
@@ -291,7 +288,7 @@ class FactCollector:
         return [*narrowed, _BindNames(after)] if after else narrowed
 
     def _bind_in_body(self, node: tree_sitter.Node, bindings: list[Binding], steps: list[_Step]) -> list[_Step]:
-        """Return the steps that bind names only for the body of a loop or case, after its value was read."""
+        """Return the steps of a loop or case that bind names between its value and its body."""
         body = node.child_by_field_name("body")
         if node.type == "match_arm":
             body = node.child_by_field_name("value")
@@ -300,8 +297,7 @@ class FactCollector:
         return [*before, _BindNames(bindings), *after]
 
     def _read_import_node(self, node: tree_sitter.Node, kind: str) -> bool:
-        """Record the names that an import statement binds, and return whether the node contains nothing else to
-        visit."""
+        """Record the imports of a node, and return whether its children need not be visited."""
         within = self.spans.module_at(node.start_point[0] + 1) if self.traits.has_module_tree else ""
         found = list(self.traits.read_imports(node, self.node_text.text))
         for clause, node_of_name in found:
@@ -318,14 +314,14 @@ class FactCollector:
 
     def _children(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Yield the children of a node with their roles."""
-        if kind in self.traits.members:
+        if kind in self.traits.member_nodes:
             yield from self._visit_member(node, kind, role)
             return
         role = self._role_inside(kind, role)
         if kind == "keyed_element" and node.named_child_count == 2:
             yield from self._keyed_element_roles(*node.named_children)
             return
-        is_creation = kind in self.traits.creations
+        is_creation = kind in self.traits.creation_nodes
         inner = self.traits.read_inner_creation
         if is_creation and inner is not None and node.children[0].type not in ("new", "annotation"):
             yield from inner(self, node)
@@ -350,21 +346,21 @@ class FactCollector:
 
     def _role_inside(self, kind: str, role: str) -> str:
         """Return the role of names inside a node."""
-        if kind in self.traits.inherits:
+        if kind in self.traits.base_nodes:
             return "inherit"
-        if kind in self.traits.decorates:
+        if kind in self.traits.decorator_nodes:
             return "decorate"
-        return "type" if kind in self.traits.types and role == "read" else role
+        return "type" if kind in self.traits.type_nodes and role == "read" else role
 
     def _keyed_element_roles(
         self, key: tree_sitter.Node, value: tree_sitter.Node
     ) -> Iterable[tuple[tree_sitter.Node, str]]:
         """Return the key and the value of Go's `Field: value`, each with its role."""
-        is_name = key.named_child_count == 1 and key.named_children[0].type in self.traits.names
+        is_name = key.named_child_count == 1 and key.named_children[0].type in self.traits.name_nodes
         return ((key, "key" if is_name else "read"), (value, "read"))
 
     def _visit_member(self, node: tree_sitter.Node, kind: str, role: str) -> Iterable[tuple[tree_sitter.Node, str]]:
-        """Record a member's name with the path of its receiver, and yield the receiver and the other children."""
+        """Record the use of a member, and yield the receiver and the other children with their roles."""
         if kind == "qualified_identifier" and len(parts := self.node_text.qualified_parts(node)) > 2:
             yield from self._record_qualified_name(parts, role)
             return
@@ -378,14 +374,14 @@ class FactCollector:
         if kind == "qualified_name":
             self.note_use(name, role, split_qualified_name(self.node_text.text(node))[0])
             return
-        if name.child_count and name.type not in self.traits.members:
+        if name.child_count and name.type not in self.traits.member_nodes:
             name = first_child(name) or name  # generic name: `Foo<T>`
         if role == "read" and name.type == "type_identifier":
             role = "type"
         if receiver is None:
-            self.note_use(name, "call" if kind in self.traits.calls else role, None)
+            self.note_use(name, "call" if kind in self.traits.call_nodes else role, None)
         else:
-            is_call = role == "call" or self.traits.calls.get(kind) in ("name", "method")
+            is_call = role == "call" or self.traits.call_nodes.get(kind) in ("name", "method")
             self.note_use(name, "call" if is_call else role, self.node_text.path(receiver))
             yield receiver, "read"
         for child in node.named_children:
@@ -440,9 +436,11 @@ class FactCollector:
         if kind != "type_case":  # each case binds the variable of the switch with another type
             found = [binding for binding in found if binding.leaf.start_byte not in self.bound]
         line = node.start_point[0] + 1
-        is_field = kind in self.traits.fields and (kind in _PROMOTED_PARAMETERS or not self.spans.is_in_function(line))
+        is_field = kind in self.traits.field_declaration_nodes and (
+            kind in _PROMOTED_PARAMETERS or not self.spans.is_in_function(line)
+        )
         owner = self.spans.type_at(line) if is_field else ""
-        if kind in self.traits.fields and self.traits.read_embedded is not None and not found:
+        if kind in self.traits.field_declaration_nodes and self.traits.read_embedded is not None and not found:
             self.traits.read_embedded(self, node, owner)
         if kind == "field_declaration" and is_prototype and self.traits.declare_method is not None:
             self.traits.declare_method(self, node)
@@ -451,7 +449,7 @@ class FactCollector:
         for binding in found:
             name = self.node_text.text(binding.leaf)
             if (
-                kind not in self.traits.fields and (line, name) in self._properties
+                kind not in self.traits.field_declaration_nodes and (line, name) in self._properties
             ):  # a record component, which is read as a field or through its accessor
                 types = self.scope(self.spans.type_at(line)).types
                 types.setdefault(name, binding.path)
@@ -462,13 +460,13 @@ class FactCollector:
                 self.scope(owner).types.setdefault(name.removeprefix("$"), binding.path)
             elif not self.environment.depth:
                 self.scope("").types.setdefault(name, binding.path)
-            elif (variable := self._variable(node, kind, binding)) is not None:
+            elif (variable := self._variable_binding(node, kind, binding)) is not None:
                 kept.append(variable)
             if owner and kind.endswith("parameter"):  # a constructor parameter that is also a property
                 kept.append(binding)
         return kept
 
-    def _variable(self, node: tree_sitter.Node, kind: str, binding: Binding) -> Binding | None:
+    def _variable_binding(self, node: tree_sitter.Node, kind: str, binding: Binding) -> Binding | None:
         """Return the binding of a local variable, or None if an assignment leaves its type unchanged."""
         name = self.node_text.text(binding.leaf)
         before = self.environment.value(name) if kind in _ASSIGNMENT_NODE_TYPES else None
@@ -476,8 +474,8 @@ class FactCollector:
             return None  # a constant, which is a symbol
         if before is None:
             return binding
-        reassigned = self.traits.reassigned
-        path = reassigned(self, node, binding, before) if reassigned is not None else None
+        path_after_assignment = self.traits.path_after_assignment
+        path = path_after_assignment(self, node, binding, before) if path_after_assignment is not None else None
         return Binding(binding.leaf, path) if path is not None else None
 
     def _bind_names(self, bindings: list[Binding]) -> None:
@@ -496,7 +494,7 @@ class FactCollector:
             self.environment.bind_type(self.node_text.text(name), bound)
             self.bound.add(name.start_byte)
 
-    def _declare_return(self, node: tree_sitter.Node) -> None:
+    def _record_return_type(self, node: tree_sitter.Node) -> None:
         """Record the declared return type of a function."""
         for name in ("return_type", "result", "returns", "type"):
             declared = node.child_by_field_name(name)
@@ -511,8 +509,7 @@ class FactCollector:
     # --- tokens of Rust macros
 
     def _read_macro_tokens(self, node: tree_sitter.Node, role: str) -> list[_Step]:
-        """Record the names and dotted paths in the token tree of a Rust macro, and return the steps for nested
-        trees."""
+        """Record the names in the token tree of a Rust macro, and return the steps that visit nested token trees."""
         inner: list[_Step] = []
         path: AccessPath = ()
         tokens = node.children
@@ -520,7 +517,7 @@ class FactCollector:
             if token.type == "token_tree":
                 inner.append(_VisitNode(token, role))
                 path = path if path and path[-1].endswith("()") else ()
-            elif token.type in self.traits.names or token.type in ("self", "crate", "super"):
+            elif token.type in self.traits.name_nodes or token.type in ("self", "crate", "super"):
                 following = tokens[position + 1] if position + 1 < len(tokens) else None
                 is_call = following is not None and following.type == "token_tree"
                 joined = position > 0 and tokens[position - 1].type in (".", "::") and bool(path)
@@ -530,7 +527,7 @@ class FactCollector:
                 name = self.node_text.text(token)
                 start = (name,) if joined else self.environment.value(name) or (name,)
                 path = (*path, *start) if joined else start
-                path = called(path) if is_call else path
+                path = path_of_call(path) if is_call else path
             elif token.type == "integer_literal" and path:
                 path = (*path, self.node_text.text(token))
             elif token.type not in (".", "::"):
@@ -539,11 +536,12 @@ class FactCollector:
 
 
 class _DefinitionSpans:
-    """Lookup of the definition that contains a line, indexed by line because a file may have more uses than lines."""
+    """Finds the definition that contains a line."""
 
     def __init__(self, definitions: Sequence[Definition], symbols: Sequence[Symbol]) -> None:
         self.type_keys = frozenset(s.key for s in symbols if s.kind in TYPE_KINDS)
         self.function_keys = frozenset(s.key for s in symbols if s.kind in _CALLABLE_KINDS)
+        # Indexed by line, because a file may have more uses than lines.
         last = max([definition.end_line for definition in definitions], default=0)
         self.keys = [""] * (last + 1)
         self._types = [""] * (last + 1)
@@ -569,8 +567,7 @@ class _DefinitionSpans:
         return self._types[line] if line < len(self._types) else ""
 
     def module_at(self, line: int) -> str:
-        """Return the key of the innermost module or function that contains a line, which is the scope of its
-        imports."""
+        """Return the key of the innermost module or function that contains a line."""
         return self._modules[line] if line < len(self._modules) else ""
 
     def is_in_function(self, line: int) -> bool:

@@ -1,4 +1,4 @@
-"""Stored facts of a file: its body, and its interface without line numbers, on which other files may depend."""
+"""Facts of a source file: an interface without line numbers, on which other files may depend, and a body."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ a path starts at a name that no local scope binds.
 """
 
 
-def called(path: AccessPath) -> AccessPath:
+def path_of_call(path: AccessPath) -> AccessPath:
     """Return the access path to the result of calling the value at `path`."""
     last = path[-1]
     is_member = last[:1] in "_$@" or last[:1].isalpha()
@@ -137,8 +137,10 @@ class Occurrence(Node, frozen=True):
 
 
 class SourceBody(Node, frozen=True):
-    """Facts that only the file's own resolution needs: uses, import lines, and names in code that could not be
-    parsed."""
+    """Facts that only the resolution of the file itself needs.
+
+    `unparsed` contains the names in code that could not be parsed.
+    """
 
     uses: tuple[Occurrence, ...]
     import_lines: tuple[int, ...]

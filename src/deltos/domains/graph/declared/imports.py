@@ -23,8 +23,10 @@ def read_package(node: tree_sitter.Node, text: Text) -> str:
 
 
 def included_file(name: str, importer: str, paths: Collection[str], by_name: Callable[[str], list[str]]) -> str | None:
-    """Return the file that an `#include` or `require` names, relative to the importer or the root, or as the only path
-    suffix."""
+    """Return the file to which an `#include` or `require` refers, or None if it is not found.
+
+    The name is relative to the importer or the project root, or the end of a single path.
+    """
     relative_path = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
     for candidate in (relative_path, posixpath.normpath(name), f"include/{name}", f"src/{name}"):
         if candidate in paths:

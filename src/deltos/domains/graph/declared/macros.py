@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_MAX_BODY_CHARACTERS = 4_000  # longer bodies are entire programs
+_MAX_BODY_CHARACTERS = 4_000  # longer macro bodies are ignored
 _MAX_NAMES = 48
 TYPE_ONLY = "type alone"  # role of a name that counts only if it refers to a type
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
@@ -30,7 +30,7 @@ class NameInMacro(NamedTuple):
 
 
 def names_in_macro(body: str, parameters: set[str]) -> list[NameInMacro]:
-    """Return the functions that a macro calls and the types that it names; if it is an expression, also other names.
+    """Return the functions and types that a macro body mentions, and all other names if the body is an expression.
 
     Return an empty list for bodies that are too long or contain too many names.
     """

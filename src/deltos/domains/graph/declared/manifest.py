@@ -42,8 +42,7 @@ def manifest_facts(data: bytes) -> FileFacts:
 
 
 def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
-    """Return the package that a Cargo.toml or pyproject.toml declares, or None if there is none or the file is
-    invalid."""
+    """Return the package that a Cargo.toml or pyproject.toml declares, or None for an invalid file or no package."""
     if len(data) > _MAX_BYTES:
         return None
     try:
@@ -85,7 +84,7 @@ def _requirements(tables: dict[str, object], project: dict[str, object]) -> Iter
 
 
 def _package_folders(tables: dict[str, object]) -> Iterator[str]:
-    """Yield the package folders that the configuration of hatch, poetry, setuptools or uv names."""
+    """Yield the package folders in the configuration of hatch, poetry, setuptools or uv."""
     yield from _strings(_table(tables, "tool", "hatch", "build", "targets", "wheel").get("packages"))
     packages = _table(tables, "tool", "poetry").get("packages")
     for each in packages if isinstance(packages, list) else ():

@@ -50,7 +50,7 @@ _SELF_TYPES = frozenset({"Self", "self", "static", "this"})
 
 
 class Members:
-    """Resolver of the uses of one file by the types of their receivers."""
+    """Resolves the uses in one file by the types of their receivers."""
 
     def __init__(self, names: NameLookup, file: SourceFile) -> None:
         self._names = names
@@ -63,7 +63,7 @@ class Members:
         self._nesting = 0
 
     def use_targets(self, source: str, name: str, role: str, receiver: AccessPath | None) -> LookupResult:
-        """Return the definitions that a use refers to; cached, because a definition may repeat the same use."""
+        """Return the definitions that a use refers to."""
         use = (source, name, role, receiver)
         if use not in self._use_targets:
             self._use_targets[use] = self._find(source, name, role, receiver)
@@ -74,9 +74,11 @@ class Members:
             return self._constructors_of(source, name)
         plain = receiver is None
         found = (
-            self._plain_name(source, name, role) if plain else self._targets_through(source, name, role, receiver or ())
+            self._plain_name_targets(source, name, role)
+            if plain
+            else self._targets_through(source, name, role, receiver or ())
         )
-        return self._with_constructors(found) if role == "create" else found
+        return self._add_constructors(found) if role == "create" else found
 
     def _targets_through(self, source: str, name: str, role: str, receiver: AccessPath) -> LookupResult:
         """Return the targets of a name after a receiver, which is a value, a package or a namespace."""
@@ -84,7 +86,7 @@ class Members:
             self._traits.has_relative_namespaces and role in _TYPE_ROLES
         ):  # a class and its namespace may have the same name
             return LookupResult(
-                self._filter_by_role(self._names.in_namespace(self._file, source, receiver, name), role)
+                self._filter_by_role(self._names.definitions_in_namespace(self._file, source, receiver, name), role)
             )
         through = self._dereference(self.type_of_path(source, receiver))
         if through.owner is not None:
@@ -94,7 +96,7 @@ class Members:
             return NO_DEFINITIONS
         if self._traits.links_by_name:
             return self._qualified_targets(receiver, name)
-        return LookupResult(self._filter_by_role(self._names.in_package(package, name), role))
+        return LookupResult(self._filter_by_role(self._names.definitions_in_package(package, name), role))
 
     def _qualified_targets(self, receiver: AccessPath, name: str) -> LookupResult:
         """Return the targets of C++'s `ns::f`: visible definitions of `f` whose qualified name ends in `ns.f`."""
@@ -108,12 +110,12 @@ class Members:
                 return LookupResult(targets, found.is_certain)
         return NO_DEFINITIONS
 
-    def _plain_name(self, source: str, name: str, role: str) -> LookupResult:
+    def _plain_name_targets(self, source: str, name: str, role: str) -> LookupResult:
         """Return the targets of an unqualified name: a member of an enclosing type, or a visible definition."""
         local = self._local_definitions(source, name)
         if local:
             return LookupResult(local)
-        if self._traits.implicit_receiver:
+        if self._traits.has_implicit_receiver:
             for owner in self._enclosing_types(source):
                 if owner.key.rpartition(".")[2] == name and role != "call":
                     return LookupResult((self._names.first_opening(owner),))
@@ -160,7 +162,7 @@ class Members:
         has_separate_names = self._traits.has_function_names or role == "inherit"
         return () if is_strict and has_separate_names else targets
 
-    def _with_constructors(self, found: LookupResult) -> LookupResult:
+    def _add_constructors(self, found: LookupResult) -> LookupResult:
         """Add the constructors of created types, including all overloads because argument types are unknown."""
         made: list[DefinedSymbol] = []
         for target in found.targets:
@@ -174,7 +176,7 @@ class Members:
         owner = self._receiver_type(self._file, source, name, 0).owner
         if owner is None:
             return NO_DEFINITIONS
-        return LookupResult(self._with_constructors(LookupResult((owner,))).targets[1:])
+        return LookupResult(self._add_constructors(LookupResult((owner,))).targets[1:])
 
     def _kind_of(self, target: DefinedSymbol) -> str:
         """Return the kind of a definition, or an empty string if unknown."""
@@ -206,14 +208,14 @@ class Members:
     # --- paths
 
     def type_of_path(self, source: str, path: AccessPath, depth: int = 0) -> ResolvedType:
-        """Return the type of the value to which an access path leads from inside the definition `source`."""
+        """Return the type of the value of an access path inside the definition `source`."""
         memo = (source, path)
         if memo not in self._path_types:
             self._path_types[memo] = self._follow_path(self._file, source, path, depth)
         return self._path_types[memo]
 
     def _follow_path(self, file: SourceFile, within: str, path: AccessPath, depth: int) -> ResolvedType:
-        """Return the type to which a path leads from inside the definition `within` in a file."""
+        """Return the type of the value of an access path inside the definition `within` of a file."""
         if not path or UNKNOWN in path or depth > _MAX_DEPTH:
             return UNTYPED
         found = self._first_step_type(file, within, path[0], depth)
@@ -239,7 +241,7 @@ class Members:
         name = step.removesuffix("()")
         if name in self._traits.receivers:
             return self._receiver_type(file, within, name, depth)
-        if file is self._file and (self._traits.implicit_receiver or name.startswith("@")):
+        if file is self._file and (self._traits.has_implicit_receiver or name.startswith("@")):
             for owner in self._enclosing_types(within):
                 found = self._type_of_member(ResolvedType(owner), step, depth)
                 if found.owner is not None or found.name:
@@ -255,15 +257,15 @@ class Members:
         return UNTYPED
 
     def _type_from_package(self, package: str, step: str, depth: int) -> ResolvedType:
-        """Return the type that a qualified name denotes, or the type of the function or variable that it names."""
-        for target in self._names.in_package(package, step.removesuffix("()")):
+        """Return the type of a name in a package: a type itself, a function's return type, or a variable's type."""
+        for target in self._names.definitions_in_package(package, step.removesuffix("()")):
             found = self._type_of(target, step, depth)
             if found.owner is not None or found.name:
                 return found
         return UNTYPED
 
     def _type_of(self, target: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the target itself if it is a type, its return type for a call, or else its declared type."""
+        """Return the target itself if it is a type, its return type for a call, or its declared type."""
         if self.is_type(target):
             return ResolvedType(target)
         if step.endswith("()"):
@@ -309,7 +311,7 @@ class Members:
         return self.resolve_type_name(found.file, found.arguments[0], found.within, 1)
 
     def _project_step_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the type after a step from a type in the project."""
+        """Return the type after one step from a type that the project defines."""
         if step == "#0":
             return found
         if step in (ELEMENT, KEY, UNWRAPPED, CALLED) or step.startswith("#"):
@@ -320,8 +322,7 @@ class Members:
         return member
 
     def _element_type(self, found: ResolvedType, owner: DefinedSymbol, step: str, depth: int) -> ResolvedType:
-        """Return the element type of a project type that is defined as another type: `type List []Item`, `type
-        Result<T> = …`."""
+        """Return the element type of a type that is defined as another type: `type List []Item`."""
         file = self._names.read(owner.path)
         text = file.scope(owner.key).returns if file is not None else ""
         if file is not None and text and depth < _MAX_DEPTH:
@@ -338,14 +339,14 @@ class Members:
     # --- types
 
     def has_external_type(self, receiver: AccessPath) -> bool:
-        """Whether a C++ variable has a qualified type that is completely external: `std::vector<int>`."""
+        """Whether a C++ variable has a qualified type without names from the project: `std::vector<int>`."""
         if not self._traits.has_constructors or len(receiver) != 1 or not receiver[0].startswith(TYPE_SIGN):
             return False
         names = [each for each in _WORD.findall(receiver[0]) if each not in _PRIMITIVES]
         return "." in receiver[0] and not any(map(self._names.is_type_name, names))
 
     def resolve_type_name(self, file: SourceFile, text: str, within: str, depth: int) -> ResolvedType:
-        """Return the type that a written type denotes inside the definition `within` in a file."""
+        """Resolve a written type inside the definition `within` of a file."""
         name, arguments = parse_type(text)
         if depth > _MAX_DEPTH or not name or name == UNKNOWN:
             return UNTYPED
@@ -367,7 +368,9 @@ class Members:
             return self._plain_type(file, name, within, depth)
         path = tuple(qualifier.split("."))
         if file.traits.has_relative_namespaces:
-            return LookupResult(tuple(filter(self.is_type, self._names.in_namespace(file, within, path, last))))
+            return LookupResult(
+                tuple(filter(self.is_type, self._names.definitions_in_namespace(file, within, path, last)))
+            )
         outer = self.resolve_type_name(file, qualifier, within, depth + 1)
         if outer.owner is not None:
             found = self._filter_by_role(self.member(outer.owner, last), "type")
@@ -378,7 +381,7 @@ class Members:
             fitting = [t for t in found_here.targets if f".{t.key}".endswith(ending) and self.is_type(t)]
             return LookupResult(tuple(fitting), found_here.is_certain)
         package = self._names.package_of(path, file, within)
-        found = self._names.in_package(package, last) if package is not None else ()
+        found = self._names.definitions_in_package(package, last) if package is not None else ()
         return LookupResult(tuple(filter(self.is_type, found)))
 
     def _plain_type(self, file: SourceFile, name: str, within: str, depth: int) -> LookupResult:
@@ -397,7 +400,7 @@ class Members:
     # --- members
 
     def member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members with this name in the type itself or else in the nearest base that has one."""
+        """Return the members with this name in a type or, if it has none, in its nearest base that has one."""
         memo = (owner, name)
         if memo not in self._members:
             self._members[memo] = ()  # ends recursion: a cycle adds nothing new

@@ -16,7 +16,7 @@ _MEMBER = re.compile(r"(?:\.|->|::)\s*([A-Za-z_]\w*)")
 
 
 def members_in_conflict(data: bytes, language: str) -> Iterator[tuple[int, str]]:
-    """Yield the names after a dot, an arrow or colons that follow the first conflict marker, each with its line."""
+    """Yield the member names after the first conflict marker, each with its line number."""
     begin = _BEGIN.search(data)
     if begin is None or _END.search(data, begin.end()) is None:
         return

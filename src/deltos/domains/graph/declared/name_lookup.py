@@ -1,4 +1,4 @@
-"""Look up names in a file, through imports, packages and included files, and members of types in all files."""
+"""Look up names in scopes, imports, packages and included files, and look up the members of types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
-"""Kinds of definitions inside which their inner definitions are visible by unqualified name."""
+"""Kinds of definitions that make their inner definitions visible, unqualified, inside themselves."""
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _REOPENABLE_KINDS = frozenset({"class", "module"})
 _MAX_REEXPORTS = 8
@@ -38,7 +38,7 @@ NO_DEFINITIONS = LookupResult((), is_certain=False)
 
 
 class NameLookup:
-    """Name lookup for one file, which records all dependencies of the results."""
+    """Looks up names for one file and records the dependencies of the results."""
 
     def __init__(self, sources: SourceFiles, file: SourceFile) -> None:
         self._sources = sources
@@ -77,11 +77,11 @@ class NameLookup:
             return self.linked_definitions(file, name) if not scope else None
         full_name = file.imported_names[scope].get(name) if scope in file.imported_names else None
         if full_name is not None:
-            found = self.by_full_name(full_name)
+            found = self.definitions_by_full_name(full_name)
             if found or not file.traits.has_module_tree:  # in Rust, types, values and macros may have the same name
                 return LookupResult(found)
         for package in self._packages(file, scope):
-            found = self.in_package(package, name)
+            found = self.definitions_in_package(package, name)
             if not found and package in file.wildcards.get(scope, ()):
                 found = self.nested_member(
                     package, name
@@ -111,13 +111,12 @@ class NameLookup:
             outer = outer.rpartition(".")[0]
             yield outer
 
-    def by_full_name(self, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions of a package-qualified name: definitions in the package, or members of a type in
-        it."""
+    def definitions_by_full_name(self, name: str) -> tuple[DefinedSymbol, ...]:
+        """Return the definitions of a package-qualified name, which may be members of a type in the package."""
         package, _, last = name.rpartition(".")
-        return self.in_package(package, last) or self.nested_member(package, last)
+        return self.definitions_in_package(package, last) or self.nested_member(package, last)
 
-    def in_package(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
+    def definitions_in_package(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return the top-level definitions of a name in a package."""
         memo = (package, name)
         if memo not in self._in_package:
@@ -125,7 +124,7 @@ class NameLookup:
         return self._in_package[memo]
 
     def _definitions_in(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions of a name that a package itself contains."""
+        """Return the definitions of a name in a package, without re-exported definitions."""
         self.dependencies.add(all_definitions(name))
         wanted = f"{package}.{name}" if package else name
         found: list[DefinedSymbol] = []
@@ -155,8 +154,8 @@ class NameLookup:
         return file is not None and file.kinds.get(target.key) in _REOPENABLE_KINDS
 
     def _reexported_definitions(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the definitions that a Rust module re-exports; `pub` is not checked, because no code uses private
-        names."""
+        """Return the definitions that a Rust module re-exports under a name."""
+        # `pub` is not checked, because other modules cannot use private names.
         if not self._file.traits.has_module_tree:
             return ()
         seen: set[tuple[str, str]] = set()
@@ -186,7 +185,7 @@ class NameLookup:
                 yield wildcard, name
 
     def _rust_modules(self, package: str) -> Iterator[tuple[str, str]]:
-        """Yield the file of a Rust module and the path of the module inside it, empty for the file itself."""
+        """Yield the file that contains a Rust module and the module's path in the file, empty for the file itself."""
         inner = ""
         outer = package
         for _ in range(_MAX_REEXPORTS):
@@ -202,7 +201,7 @@ class NameLookup:
     def nested_member(self, package: str, name: str) -> tuple[DefinedSymbol, ...]:
         """Return a member that is imported by name: `import static a.B.c`, `use crate::a::B::c`."""
         outer, _, type_name = package.rpartition(".")
-        for owner in self.in_package(outer, type_name) if type_name else ():
+        for owner in self.definitions_in_package(outer, type_name) if type_name else ():
             found = self.own_member(owner, name)
             if found:
                 return found
@@ -238,9 +237,9 @@ class NameLookup:
     def linked_definitions(self, file: SourceFile, name: str) -> LookupResult | None:
         """Return the definitions of a C or C++ name that the linker could use.
 
-        These are definitions in included files and in the sources of included headers, or else the only definition or
-        all definitions of a function that an included header declares (one per platform), or else all definitions as
-        possible targets.
+        Definitions in included files and in the sources of included headers are preferred, then all definitions of a
+        function that an included header declares, such as one per platform. Other definitions are certain only if
+        there is a single one.
         """
         self.dependencies.add(all_definitions(name))
         included_paths = self._includes(file.path)
@@ -275,7 +274,7 @@ class NameLookup:
         return bool(self._sources.named(names[0].name))
 
     def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
-        """Yield the definitions of a function in files that include the same declaration of it as `path`."""
+        """Yield the targets in files that include the same declaration of a function as `path`."""
         declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
         return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
 
@@ -309,7 +308,7 @@ class NameLookup:
     def included_path(self, file: SourceFile, name: str) -> str | None:
         """Return the path of a file that `file` includes by the given name."""
         self.dependencies.add(files_named(_stem(name)))
-        return included_file(name, file.path, self._sources.paths, self._sources.by_file_name)
+        return included_file(name, file.path, self._sources.paths, self._sources.paths_by_file_name)
 
     def package_of(self, path: AccessPath, file: SourceFile, within: str) -> str | None:
         """Return the package in which a qualified name is looked up: `store` for `store.Open`, `A.B` for `A::B.go`."""
@@ -322,15 +321,19 @@ class NameLookup:
             return self._sources.absolute_name(file, ".".join(path), within)
         return ".".join(path) if not file.traits.has_packages_by_path else None
 
-    def in_namespace(self, file: SourceFile, within: str, path: AccessPath, name: str) -> tuple[DefinedSymbol, ...]:
+    def definitions_in_namespace(
+        self, file: SourceFile, within: str, path: AccessPath, name: str
+    ) -> tuple[DefinedSymbol, ...]:
         r"""Return the definitions of PHP's `Sub\\Name` in an imported namespace, the root, or the file's namespace."""
         if not path[0]:
-            return self.in_package(".".join(path[1:]), name)
+            return self.definitions_in_package(".".join(path[1:]), name)
         package = self.package_of(path, file, within)
         if package is None:
             return ()
-        found = self.in_package(package, name)
-        return found or (self.in_package(f"{file.package_path}.{package}", name) if file.package_path else ())
+        found = self.definitions_in_package(package, name)
+        return found or (
+            self.definitions_in_package(f"{file.package_path}.{package}", name) if file.package_path else ()
+        )
 
     def is_type_name(self, name: str) -> bool:
         """Whether any file in the project defines a type with this name."""
@@ -343,7 +346,7 @@ class NameLookup:
         return self._sources.file(path)
 
     def own_member(self, owner: DefinedSymbol, name: str) -> tuple[DefinedSymbol, ...]:
-        """Return the members with this name in a type itself, from its own file or related files."""
+        """Return the members with this name that a type itself defines, in its own file or in related files."""
         path, key = owner
         self.dependencies.add(all_definitions(name))
         key = key.partition("#")[0]
@@ -362,8 +365,7 @@ class NameLookup:
         return self._merge_openings(found)
 
     def _may_hold_members(self, file: SourceFile | None, path: str, key: str) -> bool:
-        """Whether `path` may define members of a type in `file`: same package, or a header and source with the same
-        name."""
+        """Whether `path` may define members of a type in `file`, such as a C++ source file for its header."""
         other = self.read(path)
         if file is None or other is None or family_of(other.language) != family_of(file.language):
             return False

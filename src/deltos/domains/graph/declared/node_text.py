@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED, called
+from deltos.domains.graph.declared.facts import ANONYMOUS_STRUCT, ELEMENT, TYPE_SIGN, UNKNOWN, UNWRAPPED, path_of_call
 from deltos.domains.graph.declared.phpdoc import SCALARS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def first_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 class NodeText:
-    """Reader of the types and expressions of one file."""
+    """Converts the types and expressions of one file to text and access paths."""
 
     def __init__(self, data: bytes, traits: LanguageTraits, environment: Environment) -> None:
         self._data = data
@@ -177,8 +177,7 @@ class NodeText:
     # --- expressions
 
     def path(self, node: tree_sitter.Node | None) -> AccessPath:
-        """Return the access path of an expression, starting at a name that no local scope binds, or unknown if there is
-        none."""
+        """Return the access path of an expression, or a path that begins with `UNKNOWN` if it cannot be followed."""
         steps: list[str] = []
         suffix = ""
         while node is not None and len(steps) < _MAX_PATH_STEPS:
@@ -224,7 +223,7 @@ class NodeText:
         receiver, name = self.member_parts(node, kind)
         last = (self._last_name(name),)
         is_called = suffix or self._traits.calls.get(kind) in ("name", "method")
-        return [*reversed(called(last) if is_called else last)], receiver
+        return [*reversed(path_of_call(last) if is_called else last)], receiver
 
     def _path_from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
         """Return the path that begins with a written type."""
@@ -240,7 +239,7 @@ class NodeText:
         if bound is None or (suffix and self._traits.has_function_names):
             return (name + suffix, *reversed(steps))
         if suffix:
-            bound = called(bound)
+            bound = path_of_call(bound)
         if len(bound) + len(steps) > _MAX_PATH_STEPS:
             return (UNKNOWN, *reversed(steps))
         return (*bound, *reversed(steps))
@@ -325,6 +324,7 @@ def _inner_type(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _keyword_node(node: tree_sitter.Node, traits: LanguageTraits) -> tree_sitter.Node | None:
-    """Return the node of a receiver that is only a keyword, because some grammars have no named node for `this`."""
+    """Return the node of a receiver that is a keyword such as `this`."""
+    # Some grammars have no named node for such keywords.
     first = node.children[0] if node.child_count else None
     return first if first is not None and first.type in traits.receivers else None

@@ -52,8 +52,7 @@ _ALIAS_TAGS = frozenset({"type", "import-type"})
 
 
 class PhpDocName(NamedTuple):
-    """A class name in a comment, with its line in the comment and the member of the class that follows the name, if
-    any."""
+    """A class name in a comment, and the class member after the name, if any. `line` is relative to the comment."""
 
     line: int
     name: str
@@ -78,7 +77,7 @@ NO_COMMENT = DocComment()
 
 
 class Documentation:
-    """The comments found so far in a file; each one documents the node directly below it."""
+    """Associates the comments of a file with the nodes directly below them."""
 
     def __init__(self) -> None:
         self._pending = NO_COMMENT
@@ -185,34 +184,34 @@ class _TagParser:
     def read(self, tag: str) -> None:
         """Record the type and the name that a tag declares."""
         read = {
-            "param": self._param_tag,
-            "var": self._var_tag,
-            "return": self._return_tag,
-            "method": self._method_tag,
+            "param": self._read_param_tag,
+            "var": self._read_var_tag,
+            "return": self._read_return_tag,
+            "method": self._read_method_tag,
         }.get(tag)
         try:
             if read is not None:
                 read()
             elif tag in _PROPERTY_TAGS:
-                self._property_tag()
+                self._read_property_tag()
             elif tag in _TEMPLATE_TAGS:
-                self._template_tag()
+                self._read_template_tag()
             elif tag in _ALIAS_TAGS:
-                self._alias_tag()
+                self._read_alias_tag()
             elif tag == "see":
-                self._see_tag()
+                self._read_see_tag()
             elif tag in _TAGS_NAMING_TYPES:
                 self._parse_union(0)
         except _NotATypeError:
             return
 
-    def _param_tag(self) -> None:
+    def _read_param_tag(self) -> None:
         type_text = self._parse_union(0)
         name = self._variable_name()
         if name:
             self._found.parameters.setdefault(name, type_text)
 
-    def _var_tag(self) -> None:
+    def _read_var_tag(self) -> None:
         if self._peek().startswith("$"):
             name, type_text = self._take(), self._parse_union(0)
         else:
@@ -220,29 +219,29 @@ class _TagParser:
             name = self._variable_name()
         self._found.variables.setdefault(name, type_text)
 
-    def _return_tag(self) -> None:
+    def _read_return_tag(self) -> None:
         self._found.returns = self._parse_union(0)
 
-    def _property_tag(self) -> None:
+    def _read_property_tag(self) -> None:
         type_text = self._parse_union(0)
         name = self._variable_name()
         if name:
             self._found.properties.setdefault(name[1:], type_text)
 
-    def _template_tag(self) -> None:
+    def _read_template_tag(self) -> None:
         self._take()
         if self._peek() in ("of", "as"):
             self._take()
             self._parse_union(0)
 
-    def _alias_tag(self) -> None:
+    def _read_alias_tag(self) -> None:
         """Read the tags of type aliases: `@phpstan-type Row array<Foo>`, `@phpstan-import-type Row from Foo`."""
         self._take()
         if self._peek() in ("=", "from"):
             self._take()
         self._parse_union(0)
 
-    def _method_tag(self) -> None:
+    def _read_method_tag(self) -> None:
         """Read `@method static Foo find(int $id)`; the type is optional."""
         if self._peek() == "static" and not self._is_called(len("static")):
             self._take()
@@ -253,14 +252,14 @@ class _TagParser:
             type_text = UNKNOWN
         else:
             self._found.methods.setdefault(self._take(), type_text)
-        self._parameters()
+        self._parse_parameters()
 
     def _is_called(self, length: int) -> bool:
         """Whether the next word, which has `length` characters, is a method name because a parenthesis follows it."""
         self._skip_blanks()
         return self._text.startswith("(", self._at + length)
 
-    def _see_tag(self) -> None:
+    def _read_see_tag(self) -> None:
         name = self._peek()
         if not _is_name(name) or name.lower() in _BUILT_IN_TYPES:
             return
@@ -337,17 +336,17 @@ class _TagParser:
                 self._take()
             return "string"
         if self._follows("<"):
-            return _generic_text(name, self._list_of("<", ">", depth), self._templates)
+            return _generic_text(name, self._parse_list("<", ">", depth), self._templates)
         if self._follows("{"):
-            self._array_shape(depth)
+            self._parse_array_shape(depth)
             return UNKNOWN
         if bare.lower() in _CALLABLE_TYPES and self._follows("("):
-            self._parameters(depth)
+            self._parse_parameters(depth)
             self._skip_blanks()
             return f"fn<{self._parse_union(depth + 1)}>" if self._take_if(":") else UNKNOWN
         return self._templates.get(name) or _dotted(name)
 
-    def _list_of(self, opening: str, closing: str, depth: int) -> list[str]:
+    def _parse_list(self, opening: str, closing: str, depth: int) -> list[str]:
         """Parse a comma-separated list of types in brackets."""
         self._expect(opening)
         type_text = [self._parse_union(depth + 1)]
@@ -358,7 +357,7 @@ class _TagParser:
         self._expect(closing)
         return type_text
 
-    def _array_shape(self, depth: int) -> None:
+    def _parse_array_shape(self, depth: int) -> None:
         """Read `array{name: Foo, 1?: Bar}` and record the class names in it."""
         self._expect("{")
         while self._peek() not in ("}", _END_OF_TEXT):
@@ -374,7 +373,7 @@ class _TagParser:
                 break
         self._expect("}")
 
-    def _parameters(self, depth: int = 0) -> None:
+    def _parse_parameters(self, depth: int = 0) -> None:
         """Read a parameter list: `(Foo $a, int ...$b = 1)`."""
         self._expect("(")
         while self._peek() not in (")", _END_OF_TEXT):

@@ -48,9 +48,9 @@ _MAX_EXPANDED_NAMES = 64
 
 
 def _possible_packages(clause: ImportClause, traits: LanguageTraits) -> list[str]:
-    """Return the packages to which an unresolved import may refer, which are the prefixes of its name.
+    """Return the packages to which an unresolved import may refer: all prefixes of its name.
 
-    For a Ruby gem, this is the first part of its name; for a C header, it is the entire path.
+    For a Ruby `require`, this is the first part of the name. For a C header, this is the entire path.
     """
     if clause.form == "file":
         return [traits.external_file_name(clause)]
@@ -90,13 +90,13 @@ class _EdgeTarget(NamedTuple):
     kind: EdgeKind
 
     def edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
-        """Return the edge, whose origin says how it was resolved."""
+        """Return the edge; its origin shows how it was resolved."""
         origin = "name" if not is_certain else ALIAS if is_aliased else "scope"
         return Edge(*self, origin, certain=is_certain)
 
 
 def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_EdgeTarget]) -> list[_EdgeTarget]:
-    """Return possible references for the names on lines without an edge to a symbol of that name."""
+    """Return possible references for unparsed names on lines that have no edge to a symbol with the name."""
     known = {(each.line, bare_key(each.key).rpartition(".")[2]) for each in edges} if names else set()
     return [
         _EdgeTarget(use.line, use.source, "", use.name, UNPARSED) for use in names if (use.line, use.name) not in known
@@ -104,7 +104,7 @@ def _unparsed_references(names: Iterable[Occurrence], edges: Iterable[_EdgeTarge
 
 
 class FileResolver:
-    """Resolver of the uses of one file."""
+    """Resolves the uses and imports of one file."""
 
     def __init__(self, sources: SourceFiles, file: SourceFile) -> None:
         self._sources = sources
@@ -209,10 +209,10 @@ class FileResolver:
                         pending.append(target)
 
     def _members_of_named_type(self, use: Occurrence) -> list[DefinedSymbol] | None:
-        """Return the possible targets of Rust's `Builder::new` if the type is unknown: members of types named Builder.
+        """Return the possible targets of Rust's `Builder::new` if the type is unknown: members of any type `Builder`.
 
-        The result is empty for a path of another library. It is None if any member may be the target: through a trait,
-        or through another name of a type (`type Rt = Runtime`, `use Runtime as Rt`).
+        The list is empty for a path into an external crate. Return None if the owner may be a trait or an alias
+        (`type Rt = Runtime`, `use Runtime as Rt`), because any member may be the target then.
         """
         owner = use.receiver[-1] if use.receiver else ""
         if not self._file.traits.has_module_tree or not _RUST_TYPE_NAME.fullmatch(owner) or owner == "Self":
@@ -236,10 +236,10 @@ class FileResolver:
     def _owners(self, name: str) -> tuple[frozenset[str], bool]:
         """Return the names of the types that have a member with this name, and whether one of them is a trait."""
         if name not in self._known_owners:
-            places = {(each.path, each.key.rpartition(".")[0]) for each in self._sources.named(name)}
-            owners = frozenset(key.rpartition(".")[2] for _, key in places if key)
+            locations = {(each.path, each.key.rpartition(".")[0]) for each in self._sources.named(name)}
+            owners = frozenset(key.rpartition(".")[2] for _, key in locations if key)
             traits = [each for owner in owners for each in self._sources.named(owner) if each.kind == "interface"]
-            self._known_owners[name] = (owners, any((each.path, each.key) in places for each in traits))
+            self._known_owners[name] = (owners, any((each.path, each.key) in locations for each in traits))
         return self._known_owners[name]
 
     def _is_external(self, source: str, first: str) -> bool:
@@ -259,7 +259,7 @@ class FileResolver:
         found: list[tuple[Import, str]] = []
         external = unresolved = 0
         for line, clause in zip(lines, self._file.imports, strict=True):
-            targets = list(dict.fromkeys(self._imported(clause)))
+            targets = list(dict.fromkeys(self._import_targets(clause)))
             # An import from the file itself by a module inside it is a reference, not a file import.
             others = [target for target in targets if target.key or target.path != self._file.path]
             found.extend((Import(line, path, "runtime"), key) for path, key in others)
@@ -270,7 +270,7 @@ class FileResolver:
                 unresolved += is_internal
         return found, external, unresolved
 
-    def _imported(self, clause: ImportClause) -> Iterable[DefinedSymbol]:
+    def _import_targets(self, clause: ImportClause) -> Iterable[DefinedSymbol]:
         """Return the definitions or files to which an import refers."""
         names = self._names
         if clause.form == "file":
@@ -278,5 +278,5 @@ class FileResolver:
             return [] if target is None else [DefinedSymbol(target, "")]
         full = self._sources.absolute_name(self._file, clause.name, clause.within)
         if clause.form in ("name", "member"):
-            return names.by_full_name(full) or names.package_files(full)
+            return names.definitions_by_full_name(full) or names.package_files(full)
         return names.package_files(full)

@@ -67,7 +67,7 @@ class SourceFile:
         )
 
     def scope(self, key: str) -> ScopeTypes:
-        """Return the types that are declared inside a definition; overloads have numbered keys."""
+        """Return the types that are declared inside a definition."""
         return self.scopes.get(key, NO_TYPES)
 
     def module(self, within: str, alias: str) -> str | None:
@@ -78,7 +78,7 @@ class SourceFile:
         return None
 
     def module_package(self, within: str) -> str:
-        """Return the package of a scope in the file, because Rust files may contain modules."""
+        """Return the package of a scope in the file, which may be a Rust module."""
         inner = next((scope for scope in enclosing_keys(within) if self.kinds.get(scope) == "module"), "")
         return f"{self.package_path}.{inner}".strip(".") if inner else self.package_path
 
@@ -119,7 +119,7 @@ class SourceFiles:
             self._named_cache[name] = list(self.project.named(name))
         return self._named_cache[name]
 
-    def by_file_name(self, name: str) -> list[str]:
+    def paths_by_file_name(self, name: str) -> list[str]:
         """Return the paths of all files with this file name."""
         if self._by_file_name is None:
             self._by_file_name = defaultdict(list)
@@ -127,7 +127,7 @@ class SourceFiles:
                 self._by_file_name[path.rpartition("/")[2]].append(path)
         return self._by_file_name.get(name, [])
 
-    def in_folder(self, folder: str) -> list[str]:
+    def paths_in_folder(self, folder: str) -> list[str]:
         """Return the paths of all files directly in a folder."""
         if self._by_folder is None:
             self._by_folder = defaultdict(list)

@@ -73,9 +73,8 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 def _declared_variable(
     declarations: Declarations, node: tree_sitter.Node, declarator: tree_sitter.Node
 ) -> tuple[tree_sitter.Node | None, int]:
-    """Return the variable that a C or C++ declarator declares and its number of array dimensions, or None for a
-    function."""
-    if _is_local(declarations, node) and _is_constructed(declarator):
+    """Return the name node of a declared variable and its array dimensions; the node is None for a function."""
+    if _may_call_constructor(declarations, node) and _is_constructor_call(declarator):
         return _c_name_node(declarator.child_by_field_name("declarator") or declarator)
     # A call of a field that points to a function has the same type as a method call.
     if node.type != "field_declaration" and _is_function_pointer(declarator):
@@ -83,8 +82,8 @@ def _declared_variable(
     return _c_name_node(declarator)
 
 
-def _is_local(declarations: Declarations, node: tree_sitter.Node) -> bool:
-    """Whether a C++ declaration is inside a function and declares a type that may have a constructor."""
+def _may_call_constructor(declarations: Declarations, node: tree_sitter.Node) -> bool:
+    """Whether a declaration is inside a C++ function and its type may have a constructor."""
     if (
         not declarations.traits.has_constructors
         or node.type != "declaration"
@@ -121,7 +120,7 @@ def _is_function_pointer(declarator: tree_sitter.Node) -> bool:
 
 
 def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
-    """Return the name node of a C declarator and its number of array dimensions, or None for a function."""
+    """Return the name node of a C declarator and its array dimensions; the node is None for a function."""
     dimensions = 0
     current: tree_sitter.Node | None = node
     while current is not None and current.type in _DECLARATOR_NODE_TYPES:
@@ -131,7 +130,7 @@ def _c_name_node(node: tree_sitter.Node) -> tuple[tree_sitter.Node | None, int]:
     return (current if is_name else None), dimensions
 
 
-def _is_constructed(declarator: tree_sitter.Node) -> bool:
+def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
     """Whether a declarator inside a function is a constructor call and not a prototype: `Parser parser(input());`.
 
     A constructor call has arguments, each of which may be an expression.
@@ -155,7 +154,7 @@ def _is_parameter(node: tree_sitter.Node) -> bool:
     return is_named or any(child.type == "type_qualifier" for child in node.named_children)
 
 
-def _define_function(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the qualified name of a C++ method defined outside its class, and the fixture of a GoogleTest test."""
     name_defined = _qualified_name(node)
     if name_defined is not None:
@@ -176,7 +175,7 @@ def _fixture(declarations: Declarations, node: tree_sitter.Node) -> str:
 
 
 def _test_names(declarations: Declarations, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-    """Return the nodes that name a GoogleTest test and its suite, which are not references."""
+    """Return the nodes with the names of a GoogleTest test and its suite, which are not references."""
     macro, parameters = _test_macro(declarations, node)
     named = parameters[1:] if macro in _FIXTURE_TEST_MACROS else parameters if macro == "TEST" else []
     return [declared for each in named if (declared := each.child_by_field_name("type")) is not None]
@@ -204,14 +203,13 @@ def _qualified_name(node: tree_sitter.Node) -> tree_sitter.Node | None:
     return current
 
 
-def _define_type(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _read_typedef(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Mark the names that a C `typedef` declares as bound names, not uses."""
     reader.bound.update(d.start_byte for d in node.children_by_field_name("declarator"))
 
 
 def _read_macro(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the names in the body of a C macro as uses in the macro, and store them for the code that uses the
-    macro."""
+    """Record the names in the body of a C macro as uses, and store them for code that uses the macro."""
     value, parameters = node.child_by_field_name("value"), node.child_by_field_name("parameters")
     named = node.child_by_field_name("name")
     if value is None or named is None:
@@ -242,22 +240,22 @@ def _declarator_child(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 C = LanguageTraits(
     name="c",
-    names=node_types("identifier type_identifier"),
-    members={"field_expression": ("argument", "field")},
-    calls={"call_expression": "function"},
-    types=node_types("type_identifier struct_specifier union_specifier enum_specifier"),
-    locals=node_types("parameter_declaration declaration"),
-    scopes=node_types("function_definition compound_statement for_statement struct_specifier union_specifier"),
-    fields=node_types("field_declaration"),
-    functions=node_types("function_definition"),
-    imports=node_types("preproc_include"),
-    skipped=node_types(TEXT_NODE_TYPES + " system_lib_string"),
+    name_nodes=node_types("identifier type_identifier"),
+    member_nodes={"field_expression": ("argument", "field")},
+    call_nodes={"call_expression": "function"},
+    type_nodes=node_types("type_identifier struct_specifier union_specifier enum_specifier"),
+    local_declaration_nodes=node_types("parameter_declaration declaration"),
+    scope_nodes=node_types("function_definition compound_statement for_statement struct_specifier union_specifier"),
+    field_declaration_nodes=node_types("field_declaration"),
+    function_nodes=node_types("function_definition"),
+    import_nodes=node_types("preproc_include"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES + " system_lib_string"),
     receivers=frozenset(),
-    implicit_receiver=False,
+    has_implicit_receiver=False,
     family="c",
     read_imports=_read_imports,
     bindings=_bindings,
-    readers={"type_definition": _define_type, "preproc_def": _read_macro, "preproc_function_def": _read_macro},
+    readers={"type_definition": _read_typedef, "preproc_def": _read_macro, "preproc_function_def": _read_macro},
     is_prototype=_is_prototype,
     prototype_name=_prototype_name,
     declare_method=_declare_method,
@@ -271,31 +269,33 @@ C = LanguageTraits(
 
 CPP = LanguageTraits(
     name="cpp",
-    names=node_types("identifier type_identifier namespace_identifier"),
-    members={"field_expression": ("argument", "field"), "qualified_identifier": ("scope", "name")},
-    calls={"call_expression": "function"},
-    creations=node_types("new_expression"),
-    inherits=node_types("base_class_clause"),
-    types=node_types("type_identifier qualified_identifier template_type"),
-    locals=node_types("parameter_declaration optional_parameter_declaration declaration for_range_loop"),
-    scopes=node_types(
+    name_nodes=node_types("identifier type_identifier namespace_identifier"),
+    member_nodes={"field_expression": ("argument", "field"), "qualified_identifier": ("scope", "name")},
+    call_nodes={"call_expression": "function"},
+    creation_nodes=node_types("new_expression"),
+    base_nodes=node_types("base_class_clause"),
+    type_nodes=node_types("type_identifier qualified_identifier template_type"),
+    local_declaration_nodes=node_types(
+        "parameter_declaration optional_parameter_declaration declaration for_range_loop"
+    ),
+    scope_nodes=node_types(
         "function_definition compound_statement for_statement for_range_loop lambda_expression "
         "catch_clause template_declaration class_specifier struct_specifier if_statement while_statement"
     ),
-    type_parameters=node_types(
+    type_parameter_nodes=node_types(
         "type_parameter_declaration optional_type_parameter_declaration variadic_type_parameter_declaration"
     ),
-    fields=node_types("field_declaration"),
-    functions=node_types("function_definition"),
-    imports=node_types("preproc_include using_declaration"),
-    skipped=node_types(TEXT_NODE_TYPES + " system_lib_string"),
+    field_declaration_nodes=node_types("field_declaration"),
+    function_nodes=node_types("function_definition"),
+    import_nodes=node_types("preproc_include using_declaration"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES + " system_lib_string"),
     receivers=frozenset({"this"}),
     family="c",
     read_imports=_read_imports,
     bindings=_bindings,
     readers={
-        "function_definition": _define_function,
-        "type_definition": _define_type,
+        "function_definition": _read_function,
+        "type_definition": _read_typedef,
         "preproc_def": _read_macro,
         "preproc_function_def": _read_macro,
     },

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFiles
 
 _USINGS_FILES = ("GlobalUsings", "Usings", "GlobalUsing", "Globals", "Global", "Imports", "GlobalImports")
-"""File names that may contain `global using` directives; other files are not searched for them."""
+"""Names without suffix of the only files that are searched for `global using` directives."""
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:
@@ -77,33 +77,33 @@ def _layout_dependencies(sources: SourceFiles) -> list[str]:
 
 CSHARP = LanguageTraits(
     name="csharp",
-    names=node_types("identifier"),
-    members={
+    name_nodes=node_types("identifier"),
+    member_nodes={
         "member_access_expression": ("expression", "name"),
         "qualified_name": ("qualifier", "name"),
         "conditional_access_expression": ("", ""),
         "member_binding_expression": ("", "name"),
     },
-    calls={"invocation_expression": "function"},
-    creations=node_types("object_creation_expression"),
-    inherits=node_types("base_list"),
-    types=node_types("identifier generic_name nullable_type array_type qualified_name"),
-    decorates=node_types("attribute"),
-    locals=node_types(
+    call_nodes={"invocation_expression": "function"},
+    creation_nodes=node_types("object_creation_expression"),
+    base_nodes=node_types("base_list"),
+    type_nodes=node_types("identifier generic_name nullable_type array_type qualified_name"),
+    decorator_nodes=node_types("attribute"),
+    local_declaration_nodes=node_types(
         "parameter variable_declaration foreach_statement catch_declaration declaration_expression "
         "declaration_pattern implicit_parameter"
     ),
-    scopes=node_types(
+    scope_nodes=node_types(
         "class_declaration struct_declaration interface_declaration record_declaration method_declaration "
         "constructor_declaration local_function_statement block lambda_expression anonymous_method_expression "
         "for_statement foreach_statement using_statement catch_clause switch_section accessor_declaration"
     ),
-    type_parameters=node_types("type_parameter"),
-    fields=node_types("field_declaration property_declaration"),
-    functions=node_types("method_declaration local_function_statement"),
-    imports=node_types("using_directive"),
-    packages=node_types("namespace_declaration file_scoped_namespace_declaration"),
-    skipped=node_types(TEXT_NODE_TYPES + " interpolated_string_text verbatim_string_literal"),
+    type_parameter_nodes=node_types("type_parameter"),
+    field_declaration_nodes=node_types("field_declaration property_declaration"),
+    function_nodes=node_types("method_declaration local_function_statement"),
+    import_nodes=node_types("using_directive"),
+    package_nodes=node_types("namespace_declaration file_scoped_namespace_declaration"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES + " interpolated_string_text verbatim_string_literal"),
     receivers=frozenset({"this", "base"}),
     read_imports=_read_imports,
     global_imports=_global_imports,

@@ -1,4 +1,4 @@
-"""Go: packages are folders, and imports name them by the module of `go.mod`."""
+"""Go: packages are folders, and import paths begin with the module name in `go.mod`."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def _case_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterat
 def _bind_in_parallel(
     declarations: Declarations, names: list[tree_sitter.Node], value: tree_sitter.Node | None
 ) -> Iterator[Binding]:
-    """Bind names to values one to one, or several names to the results of one call."""
+    """Bind each name to its value, or several names to the results of one call."""
     values = expression_items(value)
-    names = [name for name in names if name.type in declarations.traits.names]
+    names = [name for name in names if name.type in declarations.traits.name_nodes]
     if len(values) == 1 and len(names) > 1:
         path = declarations.node_text.path(values[0])
         yield from (Binding(name, (*path, f"#{position}")) for position, name in enumerate(names))
@@ -119,7 +119,7 @@ def _file_package(path: str, _package: str) -> str:
 def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: str) -> str:
     """Return the dotted project folder for an import path, or the path with the prefix `//` if it is outside the
     project."""
-    for manifest in sources.by_file_name("go.mod"):
+    for manifest in sources.paths_by_file_name("go.mod"):
         module = sources.project.interface(manifest)
         if isinstance(module, GoModule) and f"{name}/".startswith(f"{module.name}/"):
             folder = manifest.rpartition("/")[0]
@@ -128,7 +128,7 @@ def _absolute_name(sources: SourceFiles, _file: SourceFile, name: str, _within: 
 
 
 def _module_alias(sources: SourceFiles, package: str, alias: str) -> str:
-    """Return the name of a package that is imported without an alias, from its `package` clause or else its path."""
+    """Return the name of a package that is imported without an alias, from its `package` clause or its path."""
     if not alias.startswith("/"):
         return alias
     for path in _package_files(sources, package):
@@ -142,38 +142,38 @@ def _package_files(sources: SourceFiles, package: str) -> list[str]:
     """Return the files of a package, excluding tests."""
     if package.startswith("//"):
         return []
-    files = sources.in_folder(package.replace(".", "/"))
+    files = sources.paths_in_folder(package.replace(".", "/"))
     return [path for path in files if path.endswith(".go") and not path.endswith("_test.go")]
 
 
 def _layout_dependencies(sources: SourceFiles) -> list[str]:
-    return [files_named("go"), *sources.by_file_name("go.mod")]
+    return [files_named("go"), *sources.paths_by_file_name("go.mod")]
 
 
 GO = LanguageTraits(
     name="go",
-    names=node_types("identifier type_identifier"),
-    members={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
-    calls={"call_expression": "function"},
-    creations=node_types("composite_literal"),
-    types=node_types("type_identifier pointer_type qualified_type slice_type generic_type"),
-    locals=node_types(
+    name_nodes=node_types("identifier type_identifier"),
+    member_nodes={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
+    call_nodes={"call_expression": "function"},
+    creation_nodes=node_types("composite_literal"),
+    type_nodes=node_types("type_identifier pointer_type qualified_type slice_type generic_type"),
+    local_declaration_nodes=node_types(
         "parameter_declaration variadic_parameter_declaration var_spec const_spec short_var_declaration range_clause "
         "type_case type_switch_statement receive_statement"
     ),
-    scopes=node_types(
+    scope_nodes=node_types(
         "function_declaration method_declaration func_literal function_type method_elem block if_statement "
         "for_statement expression_switch_statement type_switch_statement expression_case default_case type_case "
         "communication_case type_spec"
     ),
-    type_parameters=node_types("type_parameter_declaration"),
-    fields=node_types("field_declaration"),
-    functions=node_types("function_declaration method_declaration method_elem"),
-    imports=node_types("import_spec"),
-    packages=node_types("package_clause"),
-    skipped=node_types("comment interpreted_string_literal raw_string_literal rune_literal"),
+    type_parameter_nodes=node_types("type_parameter_declaration"),
+    field_declaration_nodes=node_types("field_declaration"),
+    function_nodes=node_types("function_declaration method_declaration method_elem"),
+    import_nodes=node_types("import_spec"),
+    package_nodes=node_types("package_clause"),
+    skipped_nodes=node_types("comment interpreted_string_literal raw_string_literal rune_literal"),
     receivers=frozenset(),
-    implicit_receiver=False,
+    has_implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
     readers={"type_spec": _define_go_type, "type_alias": _define_go_type},

@@ -32,7 +32,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
         yield ImportClause("name", name, last_part(name)), node
 
 
-def _call_constructor(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _record_constructor_call(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the constructor call in Java's `super(…)` or `this(…)`."""
     called, line = node.child_by_field_name("constructor"), node.start_point[0] + 1
     if called is not None:
@@ -45,18 +45,18 @@ def _read_anonymous_class(reader: FactCollector, node: tree_sitter.Node) -> None
     body = next((child for child in node.named_children if child.type == "class_body"), None)
     created = node.child_by_field_name("type")
     if body is not None and created is not None:
-        _derive_anonymous_class(reader, body, reader.node_text.type_text(created), created)
+        _record_anonymous_class(reader, body, reader.node_text.type_text(created), created)
 
 
-def _define_constant(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _read_enum_constant(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the members of a Java enum constant that has a class body."""
     body = node.child_by_field_name("body")
     if body is not None:
-        _derive_anonymous_class(reader, body, reader.spans.type_at(node.start_point[0] + 1).rpartition(".")[2])
+        _record_anonymous_class(reader, body, reader.spans.type_at(node.start_point[0] + 1).rpartition(".")[2])
 
 
 def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the labels of a Java switch, such as `case ALIVE:`, as constants of the enum that it tests."""
+    """Record the labels of a Java switch, such as `case ALIVE:`, as uses of enum constants."""
     condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
     if condition is None or body is None:
         return
@@ -74,7 +74,7 @@ def _read_switch(reader: FactCollector, node: tree_sitter.Node) -> None:
             reader.uses.append(Occurrence(line, reader.spans.key_at(line), name, "read", receiver))
 
 
-def _derive_anonymous_class(
+def _record_anonymous_class(
     reader: FactCollector, body: tree_sitter.Node, base: str, created: tree_sitter.Node | None = None
 ) -> None:
     """Record the methods of an anonymous Java class, which can use and override the members of its base."""
@@ -90,7 +90,7 @@ def _derive_anonymous_class(
             reader.uses.append(Occurrence(created.start_point[0] + 1, key, last, "inherit", receiver))
 
 
-def _create_inner(reader: FactCollector, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
+def _read_inner_creation(reader: FactCollector, node: tree_sitter.Node) -> Iterable[tuple[tree_sitter.Node, str]]:
     """Record Java's `outer.new Inner(…)`, whose name is looked up in the type of `outer`."""
     outer, created = node.named_children[0], node.child_by_field_name("type")
     name = first_child(created) if created is not None and created.child_count else created
@@ -101,44 +101,44 @@ def _create_inner(reader: FactCollector, node: tree_sitter.Node) -> Iterable[tup
 
 JAVA = LanguageTraits(
     name="java",
-    names=node_types("identifier type_identifier"),
-    members={
+    name_nodes=node_types("identifier type_identifier"),
+    member_nodes={
         "method_invocation": ("object", "name"),
         "field_access": ("object", "field"),
         "scoped_type_identifier": ("", ""),
         "method_reference": ("", ""),
     },
-    calls={"method_invocation": "name"},
-    creations=node_types("object_creation_expression"),
-    inherits=node_types("superclass super_interfaces extends_interfaces"),
-    types=node_types("type_identifier generic_type array_type scoped_type_identifier"),
-    decorates=node_types("marker_annotation annotation"),
-    locals=node_types(
+    call_nodes={"method_invocation": "name"},
+    creation_nodes=node_types("object_creation_expression"),
+    base_nodes=node_types("superclass super_interfaces extends_interfaces"),
+    type_nodes=node_types("type_identifier generic_type array_type scoped_type_identifier"),
+    decorator_nodes=node_types("marker_annotation annotation"),
+    local_declaration_nodes=node_types(
         "formal_parameter spread_parameter local_variable_declaration enhanced_for_statement catch_formal_parameter "
         "resource instanceof_expression type_pattern record_pattern_component inferred_parameters lambda_expression"
     ),
-    scopes=node_types(
+    scope_nodes=node_types(
         "class_declaration interface_declaration record_declaration enum_declaration method_declaration "
         "constructor_declaration compact_constructor_declaration lambda_expression block constructor_body "
         "for_statement enhanced_for_statement catch_clause try_with_resources_statement switch_block_statement_group "
         "switch_rule"
     ),
-    type_parameters=node_types("type_parameter"),
+    type_parameter_nodes=node_types("type_parameter"),
     has_function_names=True,
-    fields=node_types("field_declaration"),
-    functions=node_types("method_declaration"),
-    imports=node_types("import_declaration"),
-    packages=node_types("package_declaration"),
-    skipped=node_types(TEXT_NODE_TYPES),
+    field_declaration_nodes=node_types("field_declaration"),
+    function_nodes=node_types("method_declaration"),
+    import_nodes=node_types("import_declaration"),
+    package_nodes=node_types("package_declaration"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES),
     family="jvm",
     read_imports=_read_imports,
     readers={
-        "explicit_constructor_invocation": _call_constructor,
+        "explicit_constructor_invocation": _record_constructor_call,
         "object_creation_expression": _read_anonymous_class,
-        "enum_constant": _define_constant,
+        "enum_constant": _read_enum_constant,
         "switch_expression": _read_switch,
     },
-    read_inner_creation=_create_inner,
+    read_inner_creation=_read_inner_creation,
     functions_have_bases=True,
     has_anonymous_classes=True,
     has_modifiers=True,

@@ -27,23 +27,25 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 KOTLIN = LanguageTraits(
     name="kotlin",
-    names=node_types("identifier simple_identifier type_identifier"),
-    members={"navigation_expression": ("", "")},
-    calls={"call_expression": ""},
-    inherits=node_types("delegation_specifiers"),
-    types=node_types("user_type nullable_type"),
-    decorates=node_types("annotation"),
-    locals=node_types("parameter class_parameter variable_declaration property_declaration lambda_parameters"),
-    scopes=node_types(
+    name_nodes=node_types("identifier simple_identifier type_identifier"),
+    member_nodes={"navigation_expression": ("", "")},
+    call_nodes={"call_expression": ""},
+    base_nodes=node_types("delegation_specifiers"),
+    type_nodes=node_types("user_type nullable_type"),
+    decorator_nodes=node_types("annotation"),
+    local_declaration_nodes=node_types(
+        "parameter class_parameter variable_declaration property_declaration lambda_parameters"
+    ),
+    scope_nodes=node_types(
         "class_declaration object_declaration function_declaration function_body block control_structure_body "
         "lambda_literal for_statement when_entry catch_block secondary_constructor anonymous_function"
     ),
-    type_parameters=node_types("type_parameter"),
-    fields=node_types("class_parameter property_declaration"),
-    functions=node_types("function_declaration"),
-    imports=node_types("import import_header"),
-    packages=node_types("package_header"),
-    skipped=node_types(TEXT_NODE_TYPES),
+    type_parameter_nodes=node_types("type_parameter"),
+    field_declaration_nodes=node_types("class_parameter property_declaration"),
+    function_nodes=node_types("function_declaration"),
+    import_nodes=node_types("import import_header"),
+    package_nodes=node_types("package_header"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES),
     receivers=frozenset({"this", "super", "this_expression", "super_expression"}),
     family="jvm",
     read_imports=_read_imports,

@@ -55,7 +55,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Binding]:
     """Yield the bindings of a PHP declaration."""
-    return _documented_bindings(declarations, node, declarations.declared(node))
+    return _documented_bindings(declarations, node, declarations.declared_type(node))
 
 
 def _documented_bindings(declarations: Declarations, node: tree_sitter.Node, declared: str) -> Iterator[Binding]:
@@ -92,7 +92,7 @@ def _loop_bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterat
         yield Binding(leaf, (TYPE_SIGN + documented,) if documented != UNKNOWN else path)
 
 
-def _narrowed(
+def _narrow_variables(
     declarations: Declarations, node: tree_sitter.Node
 ) -> tuple[tree_sitter.Node | None, list[Binding], list[Binding]]:
     """Return the guarded node, the variables narrowed inside it, and the variables narrowed after the statement.
@@ -145,8 +145,7 @@ def _leaves_block(body: tree_sitter.Node | None) -> bool:
 
 
 def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the names in a PHPDoc comment as uses; inside a function, bind the variables that `@var Foo $x`
-    declares."""
+    """Record the names in a PHPDoc comment as uses, and bind variables that `@var Foo $x` declares in a function."""
     text, first = reader.node_text.text(node), node.start_point[0] + 1
     if not text.startswith("/**"):
         return
@@ -166,7 +165,7 @@ def _read_comment(reader: FactCollector, node: tree_sitter.Node) -> None:
                 reader.environment.bind(name, (TYPE_SIGN + documented,))
 
 
-def _document_type(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _record_documented_members(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the members that `@property` and `@method` tags declare for a PHP class."""
     name = node.child_by_field_name("name")
     found = reader.documentation.enter_class(node.start_byte)
@@ -177,8 +176,8 @@ def _document_type(reader: FactCollector, node: tree_sitter.Node) -> None:
         types |= {f"{each}()": (TYPE_SIGN + documented,) for each, documented in found.methods.items()}
 
 
-def _document_function(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the return type in a PHP function's comment, and the statements of the function that always run."""
+def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
+    """Record the documented return type of a PHP function, and its unconditional statements."""
     documented = reader.documentation.enter_function(node.start_byte).returns
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if body is not None and body.type == "compound_statement":
@@ -188,7 +187,7 @@ def _document_function(reader: FactCollector, node: tree_sitter.Node) -> None:
         scope.returns = more_specific_type(scope.returns, documented)
 
 
-def _refer_to_method(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _record_callable_array(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record PHP's `[$this, 'name']` and `[Foo::class, 'name']` as uses of a method."""
     values = [first_child(each) for each in node.named_children[:3] if each.named_child_count == 1]
     owner, quoted = values if len(values) == node.named_child_count == 2 else (None, None)
@@ -206,10 +205,10 @@ def _refer_to_method(reader: FactCollector, node: tree_sitter.Node) -> None:
     reader.uses.append(Occurrence(line, reader.spans.key_at(line), reader.node_text.text(name), CALLABLE, path))
 
 
-def _reassigned(
+def _path_after_assignment(
     reader: FactCollector, node: tree_sitter.Node, binding: Binding, before: AccessPath
 ) -> AccessPath | None:
-    """Return the path of a PHP variable after another assignment, or None if the path does not change.
+    """Return the access path of a PHP variable after another assignment, or None if it does not change.
 
     A conditional assignment makes the value unknown, unless the new value is derived from the old value.
     """
@@ -239,8 +238,8 @@ def _assign_property(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 PHP = LanguageTraits(
     name="php",
-    names=node_types("name"),
-    members={
+    name_nodes=node_types("name"),
+    member_nodes={
         "member_call_expression": ("object", "name"),
         "nullsafe_member_call_expression": ("object", "name"),
         "scoped_call_expression": ("scope", "name"),
@@ -248,44 +247,44 @@ PHP = LanguageTraits(
         "class_constant_access_expression": ("", ""),
         "qualified_name": ("prefix", ""),
     },
-    calls={
+    call_nodes={
         "function_call_expression": "function",
         "member_call_expression": "name",
         "nullsafe_member_call_expression": "name",
         "scoped_call_expression": "name",
     },
-    creations=node_types("object_creation_expression"),
-    inherits=node_types("base_clause class_interface_clause use_declaration"),
-    types=node_types("named_type optional_type union_type"),
-    decorates=node_types("attribute"),
-    locals=node_types(
+    creation_nodes=node_types("object_creation_expression"),
+    base_nodes=node_types("base_clause class_interface_clause use_declaration"),
+    type_nodes=node_types("named_type optional_type union_type"),
+    decorator_nodes=node_types("attribute"),
+    local_declaration_nodes=node_types(
         "simple_parameter variadic_parameter property_promotion_parameter assignment_expression catch_clause "
         "foreach_statement"
     ),
-    scopes=node_types(
+    scope_nodes=node_types(
         "function_definition method_declaration anonymous_function anonymous_function_creation_expression "
         "arrow_function catch_clause foreach_statement"
     ),
     has_function_names=True,
-    fields=node_types("property_declaration property_promotion_parameter"),
-    functions=node_types("function_definition method_declaration"),
-    imports=node_types("namespace_use_declaration"),
-    packages=node_types("namespace_definition"),
-    skipped=node_types(TEXT_NODE_TYPES + " encapsed_string heredoc nowdoc"),
+    field_declaration_nodes=node_types("property_declaration property_promotion_parameter"),
+    function_nodes=node_types("function_definition method_declaration"),
+    import_nodes=node_types("namespace_use_declaration"),
+    package_nodes=node_types("namespace_definition"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES + " encapsed_string heredoc nowdoc"),
     receivers=frozenset({"$this", "this", "self", "static", "parent"}),
-    implicit_receiver=False,
+    has_implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
     readers={
-        **dict.fromkeys(_TYPE_NODE_TYPES, _document_type),
-        **dict.fromkeys(_FUNCTION_NODE_TYPES, _document_function),
+        **dict.fromkeys(_TYPE_NODE_TYPES, _record_documented_members),
+        **dict.fromkeys(_FUNCTION_NODE_TYPES, _read_function),
         "assignment_expression": _assign_property,
-        "array_creation_expression": _refer_to_method,
+        "array_creation_expression": _record_callable_array,
     },
     read_comment=_read_comment,
-    guards=_GUARD_NODE_TYPES,
-    narrowed=_narrowed,
-    reassigned=_reassigned,
+    guard_nodes=_GUARD_NODE_TYPES,
+    narrow_variables=_narrow_variables,
+    path_after_assignment=_path_after_assignment,
     has_documented_types=True,
     has_relative_namespaces=True,
     has_modifiers=True,

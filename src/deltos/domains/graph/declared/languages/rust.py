@@ -49,8 +49,7 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
 
 
 def _use_paths(argument: tree_sitter.Node, text: Text) -> Iterator[tuple[str, str, tree_sitter.Node]]:
-    """Yield each dotted path in a `use` tree with its alias and last node: `a.b` and `a.c` (alias d) for `a::{b, c as
-    d}`."""
+    """Yield each dotted path in a `use` tree with its alias and last node: `a.b` and `a.c` for `a::{b, c as d}`."""
     pending = [(argument, "")]
     while pending:
         node, prefix = pending.pop()
@@ -109,16 +108,16 @@ def _pattern_bindings(declarations: Declarations, pattern: tree_sitter.Node, pat
         if not inner:
             return
         pattern = inner[0]
-    if pattern.type in declarations.traits.names or pattern.type == "field_identifier":
+    if pattern.type in declarations.traits.name_nodes or pattern.type == "field_identifier":
         if not declarations.node_text.text(pattern)[:1].isupper():
             yield Binding(pattern, path)
     elif pattern.type == "tuple_pattern":
         for position, child in enumerate(pattern.named_children):
-            here = (*path, f"#{position}") if child.type in declarations.traits.names else UNKNOWN_PATH
+            here = (*path, f"#{position}") if child.type in declarations.traits.name_nodes else UNKNOWN_PATH
             yield from (Binding(leaf, here) for leaf in declarations.pattern_names(child))
     elif pattern.type == "tuple_struct_pattern" and _is_unwrapping(declarations, pattern):
         for child in pattern.named_children[1:]:
-            is_whole = child.type in declarations.traits.names or child.type in ("ref_pattern", "mut_pattern")
+            is_whole = child.type in declarations.traits.name_nodes or child.type in ("ref_pattern", "mut_pattern")
             held = (*path, UNWRAPPED) if is_whole else UNKNOWN_PATH
             yield from (Binding(leaf, held) for leaf in declarations.pattern_names(child))
     else:
@@ -157,8 +156,7 @@ def _read_tuple_fields(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def crate_of(path: str) -> str:
-    """Return the dotted folder of a Rust file's crate root: the nearest parent folder `src`, or else the file's
-    folder."""
+    """Return the dotted path of a Rust file's crate folder: the nearest parent `src`, or the file's own folder."""
     parts = path.split("/")[:-1]
     for index in range(len(parts) - 1, -1, -1):
         if parts[index] == "src":
@@ -206,7 +204,7 @@ def _package_files(sources: SourceFiles, package: str) -> list[str]:
 
 
 def _layout_dependencies(sources: SourceFiles) -> list[str]:
-    return [files_named("lib"), files_named("Cargo"), *sources.by_file_name("Cargo.toml")]
+    return [files_named("lib"), files_named("Cargo"), *sources.paths_by_file_name("Cargo.toml")]
 
 
 def _crates(sources: SourceFiles) -> dict[str, str]:
@@ -214,7 +212,7 @@ def _crates(sources: SourceFiles) -> dict[str, str]:
     key = ("crates", "")
     if key not in sources.memo:
         found: dict[str, str] = {}
-        for manifest in sources.by_file_name("Cargo.toml"):
+        for manifest in sources.paths_by_file_name("Cargo.toml"):
             declared = sources.project.interface(manifest)
             if isinstance(declared, PackageDeclaration) and declared.sources:
                 root = posixpath.normpath(posixpath.join(posixpath.dirname(manifest), declared.sources[0]))
@@ -225,11 +223,11 @@ def _crates(sources: SourceFiles) -> dict[str, str]:
 
 
 def _external_packages(sources: SourceFiles) -> frozenset[str]:
-    """Return the names, as written in paths, of crates that manifests require but the project does not define."""
+    """Return the names of crates that the project requires but does not define, with underscores as in paths."""
     key = ("external crates", "")
     if key not in sources.memo:
         required = set(_STANDARD_CRATES)
-        for manifest in sources.by_file_name("Cargo.toml"):
+        for manifest in sources.paths_by_file_name("Cargo.toml"):
             declared = sources.project.interface(manifest)
             if isinstance(declared, PackageDeclaration):
                 required.update(name.replace("-", "_") for name in declared.requires)
@@ -239,27 +237,29 @@ def _external_packages(sources: SourceFiles) -> frozenset[str]:
 
 RUST = LanguageTraits(
     name="rust",
-    names=node_types("identifier type_identifier"),
-    members={
+    name_nodes=node_types("identifier type_identifier"),
+    member_nodes={
         "field_expression": ("value", "field"),
         "scoped_identifier": ("path", "name"),
         "scoped_type_identifier": ("path", "name"),
     },
-    calls={"call_expression": "function"},
-    creations=node_types("struct_expression"),
-    types=node_types("type_identifier generic_type reference_type scoped_type_identifier"),
-    locals=node_types("parameter let_declaration closure_parameters for_expression let_condition match_arm"),
-    scopes=node_types(
+    call_nodes={"call_expression": "function"},
+    creation_nodes=node_types("struct_expression"),
+    type_nodes=node_types("type_identifier generic_type reference_type scoped_type_identifier"),
+    local_declaration_nodes=node_types(
+        "parameter let_declaration closure_parameters for_expression let_condition match_arm"
+    ),
+    scope_nodes=node_types(
         "function_item function_signature_item impl_item trait_item struct_item enum_item block closure_expression "
         "match_arm for_expression if_expression while_expression function_type type_item"
     ),
-    type_parameters=node_types("type_parameter const_parameter"),
-    fields=node_types("field_declaration const_item static_item"),
-    functions=node_types("function_item function_signature_item"),
-    imports=node_types("use_declaration mod_item"),
-    skipped=node_types(TEXT_NODE_TYPES + " attribute_item inner_attribute_item"),
+    type_parameter_nodes=node_types("type_parameter const_parameter"),
+    field_declaration_nodes=node_types("field_declaration const_item static_item"),
+    function_nodes=node_types("function_item function_signature_item"),
+    import_nodes=node_types("use_declaration mod_item"),
+    skipped_nodes=node_types(TEXT_NODE_TYPES + " attribute_item inner_attribute_item"),
     receivers=frozenset({"self", "Self"}),
-    implicit_receiver=False,
+    has_implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
     readers={"impl_item": _record_implementation, "ordered_field_declaration_list": _read_tuple_fields},

@@ -84,24 +84,24 @@ def _read_type_parameter(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 SWIFT = LanguageTraits(
     name="swift",
-    names=node_types("simple_identifier type_identifier"),
-    members={"navigation_expression": ("target", "suffix")},
-    calls={"call_expression": ""},
-    inherits=node_types("inheritance_specifier"),
-    types=node_types("user_type optional_type array_type type_annotation"),
-    decorates=node_types("attribute"),
-    locals=node_types(
+    name_nodes=node_types("simple_identifier type_identifier"),
+    member_nodes={"navigation_expression": ("target", "suffix")},
+    call_nodes={"call_expression": ""},
+    base_nodes=node_types("inheritance_specifier"),
+    type_nodes=node_types("user_type optional_type array_type type_annotation"),
+    decorator_nodes=node_types("attribute"),
+    local_declaration_nodes=node_types(
         "parameter lambda_parameter property_declaration if_statement guard_statement while_statement for_statement"
     ),
-    scopes=node_types(
+    scope_nodes=node_types(
         "class_declaration protocol_declaration function_declaration protocol_function_declaration init_declaration "
         "lambda_literal if_statement while_statement for_statement switch_entry computed_property"
     ),
-    fields=node_types("property_declaration"),
-    functions=node_types("function_declaration protocol_function_declaration"),
-    imports=node_types("import_declaration"),
+    field_declaration_nodes=node_types("property_declaration"),
+    function_nodes=node_types("function_declaration protocol_function_declaration"),
+    import_nodes=node_types("import_declaration"),
     # In a pattern, `.name` is an enum case of unknown type.
-    skipped=node_types(
+    skipped_nodes=node_types(
         "comment multiline_comment line_str_text multi_line_str_text value_argument_label switch_pattern"
     ),
     receivers=frozenset({"self", "super", "Self"}),

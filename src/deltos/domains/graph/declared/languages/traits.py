@@ -21,7 +21,7 @@ Narrowed: TypeAlias = "tuple[tree_sitter.Node | None, list[Binding], list[Bindin
 
 
 def node_types(text: str) -> frozenset[str]:
-    """Return the set of words in a text."""
+    """Return the set of node types in a space-separated string."""
     return frozenset(text.split())
 
 
@@ -69,15 +69,15 @@ def _other_bindings(declarations: Declarations, node: tree_sitter.Node) -> Itera
 TEXT_NODE_TYPES = (
     "comment line_comment block_comment multiline_comment string_literal string raw_string_literal char_literal"
 )
-"""Node types without names in most grammars."""
+"""Node types of comments and literals in most grammars, which contain no names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageTraits:
     """Grammar, traits and hooks of one language.
 
-    `members` maps a node type to the fields of its object and its name; an empty field means the first or last named
-    child.
+    `member_nodes` maps each node type of a member access to the grammar fields that hold the object and the name. An
+    empty object field means the first named child, and an empty name field the last.
     """
 
     name: str
@@ -87,30 +87,30 @@ class LanguageTraits:
     """Family of languages that can use each other's definitions; empty if no other language can use them."""
 
     # node types of the grammar
-    names: frozenset[str]
-    members: dict[str, tuple[str, str]]
-    calls: dict[str, str] = field(default_factory=dict)
-    creations: frozenset[str] = frozenset()
-    inherits: frozenset[str] = frozenset()
-    types: frozenset[str] = frozenset()
-    decorates: frozenset[str] = frozenset()
-    locals: frozenset[str] = frozenset()
-    fields: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
-    imports: frozenset[str] = frozenset()
-    packages: frozenset[str] = frozenset()
-    skipped: frozenset[str] = frozenset()
-    scopes: frozenset[str] = frozenset()
+    name_nodes: frozenset[str]
+    member_nodes: dict[str, tuple[str, str]]
+    call_nodes: dict[str, str] = field(default_factory=dict)
+    creation_nodes: frozenset[str] = frozenset()
+    base_nodes: frozenset[str] = frozenset()
+    type_nodes: frozenset[str] = frozenset()
+    decorator_nodes: frozenset[str] = frozenset()
+    local_declaration_nodes: frozenset[str] = frozenset()
+    field_declaration_nodes: frozenset[str] = frozenset()
+    function_nodes: frozenset[str] = frozenset()
+    import_nodes: frozenset[str] = frozenset()
+    package_nodes: frozenset[str] = frozenset()
+    skipped_nodes: frozenset[str] = frozenset()
+    scope_nodes: frozenset[str] = frozenset()
     """Node types that open a scope for the variables declared inside them."""
-    type_parameters: frozenset[str] = frozenset()
-    guards: frozenset[str] = frozenset()
-    """Node types with a condition that narrows types in a part of the node; see `narrowed`."""
+    type_parameter_nodes: frozenset[str] = frozenset()
+    guard_nodes: frozenset[str] = frozenset()
+    """Node types with a condition that may narrow the types of variables; see `narrow_variables`."""
 
     # traits
     receivers: frozenset[str] = frozenset({"this", "super"})
     allocators: frozenset[str] = frozenset()
     """Functions whose first argument is the type that they return."""
-    implicit_receiver: bool = True
+    has_implicit_receiver: bool = True
     """Whether an unqualified name may be a member of the enclosing type."""
     has_function_names: bool = False
     """Whether the syntax distinguishes functions from variables and types of the same name."""
@@ -123,7 +123,7 @@ class LanguageTraits:
     functions_have_bases: bool = False
     """Whether a function may see the members of a base, as in an anonymous class or a test fixture."""
     has_documented_types: bool = False
-    """Comments state types."""
+    """Whether comments declare types."""
     has_relative_namespaces: bool = False
     """Whether a qualified name may be relative to the namespace of its file."""
     has_modifiers: bool = False
@@ -136,22 +136,22 @@ class LanguageTraits:
     links_by_name: bool = False
     """Whether names are found through included files and the linker, and static functions belong to their file."""
     has_module_tree: bool = False
-    """Whether files and their parts are modules that import and re-export names; types and values may have the same
-    name."""
+    """Whether files and blocks are modules that import and re-export names, as in Rust."""
     has_packages_by_path: bool = False
     """Whether the path of a file, not a declaration, determines its package."""
     sees_outer_packages: bool = False
     reopens_types: bool = False
-    """Whether a class may be reopened; all its openings are one symbol."""
+    """Whether a class may be reopened, as in Ruby, so that several definitions are one symbol."""
     splits_types: bool = False
-    """Whether the parts of a type may be in several files of a package."""
+    """Whether several files of a package may define parts of one type."""
     shares_members_in_package: bool = False
     """Whether a member may be defined outside its type, in another file of the package."""
     constants_are_symbols: bool = False
     """Whether an assignment to a capitalised name defines a constant."""
     imports_name_files: bool = True
+    """Whether imports determine files; false if imports contain only namespaces."""
     imports_name_definitions_only: bool = True
-    """No import names a file."""
+    """Whether imports refer only to definitions and packages, never to files."""
     import_separator: str = "."
 
     # hooks of extraction
@@ -165,9 +165,11 @@ class LanguageTraits:
         None
     )
     """Reads `outer.new Inner(…)`."""
-    narrowed: Callable[[Declarations, tree_sitter.Node], Narrowed] | None = None
+    narrow_variables: Callable[[Declarations, tree_sitter.Node], Narrowed] | None = None
     """Returns the guarded node, the variables narrowed inside it, and the variables narrowed after the statement."""
-    reassigned: Callable[[FactCollector, tree_sitter.Node, Binding, AccessPath], AccessPath | None] | None = None
+    path_after_assignment: (
+        Callable[[FactCollector, tree_sitter.Node, Binding, AccessPath], AccessPath | None] | None
+    ) = None
     """Returns the path of a variable after another assignment, or None if the path does not change."""
     is_prototype: Callable[[Declarations, tree_sitter.Node], bool] | None = None
     """Returns whether a declaration declares a function, whose parameters bind no names."""
@@ -184,7 +186,7 @@ class LanguageTraits:
     package_files: Callable[[SourceFiles, str], list[str]] = _no_files
     """Returns the files of a package, given the package path."""
     external_packages: Callable[[SourceFiles], frozenset[str]] = _no_external_packages
-    """Returns the first parts of paths that refer to packages outside the project."""
+    """Returns the names of packages outside the project, as they begin paths in the code."""
     global_imports: Callable[[SourceFiles, str], tuple[ImportClause, ...]] = _no_global_imports
     """Returns the imports that other files add to a file."""
     external_file_name: Callable[[ImportClause], str] = _import_name
@@ -198,6 +200,6 @@ def _no_imports(_node: tree_sitter.Node, _text: Text) -> Imports:
 
 
 NO_TRAITS = LanguageTraits(
-    name="", read_imports=_no_imports, names=frozenset(), members={}, imports_name_definitions_only=False
+    name="", read_imports=_no_imports, name_nodes=frozenset(), member_nodes={}, imports_name_definitions_only=False
 )
 """Traits of files that are not resolved by declarations."""
