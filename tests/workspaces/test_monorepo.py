@@ -121,6 +121,6 @@ def test_a_package_that_is_also_a_project_is_listed_once(tmp_path: Path, workers
         text = client.call("find_references", symbol="price", project_path=both).text
         again = client.call("get_impact", symbol="price", project_path=both).text
     assert text.startswith("[shop] def price ")
-    assert "\nNote: [lib] and [shop] share files; [shop] answers for them.\n" in text
+    assert "\nNote: [lib] and [shop] share files; results are listed under [shop].\n" in text
     assert "packages/web/src/page.ts\n 1 import" in text
     assert "is ambiguous" not in text + again

@@ -209,7 +209,7 @@ def _uses_json(found: ProjectUses) -> JsonObject:
             if use.path in source.generated:
                 row["generated"] = True
             rows += [{**row, "kind": kind} for kind in use.kinds]
-    return {"project": found.project.name, "references": rows, "not_resolved": found.not_resolved}
+    return {"project": found.project.name, "references": rows, "not_resolved": found.unresolved_count}
 
 
 def _affected_json(found: ProjectImpact) -> JsonObject:
@@ -222,4 +222,9 @@ def _affected_json(found: ProjectImpact) -> JsonObject:
         else:
             levels.setdefault(row.distance, []).append(text)
     levels_json = [levels[distance] for distance in sorted(levels)]
-    return {"project": found.project.name, "levels": levels_json, "tests": tests, "not_resolved": found.not_resolved}
+    return {
+        "project": found.project.name,
+        "levels": levels_json,
+        "tests": tests,
+        "not_resolved": found.unresolved_count,
+    }

@@ -66,7 +66,7 @@ def test_parts_of_a_class_are_one_symbol_and_global_usings_apply_to_their_projec
     assert "Shop/Till.cs\n 5" in text
     assert " 6 call object c = new Coin(2);" in text
     cycles = open_client(project).call("detect_circular").text
-    assert "5 C# files not checked: C# imports do not name files." in cycles
+    assert "5 C# files not checked: C# imports refer to namespaces, not files." in cycles
     possible = text.partition(" possible reference (")[2]
     assert "Other/Purse.cs\n 5" in possible  # another project, to which these global usings do not apply
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph, ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_FILES = 50  # files with an import that introduces the alias
+_MAX_FILES = 50  # maximum number of files that introduce an alias
 _MAX_LISTED_LOCATIONS = 3
 _PACKAGE_FILES = ("__init__.py", "__init__.pyi")
 _EXPORT_PREFIXES = ("export ", "export{", "pub use ", "pub(")
@@ -41,7 +41,7 @@ class Alias:
 
     @property
     def note(self) -> str:
-        """The definition and the imports that introduce the alias, as text."""
+        """Text with the definition and the locations of the imports."""
         named = ", ".join(f"{path}:{line}" for path, line in self.locations[:_MAX_LISTED_LOCATIONS])
         more = (
             f" and {len(self.locations) - _MAX_LISTED_LOCATIONS} more"
@@ -54,7 +54,7 @@ class Alias:
 
 
 def aliases_of(name: str, reader: Graph, code: Code, source: SourceLines) -> list[Alias]:
-    """Return the import aliases with a name; if some are re-exported, return only these."""
+    """Return the import aliases with this name, or only the re-exported ones if there are any."""
     found: dict[tuple[int, bool], list[tuple[str, int]]] = {}
     symbols: dict[int, Symbol] = {}
     for path, lines in _alias_lines(name, code, source).items():

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     AnswerInProject = Callable[[OpenedProject, Target, BudgetedLines], Answer]
     AnswerInImporters = Callable[[ProjectTarget, BudgetedLines], Answer | None]
 
-_MAX_ANSWERED_DEFINITIONS = 5  # definitions per answer if a query matches several
+_MAX_ANSWERED_DEFINITIONS = 5  # maximum number of definitions that one answer covers
 _MAX_CANDIDATES = 30
-_MAX_CONTEXT_USES = 12  # uses in other projects that get_context shows
+_MAX_CONTEXT_USES = 12  # maximum number of uses in other projects that get_context shows
 _MAX_DETAILED_DEFINITIONS = 6  # maximum number of definitions in a list with long lines
 _MIN_SECTION_TOKENS = 200
 _MAX_LISTED_PROJECTS = 5
@@ -83,7 +83,7 @@ class GraphAnswers:
                 for opened, row in listed
             ]
 
-        return self._start_answer(found_in, self._name_notes(symbol, found_in), symbol).answer_with_widest_lines(
+        return self._answer_builder(found_in, self._name_notes(symbol, found_in), symbol).answer_with_widest_lines(
             header, pieces
         )
 
@@ -116,7 +116,7 @@ class GraphAnswers:
 
         def answer_in_project(opened: OpenedProject, target: Target, page: BudgetedLines) -> Answer:
             impact = impacts[target] = opened.search.impact(target)
-            together = self._surroundings.changed_with(target.first.path, opened.search.root)
+            together = self._surroundings.files_changed_with(target.first.path, opened.search.root)
             return render_impact(impact, opened.search.source, together, limit=limit, page=page)
 
         def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
@@ -125,7 +125,7 @@ class GraphAnswers:
         return self._answer_for_targets(symbol, answer_in_project, answer_in_importers, names_importers=True)
 
     def get_context(self, symbol: str) -> Answer:
-        """Show one symbol with its neighbours, or the map of a file or folder."""
+        """Show one symbol with its callers, callees, bases and members, or the map of a file or folder."""
         if scopes := dict(self.graphs.scopes(symbol)):
             return self._answer_for_projects(
                 list(scopes), lambda opened, page: self._render_scope_map(opened, scopes[opened], page)
@@ -155,7 +155,7 @@ class GraphAnswers:
         shown = [opened for opened, found in cycles.items() if found or not self.graphs.is_several]
         without = len(cycles) - len(shown)
         if not shown:
-            return self._start_answer(self.graphs.projects).answer(
+            return self._answer_builder(self.graphs.projects).answer(
                 lambda _shown: f"No circular imports in {counted(without, 'project')}.", []
             )
         last = f"No circular imports in {counted(without, 'other project')}." if without else ""
@@ -166,11 +166,11 @@ class GraphAnswers:
     def get_stats(self) -> Answer:
         """Show statistics of each project's graph."""
 
-        def stats(opened: OpenedProject, page: BudgetedLines) -> Answer:
+        def render_project_stats(opened: OpenedProject, page: BudgetedLines) -> Answer:
             state = "index complete and up to date" if opened.is_complete else "index not complete yet"
             return render_stats(opened.search.reader.counts(), state, page=page)
 
-        return self._answer_for_projects(self.graphs.projects, stats)
+        return self._answer_for_projects(self.graphs.projects, render_project_stats)
 
     # --- answers for several targets and projects
 
@@ -193,7 +193,7 @@ class GraphAnswers:
         except NotFound:
             for opened in self.graphs.projects:
                 if sections := self._surroundings.package_sections(symbol, opened.search.root):
-                    page = self._start_answer(self.graphs.projects, symbol=symbol)
+                    page = self._answer_builder(self.graphs.projects, symbol=symbol)
                     return render_external_symbol(symbol, sections, page=page, is_complete=opened.is_complete)
             raise
         every = found.rows
@@ -209,7 +209,7 @@ class GraphAnswers:
         header = f"'{symbol}' matches {len(every)} definitions" if len(every) > 1 else ""
         header += f"; answers for the {len(shown)} most used follow" if rest else ""
         last = f"--- not shown: {self._format_target_locations(rest)} ---" if rest else ""
-        pages = self._start_answer(projects, notes, symbol).split_into(len(shown), reserved=len(header) + len(last))
+        pages = self._answer_builder(projects, notes, symbol).split_into(len(shown), reserved=len(header) + len(last))
         answers = [
             list(self._project_answers(each, page, answer_in_project, answer_in_importers))
             for each, page in zip(shown, pages, strict=True)
@@ -270,7 +270,7 @@ class GraphAnswers:
             where = self._project_count_suffix(projects)
             return f"'{symbol}' is ambiguous: {len(every)} definitions{where}{more}. Ask again with {how}:"
 
-        return self._start_answer(projects, [*found.notes, *self._name_notes(symbol, projects)], symbol).answer(
+        return self._answer_builder(projects, [*found.notes, *self._name_notes(symbol, projects)], symbol).answer(
             header, lines
         )
 
@@ -291,9 +291,9 @@ class GraphAnswers:
         """Return the answer for a single project, or the joined answers for several, which share the budget equally."""
         if not self.graphs.is_several:
             return answer(
-                projects[0], self._start_answer(projects).with_generated_files(projects[0].search.source.generated)
+                projects[0], self._answer_builder(projects).with_generated_files(projects[0].search.source.generated)
             )
-        parts = self._start_answer().split_into(len(projects), reserved=_MIN_SECTION_TOKENS)
+        parts = self._answer_builder().split_into(len(projects), reserved=_MIN_SECTION_TOKENS)
         pages = dict(zip(projects, parts, strict=True))
         found = self.graphs.for_each(
             lambda opened: (
@@ -311,13 +311,13 @@ class GraphAnswers:
                 return truncated(shown, total, "projects", "select fewer projects to see the others")
             return counted(total, "project")
 
-        joined = self._start_answer([opened for opened, _ in answers]).answer(header, blocks, last=last)
+        joined = self._answer_builder([opened for opened, _ in answers]).answer(header, blocks, last=last)
         return replace(joined, truncated=joined.truncated or any(each.truncated for _, each in answers))
 
     def _render_impact_in_importers(
         self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
     ) -> Answer | None:
-        """List the symbols that a change affects in other projects, or return None if no project is an importer."""
+        """List the symbols that a change affects in other projects, or return None if no project imports the target."""
         found = self.graphs.impact_in_importers(of, impact)
         if not found:
             return None
@@ -333,8 +333,8 @@ class GraphAnswers:
                 pieces += _affected_pieces(heading, each.rows[: max(0, available)])
                 available -= len(each.rows)
         for each in found:
-            if each.not_resolved:
-                count = counted(each.not_resolved, "importing file")
+            if each.unresolved_count:
+                count = counted(each.unresolved_count, "importing file")
                 pieces.append(
                     Piece(f"{each.project.label}{count} could not be resolved and may contain more dependants", 0)
                 )
@@ -351,7 +351,7 @@ class GraphAnswers:
         """Return a note for each project in which `symbol` was found under another name or letter case."""
         return [f"{opened.label}{note}" for opened in projects if (note := opened.search.name_note(symbol))]
 
-    def _start_answer(
+    def _answer_builder(
         self, projects: Sequence[OpenedProject] = (), notes: Sequence[str] = (), symbol: str = ""
     ) -> BudgetedLines:
         """Return an answer builder with the given notes and the project notes that are relevant to the symbol."""
@@ -401,15 +401,14 @@ def _use_counts(found: ProjectUses) -> str:
     text = f"{found.project.label}{counted(len(certain), 'reference')}"
     text += f" in {counted(len({use.path for use in certain}), 'file')}" if certain else ""
     text += f", {possible} possible" if possible else ""
-    if found.not_resolved:
-        text += (
-            f"; {counted(found.not_resolved, 'importing file')} could not be resolved; search their text for the name"
-        )
+    if found.unresolved_count:
+        files = counted(found.unresolved_count, "importing file")
+        text += f"; {files} could not be resolved; search their text for the name"
     return text
 
 
 def _project_pieces(heading: str, lines: UseFormatter, groups: Sequence[UseGroup], width: int) -> Iterator[Piece]:
-    """Yield the pieces for one project; the first piece includes the heading."""
+    """Yield the uses in one project; the first piece includes the heading."""
     pieces = list(lines.format_groups(groups, width))
     if not pieces:
         yield Piece(heading, 0)

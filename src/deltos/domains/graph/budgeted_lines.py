@@ -35,7 +35,7 @@ class BudgetedLines:
         self._generated = generated
 
     def answer(self, header: Callable[[int], str], pieces: Sequence[Piece], *, last: str = "") -> Answer:
-        """Return as many pieces as fit, below the header that `header` builds from the number of results shown."""
+        """Return an answer with as many pieces as fit; `header` returns the header for a number of shown results."""
         pieces = self._mark_pieces(pieces)
         fitted = fit([piece.text for piece in pieces], characters=self._remaining_characters(header, last))
         shown = sum(piece.results for piece in pieces[: len(fitted.pieces)])

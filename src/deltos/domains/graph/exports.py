@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _PYTHON_SUFFIXES = (".py", ".pyi")
-_MAX_FILES = 50  # modules searched in addition to the module of the symbol
+_MAX_FILES = 50  # maximum number of searched modules besides the symbol's own module
 _ALL_ASSIGNMENT = re.compile(r"^__all__(?::[^=\n]*=)?[^\n\[(]*[\[(]([^\])]*)", re.MULTILINE)
 
 

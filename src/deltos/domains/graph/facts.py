@@ -28,10 +28,10 @@ def encode(language: str, facts: FileFacts, *, announces_names: bool = False) ->
     interface, body = codec.encode(facts.interface), codec.encode(facts.body)
     parts = {name: _digest(codec.encode(piece)) for name, piece in facts.parts}
     digest = _combined_digest(parts) if parts else _digest(interface)
-    return FactRecord(language, digest, _compressed(interface), _compressed(body), parts, announces_names)
+    return FactRecord(language, digest, _compress(interface), _compress(body), parts, announces_names)
 
 
-def _compressed(data: bytes) -> bytes:
+def _compress(data: bytes) -> bytes:
     return zlib.compress(data, _COMPRESSION_LEVEL)
 
 

@@ -97,7 +97,7 @@ class GraphIndexer:
                 for each in found:
                     if isinstance(each, Unresolved):
                         unresolved.append(each)
-                    writer.write_resolution(each.record() if isinstance(each, Unresolved) else each)
+                    writer.write_resolution(each.to_record() if isinstance(each, Unresolved) else each)
         store.set_unresolved(self.name, affected, [(each.path, each.reason) for each in unresolved])
         writer.settle()
 
@@ -117,7 +117,7 @@ def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
 
 
 def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iterator[str]:
-    """Yield the dependency names that changed interfaces and added or removed files invalidate."""
+    """Yield the dependency names that are stale after interfaces changed or files were added or removed."""
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path

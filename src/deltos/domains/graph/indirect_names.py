@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
 
 _TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "module", "component"})
-_MAX_BASES = 200  # direct and indirect bases of one class
-_MAX_MODULES = 20  # modules that one dotted prefix may refer to
-_MAX_STEPS = 8  # parts of a dotted name, and modules in a chain of re-exports
+_MAX_BASES = 200  # maximum number of direct and indirect bases of one class
+_MAX_MODULES = 20  # maximum number of modules to which one dotted prefix may refer
+_MAX_STEPS = 8  # maximum number of parts of a dotted name, and of modules in a chain of re-exports
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class IndirectNameFinder:
     def _find_re_exported(self, owner: str, last: str) -> IndirectName | None:
         """Return the definitions that a module imports under a name."""
         for path in self._modules(owner):
-            if found := self._imported_by(path, last):
+            if found := self._find_imported(path, last):
                 renamed = [row.label for row in found if row.name != last]
                 how = f"re-exports {', '.join(renamed)} as {last}" if renamed else "imports it"
                 return IndirectName(tuple(found), f"{path} {how}")
@@ -133,7 +133,7 @@ class IndirectNameFinder:
         found = [path for path in paths if any(ends_with(each, name) for each in self._names.modules(path))]
         return sorted(found, key=lambda path: (path.count("/"), path))[:_MAX_MODULES]
 
-    def _imported_by(self, path: str, name: str) -> list[Symbol]:
+    def _find_imported(self, path: str, name: str) -> list[Symbol]:
         """Return the definitions that a file imports under a name at its top level, including star imports."""
         seen, pending = {path}, [path]
         while pending and len(seen) <= _MAX_STEPS:
@@ -153,7 +153,7 @@ class IndirectNameFinder:
         return []
 
     def _definitions_imported_as(self, path: str, imports: Sequence[ReferenceRow], name: str) -> list[Symbol]:
-        """Return the definitions for which the imports of a file introduce a name."""
+        """Return the definitions that a file imports under an alias."""
         texts = self._source.lines((path, row.line) for row in imports)
         lines = {line: text for (_, line), text in texts.items()}
         return [symbol for _, symbol in imports_with_alias(name, imports, lines, self._reader)]

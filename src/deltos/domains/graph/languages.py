@@ -27,21 +27,21 @@ class Family:
 
 
 @cache
-def _python() -> Resolver:
+def _python_resolver() -> Resolver:
     from deltos.domains.graph.python.resolver import PythonResolver
 
     return PythonResolver()
 
 
 @cache
-def _typescript() -> Resolver:
+def _typescript_resolver() -> Resolver:
     from deltos.domains.graph.typescript.resolver import TypeScriptResolver
 
     return TypeScriptResolver()
 
 
 @cache
-def _declared() -> Resolver:
+def _declared_resolver() -> Resolver:
     from deltos.domains.graph.declared.resolver import DeclaredTypesResolver
 
     return DeclaredTypesResolver()
@@ -61,9 +61,9 @@ _BUILD_SCRIPTS = (
     "Jenkinsfile",
 )  # name endings of build scripts, which do not use definitions of the project
 FAMILIES = (
-    Family(frozenset({"python"}), _python),
-    Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript),
-    Family(DECLARED_LANGUAGES, _declared),
+    Family(frozenset({"python"}), _python_resolver),
+    Family(frozenset({"typescript", "tsx", "javascript", "jsx", "json"}), _typescript_resolver),
+    Family(DECLARED_LANGUAGES, _declared_resolver),
 )
 DEFINITIONS_ONLY = DefinitionsOnly()
 
@@ -106,7 +106,7 @@ def can_refer_to(path: str, other: str) -> bool:
 
 
 def imports_only_namespaces(path: str) -> bool:
-    """Whether imports in a file's language name only namespaces, not files (C#)."""
+    """Whether imports in a file's language contain only namespaces, as in C#."""
     return not traits_of(path).imports_name_files
 
 
@@ -132,4 +132,4 @@ def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
 def codec_of(language: str) -> Codec:
     """Return the codec for a language's facts."""
     # Languages without a resolver have no facts, except for manifests, which use the codec of declared languages.
-    return (resolver_of(language) or _declared()).codec
+    return (resolver_of(language) or _declared_resolver()).codec

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_SIGNATURE_CHARACTERS = 140
 MAX_SENTENCE_CHARACTERS = 140
 _MIN_SIGNATURE_CHARACTERS = 80
-_MAX_COLUMNS = 4  # columns shown per line
+_MAX_COLUMNS = 4  # maximum number of columns shown per line
 _CONSTRUCTOR_NAMES = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
 # Keywords at the beginning of a signature that repeat the kind of the definition.
 _SIGNATURE_KEYWORDS = frozenset(
@@ -138,26 +138,26 @@ class UseFormatter:
             heading = [group.title] if group.title else []
             for path, uses in groupby(group.uses, key=lambda use: use.path):
                 heading.append(path)
-                rows = [(self.location(use), self.text_of_use(use, characters)) for use in uses]
+                rows = [(self.format_location(use), self.format_text(use, characters)) for use in uses]
                 # Equal lines within one definition are merged into one line with all line numbers.
                 for text, same in groupby(rows, key=lambda each: each[1]):
                     numbers = [location for location, _ in same]
                     yield Piece("\n".join([*heading, f" {','.join(numbers)} {text}".rstrip()]), len(numbers))
                     heading = []
 
-    def line(self, use: Use, characters: int) -> str:
+    def format_use(self, use: Use, characters: int) -> str:
         """Format a use as `line kind text  definition`."""
-        return f"{self.location(use)} {self.text_of_use(use, characters)}".rstrip()
+        return f"{self.format_location(use)} {self.format_text(use, characters)}".rstrip()
 
-    def location(self, use: Use) -> str:
+    def format_location(self, use: Use) -> str:
         """Return the line number, with the columns if the name occurs several times on the line."""
         return f"{use.line}{self._columns(use, self._use_offsets(use))}"
 
-    def text_of_use(self, use: Use, characters: int) -> str:
+    def format_text(self, use: Use, characters: int) -> str:
         """Format a use without its line number: `kind text  definition`."""
-        whole, places = self._texts.get(use.location, ""), self._use_offsets(use)
+        whole, offsets = self._texts.get(use.location, ""), self._use_offsets(use)
         text = whole.lstrip()
-        at = places[0] - (len(whole) - len(text)) if places else 0
+        at = offsets[0] - (len(whole) - len(text)) if offsets else 0
         shown = shorten_around(text, at, characters) or (_CHANGED_NOTE if use.path in self._changed else "")
         kinds = ",".join(kind for kind in use.kinds if kind != "import" or "import" not in shown)
         text = " ".join(filter(None, (kinds, shown)))
@@ -166,12 +166,12 @@ class UseFormatter:
     def _use_offsets(self, use: Use) -> list[int]:
         return use_columns(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
-    def _columns(self, use: Use, places: list[int]) -> str:
+    def _columns(self, use: Use, offsets: list[int]) -> str:
         """Format the columns of several uses on a line, separated by `|` if some may be uses of another definition."""
         joint = "|" if use.location in self._repeated or use.location in self._shared else ","
-        is_clear = len(places) < 2 or use.kinds[0] == "import"
-        more = f"{joint}…" if len(places) > _MAX_COLUMNS else ""
-        return "" if is_clear else ":" + joint.join(str(at + 1) for at in places[:_MAX_COLUMNS]) + more
+        is_clear = len(offsets) < 2 or use.kinds[0] == "import"
+        more = f"{joint}…" if len(offsets) > _MAX_COLUMNS else ""
+        return "" if is_clear else ":" + joint.join(str(at + 1) for at in offsets[:_MAX_COLUMNS]) + more
 
 
 def _is_definition_line(text: str, label: str) -> bool:

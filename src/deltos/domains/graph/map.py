@@ -1,5 +1,7 @@
-"""Render maps of folders and files within a token budget: folders with file counts, modules with their first docstring
-sentence, and the most used symbols."""
+"""Render maps of folders and files within a token budget.
+
+A map lists folders with file counts, modules with their first docstring sentence, and the most used symbols.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,13 @@ if TYPE_CHECKING:
     from deltos.tool import Answer
 
 MAP_TOKENS = 2_000
-_MAX_FILES_READ = 400  # files whose first lines are read
+_MAX_FILES_READ = 400  # maximum number of files whose first lines are read
 _MAX_RANKED_SYMBOLS = 3_000
 _MAX_KEY_SYMBOLS = 4
 _SENTENCE_CHARACTERS = 110
-_MAX_TOP_MODULES = 60  # modules listed directly in the requested folder
-_MAX_MODULES_PER_FOLDER = 8  # modules listed per subfolder if not all modules fit
-_MAX_NAMED_MODULES = 8  # names listed in the line about remaining modules
+_MAX_TOP_MODULES = 60  # maximum number of modules listed for the requested folder itself
+_MAX_MODULES_PER_FOLDER = 8  # maximum number of modules listed per subfolder if not all modules fit
+_MAX_NAMED_MODULES = 8  # maximum number of names listed in the line about remaining modules
 _MAX_COMPLETE_MODULES = 100  # maximum number of modules that each get their own line
 _MAX_LISTED_FOLDERS = 30
 _MAX_FOLDERS = 80  # more folders never fit the budget
@@ -49,12 +51,12 @@ _README_NAMES = ("readme.md", "readme.rst", "readme.txt", "readme")
 
 @dataclass(slots=True)
 class _FolderSummary:
-    """A folder with its direct contents; `total` counts all files below it."""
+    """A folder with its direct files and folders, and the number of all files below it."""
 
     path: str
     files: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
-    total: int = 0
+    total_files: int = 0
 
 
 def render_map(search: GraphSearch, folder: str, *, page: BudgetedLines) -> Answer:
@@ -144,7 +146,7 @@ class _FolderMapBuilder:
         lines = []
         for folder in near[:_MAX_LISTED_FOLDERS]:
             about = self._folder_sentence(folder.path)
-            lines.append(f"{folder.path.removeprefix(prefix)}/ {folder.total}{f' — {about}' if about else ''}")
+            lines.append(f"{folder.path.removeprefix(prefix)}/ {folder.total_files}{f' — {about}' if about else ''}")
         if len(folders) > len(lines):
             lines.append(f"and {len(folders) - len(lines)} more folders")
         titles = ("--- folders (number of files) ---", "--- modules, most used first ---")
@@ -157,7 +159,7 @@ class _FolderMapBuilder:
         counts = _language_counts(languages, limit=5)
         sentence = self._folder_sentence(self._top)
         name = f"{self._top}/" if self._top else self._search.root.name
-        return f"map of {name}: {counted(top.total, 'file')} ({counts}){f' — {sentence}' if sentence else ''}"
+        return f"map of {name}: {counted(top.total_files, 'file')} ({counts}){f' — {sentence}' if sentence else ''}"
 
     def _how_to_see_more(self, order: Sequence[_FolderSummary]) -> str:
         """Return instructions for listing the remaining modules."""
@@ -319,7 +321,7 @@ def _language_counts(languages: Counter[str], *, limit: int | None = None) -> st
 def _outline(
     rows: Sequence[Symbol], users: dict[int, int], *, with_sentences: bool, with_values: bool
 ) -> Iterator[Piece]:
-    """Yield one piece per definition, members indented below their class; variables on one line."""
+    """Yield one line per definition, with members indented below their class, then one line for all variables."""
     values: list[Symbol] = []
     for row in rows:
         if row.kind in ("variable", "property"):
@@ -366,7 +368,7 @@ def _build_tree(paths: Sequence[str], top: str) -> dict[str, _FolderSummary]:
         folder = path.rpartition("/")[0]
         _folder_at(tree, folder, top).files.append(path)
         while True:
-            tree[folder].total += 1
+            tree[folder].total_files += 1
             if folder == top:
                 break
             folder = folder.rpartition("/")[0]

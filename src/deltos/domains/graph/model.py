@@ -45,7 +45,7 @@ class Edge(Struct, frozen=True, gc=False):
 
 
 class Import(Struct, frozen=True, gc=False):
-    """An import of another file in the project; `mode` is when the import takes effect."""
+    """An import of another file in the project. `mode` specifies when the import takes effect."""
 
     line: int
     target_path: str
@@ -64,7 +64,7 @@ class Surroundings(Protocol):
     def recent_commits(self, symbol: Symbol, root: Path, /) -> Sequence[str]:
         """Return the latest commits that changed a symbol's lines."""
 
-    def changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
+    def files_changed_with(self, path: str, root: Path, /) -> Sequence[ChangedTogether]:
         """Return the files that often change together with a file, most frequent first."""
 
 
@@ -83,6 +83,6 @@ class NoSurroundings:
         """Return no sections."""
         return ()
 
-    def changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
+    def files_changed_with(self, _path: str, _root: Path) -> Sequence[ChangedTogether]:
         """Return no files."""
         return ()

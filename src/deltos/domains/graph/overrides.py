@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.store.graph import Graph
     from deltos.store.symbols import Symbol
 
-_MAX_COMPARED_SYMBOLS = 50_000  # definitions compared per query, which takes half a second
+_MAX_COMPARED_SYMBOLS = 50_000  # maximum number of definitions compared per query (half a second)
 _NEVER_OVERRIDDEN_NAMES = frozenset(
     {"__init__", "__new__", "__post_init__", "constructor", "__init_subclass__", "__construct"}
 )
@@ -80,7 +80,7 @@ class OverrideFinder:
             self._remaining -= len(rows)
         return self._named[name]
 
-    def _by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
+    def _definitions_by_owner_location(self, name: str) -> dict[tuple[str, str], list[Symbol]]:
         """Return the definitions of a name, grouped by the possible location and the name of the owning type.
 
         The owning type may be in the same file, in the same folder, or in an included header.
@@ -109,7 +109,7 @@ class OverrideFinder:
             found = self._reader.imports_of(part)
             self._included |= {path: frozenset(filter(_is_header, found.get(path, ()))) for path in part}
 
-    def _methods_of(self, path: str, owner: str) -> set[str]:
+    def _method_names(self, path: str, owner: str) -> set[str]:
         """Return the names of the functions that a type defines itself."""
         if path not in self._methods:
             grouped = self._methods[path] = {}
@@ -151,7 +151,7 @@ class OverrideFinder:
         class."""
         if owner.kind in _CALLABLE_KINDS:  # an unnamed class is represented by its methods
             return [owner] if owner.name == name else []
-        owned = self._by_owner_location(name)
+        owned = self._definitions_by_owner_location(name)
         rows = [*owned.get((owner.path, owner.label), ())]
         for place in (
             (owner.path, owner.path.rpartition("/")[0]) if traits_of(owner.path).has_methods_outside_types else ()
@@ -203,7 +203,7 @@ class OverrideFinder:
             return False
         if _structural_suffix(member.path) != _structural_suffix(wanted.path):
             return False
-        return all(own in self._types_with_method(name) for name in self._methods_of(wanted.path, other[1]))
+        return all(own in self._types_with_method(name) for name in self._method_names(wanted.path, other[1]))
 
     def _structural_ids(self, rows: Sequence[Symbol]) -> set[int]:
         """Return the node ids of the rows that protocols and interfaces declare."""

@@ -28,7 +28,7 @@ PYTHON_FAMILY, JAVASCRIPT_FAMILY, DECLARED_FAMILY = range(3)  # indexes in FAMIL
 _MANIFESTS = frozenset({"package.json", "go.mod", "Cargo.toml", "pyproject.toml"})
 _MANIFESTS_BY_FAMILY = {PYTHON_FAMILY: ("pyproject.toml",), DECLARED_FAMILY: ("go.mod", "Cargo.toml")}
 _PYTHON_SUFFIXES = (".py", ".pyi")
-# Languages whose sources name their packages, and the suffixes of the build files that publish them.
+# Languages whose source files declare their packages, and the names of the build files that publish them.
 _SOURCE_NAMED_LANGUAGES = (
     (
         frozenset({"java", "kotlin"}),
@@ -40,7 +40,7 @@ _SOURCE_NAMED_LANGUAGES = (
 _MAX_SOURCE_FILES = 5_000
 _GEMSPEC, _GEM_SOURCES = ".gemspec", "lib"
 _HEADER_SUFFIXES, _HEADER_FOLDER = (".h", ".hh", ".hpp", ".hxx"), "include/"
-# Folders next to a package that are not part of its build.
+# Folders next to a package that do not belong to the package.
 _NOT_PACKAGED = frozenset(
     "test tests testing doc docs example examples sample samples script scripts tool tools bench benchmark benchmarks "
     "fixtures build dist node_modules venv env ci bin".split()
@@ -68,7 +68,7 @@ class ProvidedPackages:
 
 
 def normalise_package_name(name: str) -> str:
-    """Return the normalised form of a Python package name, in which equivalent spellings are equal."""
+    """Return a Python package name in normalised form, so that equivalent spellings are equal."""
     return name.lower().replace("-", "_").replace(".", "_")
 
 

@@ -82,7 +82,7 @@ class QualifiedNames:
         return (package,) if package else ()
 
     def _go_import_path(self, path: str) -> Iterator[str]:
-        """Yield the dotted import path of a Go file's package if a `go.mod` in a parent folder names the module."""
+        """Yield the dotted import path of a Go file's package if a `go.mod` in a parent folder declares the module."""
         folder = inner = posixpath.dirname(path)
         while True:
             module = self._facts.interface(posixpath.join(folder, "go.mod"))

@@ -134,7 +134,7 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
     sentences = [f"{_reference_counts(groups, found)}."]
     if found.dunder_all_locations:
         sentences.append(f"Listed in __all__ at {_format_locations(found.dunder_all_locations)}.")
-    gaps = _gaps(found)
+    gaps = _gap_sentences(found)
     if any(row.origin == BROKEN_IMPORT for row in found.possible):
         gaps.append(
             "Some possible references import the name from a module that does not define it; fix those imports."
@@ -144,7 +144,7 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
     elif searched and found.text_comparison.is_done:
         sentences.append(_completeness_statement(found, searched))
         sentences += [f"Not searched: {importers}, which may contain more uses."] if importers else []
-    return " ".join([*sentences, *_excluded_counts(found)])
+    return " ".join([*sentences, *_exclusion_sentences(found)])
 
 
 def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str:
@@ -163,7 +163,11 @@ def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str
         return f"{text}; {in_tests:,} of {total:,} in tests"
     if not found.is_resolved or found.is_filtered:
         return text
-    return f"{text}; none in {counted(found.test_files, 'test file')}" if found.test_files else f"{text}; no test files"
+    return (
+        f"{text}; none in {counted(found.test_file_count, 'test file')}"
+        if found.test_file_count
+        else f"{text}; no test files"
+    )
 
 
 def _completeness_statement(found: FoundReferences, searched: str) -> str:
@@ -182,17 +186,17 @@ def _check_description(found: FoundReferences) -> str:
     return f"{checked}; strings were not checked: {_format_locations(quoted, _MAX_LISTED_ITEMS)}" if quoted else checked
 
 
-def _excluded_counts(found: FoundReferences) -> Iterator[str]:
+def _exclusion_sentences(found: FoundReferences) -> Iterator[str]:
     """Yield a sentence with the number of omitted uses for each reason to omit them."""
     name = found.target.first.name
-    if found.other_definition_uses:
-        uses = counted(found.other_definition_uses, "reference")
-        verb = "is" if found.other_definition_uses == 1 else "are"
+    if found.other_definition_use_count:
+        uses = counted(found.other_definition_use_count, "reference")
+        verb = "is" if found.other_definition_use_count == 1 else "are"
         definitions = _format_definitions(found.other_definitions)
         yield f"{uses} to other definitions named {name} {verb} not listed ({definitions})."
-    if found.arity_mismatches:
-        verb = "is" if found.arity_mismatches == 1 else "are"
-        calls = counted(found.arity_mismatches, "possible call")
+    if found.arity_mismatch_count:
+        verb = "is" if found.arity_mismatch_count == 1 else "are"
+        calls = counted(found.arity_mismatch_count, "possible call")
         yield f"{calls} with a different number of arguments {verb} not listed."
     if found.excluded_in_tests:
         yield wording.more(found.excluded_in_tests, "in tests", "pass tests=include to list them")
@@ -202,7 +206,7 @@ def _excluded_counts(found: FoundReferences) -> Iterator[str]:
         yield wording.more(found.excluded_by_path, "outside the given path", "omit path to list them")
 
 
-def _gaps(found: FoundReferences | Impact) -> list[str]:
+def _gap_sentences(found: FoundReferences | Impact) -> list[str]:
     """Return the reasons why uses may be missing, as sentences, or an empty list if all uses are known."""
     if not found.is_resolved:
         return ["Only definitions are indexed in this language, not references; search for the name."]
@@ -303,7 +307,7 @@ def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
         yield f"Listed in __all__ at {_format_locations(impact.dunder_all_locations)}."
     is_unused = impact.is_resolved and not total and not impact.possible
     comparison = impact.text_comparison
-    if gaps := _gaps(impact):
+    if gaps := _gap_sentences(impact):
         yield " ".join(["No use found.", *gaps] if is_unused else gaps)
     elif is_unused and not comparison.is_done:
         yield "No use found. The name occurs in too many places to check all of them."
@@ -343,7 +347,7 @@ def _dependant_pieces(
         for row in symbols:
             if uses := impact.lines.get(row.node_id):
                 more = f" (+{counted(len(uses) - 1, 'line')})" if len(uses) > 1 else ""
-                block.append(f" {lines.line(uses[0], characters)}{more}")
+                block.append(f" {lines.format_use(uses[0], characters)}{more}")
         yield Piece("\n".join([*([title] if title else []), *block]), len(inside))
         title = ""
 
@@ -373,7 +377,9 @@ def render_external_symbol(
 def render_cycles(found: Sequence[Component], paths: Collection[str], *, page: BudgetedLines) -> Answer:
     """Format circular imports: components by import mode, each with one shortest cycle."""
     unknown = sum(imports_only_namespaces(path) for path in paths)
-    exception = f" {counted(unknown, 'C# file')} not checked: C# imports do not name files." if unknown else ""
+    exception = (
+        f" {counted(unknown, 'C# file')} not checked: C# imports refer to namespaces, not files." if unknown else ""
+    )
     lines = [Piece(_format_component(component)) for component in found]
     distinct = [component for component in found if not component.known]
     by_mode = [f"{sum(component.mode == mode for component in distinct)} {name}" for mode, name in _MODE_NAMES.items()]

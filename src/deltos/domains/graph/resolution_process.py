@@ -82,7 +82,7 @@ class Unresolved(NamedTuple):
     reason: str
     dependencies: Sequence[str] = (OTHER_UNRESOLVED,)
 
-    def record(self) -> ResolutionRecord:
+    def to_record(self) -> ResolutionRecord:
         """Return the record to store, which contains only dependencies."""
         return ResolutionRecord(self.path, (), (), (UNRESOLVED, *self.dependencies), 0, 0)
 
@@ -184,8 +184,8 @@ class _Usage:
 
     max_cpu_seconds: float
     cpu_seconds: float = 0.0
-    stopped: int = 0
-    failed: int = 0
+    stopped_count: int = 0
+    failed_count: int = 0
 
     def add(self, reply: Reply) -> None:
         """Count the result of one file."""
@@ -193,14 +193,14 @@ class _Usage:
             found: ResolvedFile = reply.value
             self.cpu_seconds += found.cpu_seconds
         elif isinstance(reply.error, ParserStopped):
-            self.stopped += 1
+            self.stopped_count += 1
         else:
-            self.failed += 1
+            self.failed_count += 1
 
     def skip_reason(self) -> str:
         """Return the reason for skipping the remaining files, or an empty string if no limit is exceeded."""
-        if self.stopped >= MAX_STOPPED_FILES or self.failed >= MAX_FAILED_FILES:
-            return f"{counted(self.stopped + self.failed, 'other file')} exceeded a limit or failed"
+        if self.stopped_count >= MAX_STOPPED_FILES or self.failed_count >= MAX_FAILED_FILES:
+            return f"{counted(self.stopped_count + self.failed_count, 'other file')} exceeded a limit or failed"
         if self.cpu_seconds > self.max_cpu_seconds:
             return f"earlier files took more than {self.max_cpu_seconds:.0f} s of CPU time"
         return ""

@@ -54,7 +54,7 @@ _T = TypeVar("_T")
 _MAX_SUGGESTIONS = 3
 _MAX_HINT_CHARACTERS = 200
 _MAX_NAMED_LINES = 8
-_MAX_MENTIONS_READ = 500  # mentions whose number of arguments is compared
+_MAX_MENTIONS_READ = 500  # maximum number of mentions whose source lines are read
 _MAX_OTHER_USES = 5_000  # maximum uses of same-name definitions for comparing the text
 _UNREAD_REASONS = frozenset({"too large", "unreadable", "failed"})  # skipped files with these reasons may contain code
 _GRAPH_FAILURES = frozenset({"", "graph", "graph/edges"})  # indexers whose failure leaves a file without edges
@@ -110,14 +110,14 @@ class FoundReferences:
     base_ids: frozenset[int] = frozenset()  # related definitions that the target implements or overrides
     wrapper_ids: frozenset[int] = frozenset()  # related definitions with the same name that call the target
     other_definitions: tuple[Symbol, ...] = ()  # unrelated definitions of the name that are used
-    other_definition_uses: int = 0
-    arity_mismatches: int = 0  # omitted calls whose number of arguments the target does not accept
-    excluded_in_tests: int = 0  # lines in tests that `filtered` excluded
-    excluded_outside_tests: int = 0  # lines outside tests that `filtered` excluded
-    excluded_by_path: int = 0  # lines that `filtered` excluded because of their path
+    other_definition_use_count: int = 0
+    arity_mismatch_count: int = 0  # number of omitted calls with a wrong number of arguments
+    excluded_in_tests: int = 0  # number of lines in tests that `filtered` excluded
+    excluded_outside_tests: int = 0  # number of lines outside tests that `filtered` excluded
+    excluded_by_path: int = 0  # number of lines that `filtered` excluded because of their path
     is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
     is_truncated: bool = False  # true if the name has so many definitions that related ones may be missing
-    test_files: int = 0  # number of searched test files, or 0 if any of them contains a use
+    test_file_count: int = 0  # number of searched test files, or 0 if any of them contains a use
     unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
     unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
     repository_folder: str = ""  # the project's folder in its repository; empty if it is the whole repository
@@ -315,7 +315,7 @@ class GraphSearch:
             return case_note(symbol, [row.name for row in rows])
         if query.form != "dotted":
             return ""
-        if any(self.names.matches(row, query.text) for row in self.reader.symbols_named(query.last)):
+        if any(self.names.matches(row, query.text) for row in self.reader.symbols_named(query.last_part)):
             return ""
         through = self._indirect_names.find(query.text).through
         return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
@@ -336,7 +336,7 @@ class GraphSearch:
         is_pattern = query.form == "pattern"
         message = f"No symbol matches '{symbol}'." if is_pattern else f"Symbol '{symbol}' not found."
         hint = (self.similar_names_hint(symbol) or self._searched_counts()) if suggests else ""
-        if suggests and not is_pattern and (places := code_lines_with(query.last, self._code, self.source)):
+        if suggests and not is_pattern and (places := code_lines_with(query.last_part, self._code, self.source)):
             named = ", ".join(f"{path}:{line}" for path, line in places[:_MAX_NAMED_LINES])
             more = f" and {len(places) - _MAX_NAMED_LINES} more" if len(places) > _MAX_NAMED_LINES else ""
             hint = f"The name occurs on {counted(len(places), 'line')}: {named}{more}. {hint}"
@@ -353,7 +353,7 @@ class GraphSearch:
     def similar_names_hint(self, symbol: str) -> str:
         """Return similar names as a question (`Did you mean: …?`), or an empty string if there are none."""
         query = parse_query(symbol)
-        near = self._suggestions(query) if query.form != "pattern" else []
+        near = self._similar_names(query) if query.form != "pattern" else []
         return f"Did you mean: {', '.join(near)}?" if near else ""
 
     def _file_name_error(self, path: str) -> NotFound:
@@ -370,13 +370,13 @@ class GraphSearch:
         ]
         return NotFound(f"'{path}' is a file, not a symbol.", hint=f"It defines {keys or 'nothing'}.")
 
-    def _suggestions(self, query: SymbolQuery) -> list[str]:
+    def _similar_names(self, query: SymbolQuery) -> list[str]:
         """Return similar names of members of the same type or, if there are none, of any definition."""
         owner = query.text.rpartition(".")[0]
         members = self._indirect_names.members(owner) if owner else {}
-        if near_members := similar_names(query.last, list(members), limit=_MAX_SUGGESTIONS):
+        if near_members := similar_names(query.last_part, list(members), limit=_MAX_SUGGESTIONS):
             return [members[name].label for name in near_members]
-        return similar_names(query.last, list(self.reader.names()), limit=_MAX_SUGGESTIONS)
+        return similar_names(query.last_part, list(self.reader.names()), limit=_MAX_SUGGESTIONS)
 
     @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
@@ -533,7 +533,7 @@ class GraphSearch:
         return replace(
             found,
             shared_lines=frozenset(others or ()),
-            test_files=self._count_test_files(target) if found.is_resolved and not in_tests else 0,
+            test_file_count=self._count_test_files(target) if found.is_resolved and not in_tests else 0,
             unresolved_counts={} if text.is_done else self._unresolved_counts(target),
             unread_files=self._unread_files(target),
             repository_folder=self.repository_folder,
@@ -544,7 +544,7 @@ class GraphSearch:
 
     def same_name_lines(self, found: FoundReferences) -> set[tuple[str, int]] | None:
         """Return the lines that define or use other definitions of the target's name, or None if there are too many."""
-        if found.other_definition_uses > _MAX_OTHER_USES:
+        if found.other_definition_use_count > _MAX_OTHER_USES:
             return None
         own = set(found.target.node_ids)
         uses = (
@@ -602,8 +602,8 @@ class GraphSearch:
             frozenset(above | implemented),
             frozenset(wrappers),
             other_definitions=tuple(others),
-            other_definition_uses=sum(uses.values()),
-            arity_mismatches=len(mentions) - len(alike),
+            other_definition_use_count=sum(uses.values()),
+            arity_mismatch_count=len(mentions) - len(alike),
             is_resolved=is_resolved(target.first.path),
             is_truncated=relatives.is_truncated,
         )
@@ -934,6 +934,6 @@ def _same_name_definitions(symbol: Symbol, symbols: Iterable[Symbol]) -> list[Sy
 def _nearest_definitions_hint(symbols: Sequence[Symbol], line: int) -> str:
     """Return a hint that lists the definitions nearest to a line."""
     if not symbols:
-        return "The file is not indexed, or defines nothing."
+        return "The file is not indexed or contains no definitions."
     near = sorted(symbols, key=lambda row: abs(row.line - line))[:_MAX_SUGGESTIONS]
     return "Nearest: " + ", ".join(f"{row.label} on line {row.line}" for row in near) + "."

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_selection import FreshProject, FreshSelection
 
 _T = TypeVar("_T")
-_MAX_FAILURES_READ = 50  # unindexed files that are searched for a name
+_MAX_FAILURES_READ = 50  # maximum number of unindexed files that are searched for a name
 _WORD = re.compile(r"\w+")
 
 
@@ -120,20 +120,20 @@ class AffectedSymbol(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProjectUses:
-    """Uses of a definition in an importing project; `not_resolved` is the number of unresolved importing files."""
+    """Uses of a definition in an importing project; `unresolved_count` is the number of unresolved importing files."""
 
     project: OpenedProject
     groups: tuple[UseGroup, ...]
-    not_resolved: int
+    unresolved_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectImpact:
-    """Symbols that a change affects in an importing project; `not_resolved` is the number of unresolved files."""
+    """Symbols that a change affects in an importing project; `unresolved_count` is the number of unresolved files."""
 
     project: OpenedProject
     rows: tuple[AffectedSymbol, ...]
-    not_resolved: int
+    unresolved_count: int
 
 
 class GraphSelection:
@@ -334,7 +334,7 @@ def _without_duplicates(every: Sequence[ProjectTarget]) -> tuple[list[ProjectTar
         known = kept.setdefault((each.project.search.root / first.path, first.line, first.key), each)
         if known is not each:
             pairs.setdefault((each.project.name, known.project.name))
-    notes = (f"Note: [{one}] and [{other}] share files; [{other}] answers for them." for one, other in pairs)
+    notes = (f"Note: [{one}] and [{other}] share files; results are listed under [{other}]." for one, other in pairs)
     return [*kept.values()], tuple(notes)
 
 

@@ -25,7 +25,7 @@ _MAX_SYMBOL_CHARACTERS = 500
 _MAX_LINE_DIGITS = 9
 _NAME = re.compile(r"[\w$]++(?:-[\w$]++)*+")
 _DOTTED = re.compile(r"[\w$][\w$-]*+(?:(?:\.|::|#|/)[\w$-]++)+")
-# PHP names such as \Acme\Shop\Cart::add. In regular expressions, `\d` and `\b` are not followed by a second letter.
+# PHP names such as \Acme\Shop\Cart::add. Two word characters after the backslash distinguish them from `\d` in a regex.
 _NAMESPACED = re.compile(r"(?:\\[A-Z]\w++|[A-Za-z_]\w*+\\\w\w++)(?:\\\w\w++)*+(?:(?:::|->)\$?+\w++)?+")
 # Objective-C's -[Cart addItem:count:] and Elixir's Cart.add/2
 _OBJECTIVE_C_MESSAGE = re.compile(r"[-+]\[\s*+(\w++)(?:\(\w*+\))?+\s++([\w:]++)\s*+\]")
@@ -45,7 +45,7 @@ class SymbolQuery:
     text: str
 
     @property
-    def last(self) -> str:
+    def last_part(self) -> str:
         """The last part of a dotted name."""
         return self.text.rpartition(".")[2]
 

@@ -74,7 +74,7 @@ def graph_tools(
                 Parameter("changes", "string", "Or: working, revision, A..B", default=""),
                 _limit_parameter(50),
             ),
-            _impact(serve, review),
+            _impact_handler(serve, review),
         ),
         _tool(
             "detect_circular",
@@ -160,7 +160,7 @@ class _GraphTools:
         return run
 
 
-def _impact(
+def _impact_handler(
     serve: Callable[[Callable[[GraphAnswers, Call], Answer]], Callable[[Call], Answer]],
     review: Callable[[Call], Answer] | None,
 ) -> Callable[[Call], Answer]:

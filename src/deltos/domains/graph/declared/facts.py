@@ -27,7 +27,7 @@ TYPE_SIGN = ":"
 """Prefix of the first step if it is a written type and not a name."""
 
 DOCUMENTED = "documented"
-"""Role of a type name in a comment; ignored if it is not a type of the project."""
+"""Role of a type name in a comment; the use is ignored if the project does not define the type."""
 
 CALLABLE = "callable"
 """Role of a PHP method whose name is in a string, as in `[$this, 'name']`."""

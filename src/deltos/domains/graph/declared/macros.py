@@ -11,7 +11,7 @@ TYPE_ONLY = "type alone"  # role of a name that counts only if it refers to a ty
 _TOKEN = re.compile(r"\\.|//|/\*|\*/|[A-Za-z_]\w*+|[0-9][\w.]*+|->|##|\n|\S", re.DOTALL)
 _END_TOKENS = {"//": "\n", "/*": "*/", '"': '"', "'": "'"}  # end tokens of comments and literals, by start token
 _MEMBER_OPERATORS = frozenset({".", "->", "##", "#"})  # a name after one of these tokens is not looked up
-_STATEMENT_TOKENS = frozenset("{;")  # tokens of statements, whose names may be local variables
+_STATEMENT_TOKENS = frozenset("{;")  # tokens that occur in statements, whose names may be local variables
 _KEYWORDS = frozenset(
     "if else for while do switch case default return goto break continue sizeof typeof struct union enum const void "
     "volatile int char long short unsigned signed float double static inline extern typedef register auto bool true "

@@ -26,7 +26,7 @@ _REQUIREMENT_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file is a manifest on which imports depend."""
+    """Whether a file is a `go.mod` manifest."""
     return path.rpartition("/")[2] == "go.mod"
 
 
@@ -49,10 +49,10 @@ def declared_package(path: str, data: bytes) -> PackageDeclaration | None:
         tables = tomllib.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return _crate(tables) if path.endswith("Cargo.toml") else _distribution(tables)
+    return _cargo_package(tables) if path.endswith("Cargo.toml") else _python_package(tables)
 
 
-def _crate(tables: dict[str, object]) -> PackageDeclaration | None:
+def _cargo_package(tables: dict[str, object]) -> PackageDeclaration | None:
     """Return the package that a parsed Cargo.toml declares."""
     name, library = _string_or_empty(_table(tables, "package").get("name")), _table(tables, "lib")
     if not name:
@@ -64,7 +64,7 @@ def _crate(tables: dict[str, object]) -> PackageDeclaration | None:
     )
 
 
-def _distribution(tables: dict[str, object]) -> PackageDeclaration | None:
+def _python_package(tables: dict[str, object]) -> PackageDeclaration | None:
     """Return the package that a parsed pyproject.toml declares."""
     project, poetry = _table(tables, "project"), _table(tables, "tool", "poetry")
     name = _string_or_empty(project.get("name")) or _string_or_empty(poetry.get("name"))

@@ -49,7 +49,7 @@ _PRIMITIVES = frozenset({"int", "char", "bool", "float", "double", "long", "shor
 _SELF_TYPES = frozenset({"Self", "self", "static", "this"})
 
 
-class Members:
+class UseResolver:
     """Resolves the uses in one file by the types of their receivers."""
 
     def __init__(self, names: NameLookup, file: SourceFile) -> None:
@@ -66,10 +66,10 @@ class Members:
         """Return the definitions that a use refers to."""
         use = (source, name, role, receiver)
         if use not in self._use_targets:
-            self._use_targets[use] = self._find(source, name, role, receiver)
+            self._use_targets[use] = self._find_targets(source, name, role, receiver)
         return self._use_targets[use]
 
-    def _find(self, source: str, name: str, role: str, receiver: AccessPath | None) -> LookupResult:
+    def _find_targets(self, source: str, name: str, role: str, receiver: AccessPath | None) -> LookupResult:
         if role == "construct":
             return self._constructors_of(source, name)
         plain = receiver is None

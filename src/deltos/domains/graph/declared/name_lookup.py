@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFile, SourceFiles
 
 LOCAL_SCOPES = frozenset({"function", "method", "module"})
-"""Kinds of definitions that make their inner definitions visible, unqualified, inside themselves."""
+"""Kinds of definitions inside which inner definitions are visible by their plain names."""
 _TYPE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _REOPENABLE_KINDS = frozenset({"class", "module"})
 _MAX_REEXPORTS = 8
@@ -259,7 +259,7 @@ class NameLookup:
                 others.append(DefinedSymbol(symbol.path, symbol.key))
         can_refer_to_files = any(target.path in included_paths for target in preferred)
         if others and not can_refer_to_files and len(preferred) + len(others) > 1:
-            preferred += self._declared_together(name, file.path, others)
+            preferred += self._targets_with_same_declaration(name, file.path, others)
         if preferred:
             return LookupResult(tuple(filter(self._is_renaming, preferred)) or tuple(preferred))
         return LookupResult(tuple(others), is_certain=len(others) == 1) if others else None
@@ -273,7 +273,9 @@ class NameLookup:
         self.dependencies.add(all_definitions(names[0].name))
         return bool(self._sources.named(names[0].name))
 
-    def _declared_together(self, name: str, path: str, targets: list[DefinedSymbol]) -> Iterator[DefinedSymbol]:
+    def _targets_with_same_declaration(
+        self, name: str, path: str, targets: list[DefinedSymbol]
+    ) -> Iterator[DefinedSymbol]:
         """Yield the targets in files that include the same declaration of a function as `path`."""
         declaring = frozenset(seen for seen in (path, *self._includes(path)) if self._declares(seen, name))
         return (target for target in targets if declaring and not declaring.isdisjoint(self._includes(target.path)))
@@ -360,11 +362,11 @@ class NameLookup:
             elif bare == wanted or bare.endswith(f".{wanted}"):
                 if symbol.path == path and bare.rpartition(".")[0] in (file.type_keys if file is not None else ()):
                     continue  # a member of another type with the same name in this file
-                if symbol.path == path or self._may_hold_members(file, symbol.path, bare):
+                if symbol.path == path or self._may_define_members(file, symbol.path, bare):
                     found.append(DefinedSymbol(symbol.path, symbol.key))
         return self._merge_openings(found)
 
-    def _may_hold_members(self, file: SourceFile | None, path: str, key: str) -> bool:
+    def _may_define_members(self, file: SourceFile | None, path: str, key: str) -> bool:
         """Whether `path` may define members of a type in `file`, such as a C++ source file for its header."""
         other = self.read(path)
         if file is None or other is None or family_of(other.language) != family_of(file.language):

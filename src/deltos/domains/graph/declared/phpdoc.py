@@ -374,7 +374,7 @@ class _TagParser:
         self._expect("}")
 
     def _parse_parameters(self, depth: int = 0) -> None:
-        """Read a parameter list: `(Foo $a, int ...$b = 1)`."""
+        """Read a parameter list, `(Foo $a, int ...$b = 1)`, and record the class names in it."""
         self._expect("(")
         while self._peek() not in (")", _END_OF_TEXT):
             if not self._peek().startswith(("$", "&", "...")):

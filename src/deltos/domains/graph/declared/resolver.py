@@ -9,7 +9,7 @@ from deltos.domains.graph.declared.extract import extract
 from deltos.domains.graph.declared.facts import CALLABLE, DOCUMENTED, SourceBody, declared_codec
 from deltos.domains.graph.declared.languages import TRAITS
 from deltos.domains.graph.declared.macros import TYPE_ONLY
-from deltos.domains.graph.declared.members import Members
+from deltos.domains.graph.declared.members import UseResolver
 from deltos.domains.graph.declared.name_lookup import LookupResult, NameLookup
 from deltos.domains.graph.declared.source_files import DefinedSymbol, SourceFiles
 from deltos.domains.graph.kernel.dependencies import all_definitions, external_package
@@ -89,7 +89,7 @@ class _EdgeTarget(NamedTuple):
     key: str
     kind: EdgeKind
 
-    def edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
+    def to_edge(self, *, is_certain: bool, is_aliased: bool) -> Edge:
         """Return the edge; its origin shows how it was resolved."""
         origin = "name" if not is_certain else ALIAS if is_aliased else "scope"
         return Edge(*self, origin, certain=is_certain)
@@ -110,7 +110,7 @@ class FileResolver:
         self._sources = sources
         self._file = file
         self._names = NameLookup(sources, file)
-        self._members = Members(self._names, file)
+        self._members = UseResolver(self._names, file)
         self._known_owners: dict[str, tuple[frozenset[str], bool]] = {}
         self._expansions: dict[
             tuple[str, tuple[DefinedSymbol, ...], str], tuple[tuple[DefinedSymbol, EdgeKind], ...]
@@ -154,7 +154,7 @@ class FileResolver:
             self._file.path,
             tuple(
                 [
-                    reference.edge(is_certain=certain, is_aliased=reference not in named)
+                    reference.to_edge(is_certain=certain, is_aliased=reference not in named)
                     for reference, certain in sorted(edges.items())
                 ]
             ),

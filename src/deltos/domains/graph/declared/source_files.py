@@ -110,7 +110,7 @@ class SourceFiles:
             file = SourceFile(path, language, interface) if isinstance(interface, SourceInterface) else None
             self._units[path] = file
             if file is not None:
-                self._sort_imports(file)
+                self._group_imports(file)
         return self._units[path]
 
     def named(self, name: str) -> list[NamedSymbol]:
@@ -135,7 +135,7 @@ class SourceFiles:
                 self._by_folder[dirname(path)].append(path)
         return self._by_folder.get(folder, [])
 
-    def _sort_imports(self, file: SourceFile) -> None:
+    def _group_imports(self, file: SourceFile) -> None:
         """Group the imports of a file into single names, wildcards, and named packages."""
         traits = file.traits
         for clause in (*file.imports, *traits.global_imports(self, file.path)):

@@ -136,9 +136,9 @@ class FixpointMemo:
         if len(self._open) >= _MAX_OPEN:
             self.is_exhausted = True
             return cast("Answer", None)
-        return self._answer(question, compute)
+        return self._compute_answer(question, compute)
 
-    def _answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
+    def _compute_answer(self, question: Hashable, compute: Callable[[], Answer]) -> Answer:
         """Compute and cache an answer, repeating the computation of a recursive question until the answer no longer
         changes."""
         state = _RunningQuestion(len(self._open))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Text: TypeAlias = "Callable[[tree_sitter.Node], str]"
 Imports: TypeAlias = "Iterator[tuple[ImportClause, tree_sitter.Node]]"
-Narrowed: TypeAlias = "tuple[tree_sitter.Node | None, list[Binding], list[Binding]]"
+NarrowedVariables: TypeAlias = "tuple[tree_sitter.Node | None, list[Binding], list[Binding]]"
 
 
 def node_types(text: str) -> frozenset[str]:
@@ -165,7 +165,7 @@ class LanguageTraits:
         None
     )
     """Reads `outer.new Inner(…)`."""
-    narrow_variables: Callable[[Declarations, tree_sitter.Node], Narrowed] | None = None
+    narrow_variables: Callable[[Declarations, tree_sitter.Node], NarrowedVariables] | None = None
     """Returns the guarded node, the variables narrowed inside it, and the variables narrowed after the statement."""
     path_after_assignment: (
         Callable[[FactCollector, tree_sitter.Node, Binding, AccessPath], AccessPath | None] | None
