@@ -11,7 +11,7 @@ import pytest
 from deltos.app import App
 from deltos.budget import estimate_tokens
 from deltos.config import Config
-from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_columns
+from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_offsets
 from tests.calling import ToolClient
 
 if TYPE_CHECKING:
@@ -264,9 +264,9 @@ def test_a_line_is_shortened_around_the_use() -> None:
 def test_columns_are_those_of_whole_words_that_fit_the_kind_of_use() -> None:
     assert occurrences("put(input, x.put, put_all, $put)", "put") == [0, 13]
     assert occurrences("x", "") == []
-    assert use_columns("put = self.put(put)", ["put"], "call", is_member=True) == [11]
-    assert use_columns("put = put(put(1))", ["put"], "call", is_member=False) == [6, 10]
-    assert use_columns("return Cart()", ["__init__", "Cart"], "call", is_member=True) == [7]
+    assert use_offsets("put = self.put(put)", ["put"], "call", is_member=True) == [11]
+    assert use_offsets("put = put(put(1))", ["put"], "call", is_member=False) == [6, 10]
+    assert use_offsets("return Cart()", ["__init__", "Cart"], "call", is_member=True) == [7]
     assert printable("a\tb\x00c\u2029 ") == "a b\ufffdc"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.budgeted_lines import Piece
 from deltos.domains.graph.languages import is_member
-from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_columns
+from deltos.domains.graph.source_lines import occurrences, printable, shorten_around, use_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -164,7 +164,7 @@ class UseFormatter:
         return f"{text}  {use.label}" if use.label and not _is_definition_line(shown, use.label) else text
 
     def _use_offsets(self, use: Use) -> list[int]:
-        return use_columns(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
+        return use_offsets(self._texts.get(use.location, ""), self._names, use.kinds[0], is_member=self._is_member)
 
     def _columns(self, use: Use, offsets: list[int]) -> str:
         """Format the columns of several uses on a line, separated by `|` if some may be uses of another definition."""

@@ -44,10 +44,10 @@ class SourceLines:
         """The generated files of the project."""
         return self._files.generated()
 
-    def lines(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    def lines(self, locations: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """Return the text of the given lines (path and number), without lines that cannot be shown."""
         wanted: defaultdict[str, set[int]] = defaultdict(set)
-        for path, number in places:
+        for path, number in locations:
             wanted[path].add(number)
         found: dict[tuple[str, int], bytes] = {}
         with source_tree(self._root, self._files) as tree:
@@ -133,7 +133,7 @@ def occurrences(text: str, name: str) -> list[int]:
     return found
 
 
-def use_columns(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
+def use_offsets(text: str, names: Sequence[str], kind: str, *, is_member: bool) -> list[int]:
     """Return the offsets at which a use of one of the names may be, preferring offsets that match the use's kind."""
     places = next((found for name in names if (found := occurrences(text, name))), [])
     if len(places) < 2:

@@ -20,7 +20,7 @@ _LANGUAGES = (GO, JAVA, KOTLIN, CSHARP, RUST, C, CPP, PHP, RUBY, SWIFT)
 TRAITS: dict[str, LanguageTraits] = {each.name: each for each in _LANGUAGES}
 
 
-@lru_cache(maxsize=65_536)  # called for every symbol of a query
+@lru_cache(maxsize=65_536)  # cached, because it is called for every symbol of a query
 def traits_of(path: str) -> LanguageTraits:
     """Return the traits of a file's language, or `NO_TRAITS` if the language is not resolved by declarations."""
     language = detect(path)
@@ -33,5 +33,5 @@ def is_declared(path: str) -> bool:
 
 
 def family_of(language: str) -> str:
-    """Return the name of the family of languages whose definitions a language can use."""
+    """Return the family of a language; languages of one family can use each other's definitions."""
     return TRAITS[language].family or language

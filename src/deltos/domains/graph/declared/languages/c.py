@@ -146,7 +146,7 @@ def _is_constructor_call(declarator: tree_sitter.Node) -> bool:
 
 
 def _is_parameter(node: tree_sitter.Node) -> bool:
-    """Whether a C++ parameter cannot be an expression: `int`, `const Item`, `Item item`."""
+    """Whether a node must be a parameter and not an expression: `int`, `const Item`, `Item item`."""
     declared, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     if declared is not None and declared.type in _PRIMITIVE_NODE_TYPES:
         return True
@@ -156,16 +156,16 @@ def _is_parameter(node: tree_sitter.Node) -> bool:
 
 def _read_function(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the qualified name of a C++ method defined outside its class, and the fixture of a GoogleTest test."""
-    name_defined = _qualified_name(node)
+    name_defined = _qualified_name_node(node)
     if name_defined is not None:
         reader.defined.add(name_defined.start_byte)
-    fixture = _fixture(reader.declarations, node)
+    fixture = _fixture_class(reader.declarations, node)
     if fixture:
         reader.scope(reader.spans.key_at(node.start_point[0] + 1)).bases.append(fixture)
-    reader.bound.update(name.start_byte for name in _test_names(reader.declarations, node))
+    reader.bound.update(name.start_byte for name in _test_name_nodes(reader.declarations, node))
 
 
-def _fixture(declarations: Declarations, node: tree_sitter.Node) -> str:
+def _fixture_class(declarations: Declarations, node: tree_sitter.Node) -> str:
     """Return the fixture class of a GoogleTest test, `TEST_F(Fixture, Name) {…}`, or an empty string for other
     nodes."""
     macro, parameters = _test_macro(declarations, node)
@@ -174,7 +174,7 @@ def _fixture(declarations: Declarations, node: tree_sitter.Node) -> str:
     return declarations.node_text.type_text(parameters[0].child_by_field_name("type"))
 
 
-def _test_names(declarations: Declarations, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+def _test_name_nodes(declarations: Declarations, node: tree_sitter.Node) -> list[tree_sitter.Node]:
     """Return the nodes with the names of a GoogleTest test and its suite, which are not references."""
     macro, parameters = _test_macro(declarations, node)
     named = parameters[1:] if macro in _FIXTURE_TEST_MACROS else parameters if macro == "TEST" else []
@@ -191,7 +191,7 @@ def _test_macro(declarations: Declarations, node: tree_sitter.Node) -> tuple[str
     return declarations.node_text.text(name), parameters.named_children[:2]
 
 
-def _qualified_name(node: tree_sitter.Node) -> tree_sitter.Node | None:
+def _qualified_name_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the last name node of a C++ function that is defined outside its class: `run` in `void Job::run() {…}`."""
     current = node.child_by_field_name("declarator")
     while current is not None and current.type in (*_DECLARATOR_NODE_TYPES, "function_declarator"):
@@ -223,11 +223,11 @@ def _read_macro(reader: FactCollector, node: tree_sitter.Node) -> None:
 
 
 def _declare_method(reader: FactCollector, node: tree_sitter.Node) -> None:
-    """Record the return type of a C++ method that its class only declares; a pure virtual method is a definition."""
+    """Record the return type of a method that a C++ class declares."""
     name, line = _prototype_name(reader.declarations, node), node.start_point[0] + 1
     returned = reader.node_text.type_text(node.child_by_field_name("type"))
     key = reader.spans.key_at(line)
-    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:
+    if name and returned and key.partition("#")[0].rpartition(".")[2] == name:  # a pure virtual method is a definition
         reader.scope(key).returns = returned
     elif name and returned and not reader.spans.is_in_function(line):
         reader.scope(reader.spans.type_at(line)).types.setdefault(f"{name}()", (TYPE_SIGN + returned,))

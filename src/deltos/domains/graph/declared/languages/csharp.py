@@ -1,4 +1,4 @@
-"""C#: imports name entire namespaces and may apply to all files of a project."""
+"""C#: imports refer to entire namespaces and may apply to all files of a project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.declared.source_files import SourceFiles
 
 _USINGS_FILES = ("GlobalUsings", "Usings", "GlobalUsing", "Globals", "Global", "Imports", "GlobalImports")
-"""Names without suffix of the only files that are searched for `global using` directives."""
+"""Names, without suffix, of the files that are searched for `global using` directives."""
 
 
 def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportClause, tree_sitter.Node]]:

@@ -26,10 +26,10 @@ def _read_imports(node: tree_sitter.Node, text: Text) -> Iterator[tuple[ImportCl
     if path is not None:
         name = text(path).strip('"`')
         given = text(alias) if alias is not None else ""
-        yield ImportClause("all" if given == "." else "module", name, given or f"/{_default_name(name)}"), node
+        yield ImportClause("all" if given == "." else "module", name, given or f"/{_default_package_name(name)}"), node
 
 
-def _default_name(path: str) -> str:
+def _default_package_name(path: str) -> str:
     """Return the conventional name of a Go package: `x` for `example.com/x/v2`, `yaml` for `gopkg.in/yaml.v3`."""
     folder, _, last = path.rpartition("/")
     if folder and last.startswith("v") and last[1:].isdigit():
@@ -94,7 +94,7 @@ def _bind_in_parallel(
         yield Binding(name, path)
 
 
-def _define_go_type(reader: FactCollector, node: tree_sitter.Node) -> None:
+def _record_underlying_type(reader: FactCollector, node: tree_sitter.Node) -> None:
     """Record the underlying type of a Go type: `type List []Item`, `type A = B`."""
     name, line = node.child_by_field_name("name"), node.start_point[0] + 1
     text = reader.node_text.type_text(node.child_by_field_name("type"))
@@ -176,7 +176,7 @@ GO = LanguageTraits(
     has_implicit_receiver=False,
     read_imports=_read_imports,
     bindings=_bindings,
-    readers={"type_spec": _define_go_type, "type_alias": _define_go_type},
+    readers={"type_spec": _record_underlying_type, "type_alias": _record_underlying_type},
     read_embedded=_record_embedded_type,
     file_package=_file_package,
     absolute_name=_absolute_name,

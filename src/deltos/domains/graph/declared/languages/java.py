@@ -1,4 +1,4 @@
-"""Java: imports name single definitions or entire packages, and anonymous classes may override members."""
+"""Java: imports refer to single definitions or entire packages, and anonymous classes may override members."""
 
 from __future__ import annotations
 

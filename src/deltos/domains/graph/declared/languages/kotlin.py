@@ -1,4 +1,4 @@
-"""Kotlin: imports name single definitions or entire packages, and a package may have several files."""
+"""Kotlin: imports refer to single definitions or entire packages, and a package may have several files."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _bindings(declarations: Declarations, node: tree_sitter.Node) -> Iterator[Bi
 
 
 def _documented_bindings(declarations: Declarations, node: tree_sitter.Node, declared: str) -> Iterator[Binding]:
-    """Bind the variables in a PHP declaration by its type, the type in its comment, or its value."""
+    """Bind the variables of a PHP declaration to its declared type, its documented type, or its value."""
     if node.type == "foreach_statement":
         yield from _loop_bindings(declarations, node)
         return

@@ -121,7 +121,7 @@ class LanguageTraits:
     """Whether a local declaration with arguments constructs a value: `Parser parser(input());`."""
     has_anonymous_classes: bool = False
     functions_have_bases: bool = False
-    """Whether a function may see the members of a base, as in an anonymous class or a test fixture."""
+    """Whether a function may use the members of a base, as in an anonymous class or a test fixture."""
     has_documented_types: bool = False
     """Whether comments declare types."""
     has_relative_namespaces: bool = False
@@ -134,7 +134,7 @@ class LanguageTraits:
     has_exact_arity: bool = False
     """Whether a call must pass exactly the parameters that the function declares."""
     links_by_name: bool = False
-    """Whether names are found through included files and the linker, and static functions belong to their file."""
+    """Whether the linker connects uses with definitions in other files, except for static functions."""
     has_module_tree: bool = False
     """Whether files and blocks are modules that import and re-export names, as in Rust."""
     has_packages_by_path: bool = False
@@ -186,7 +186,7 @@ class LanguageTraits:
     package_files: Callable[[SourceFiles, str], list[str]] = _no_files
     """Returns the files of a package, given the package path."""
     external_packages: Callable[[SourceFiles], frozenset[str]] = _no_external_packages
-    """Returns the names of packages outside the project, as they begin paths in the code."""
+    """Returns the names of external packages, with which qualified names in the code begin."""
     global_imports: Callable[[SourceFiles, str], tuple[ImportClause, ...]] = _no_global_imports
     """Returns the imports that other files add to a file."""
     external_file_name: Callable[[ImportClause], str] = _import_name
