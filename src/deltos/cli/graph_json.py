@@ -54,7 +54,7 @@ def _references_json(references: FoundReferences, source: SourceLines) -> JsonOb
     definition. `via` is how the reference reaches the symbol.
     """
     rows = [(row, True, references.link_kind(row)) for row in (*references.certain, *references.aliased)]
-    through = [row for row in references.through if row.target_id not in references.wrapper_ids]
+    through = [row for row in references.indirect if row.target_id not in references.wrapper_ids]
     rows += [(row, False, references.link_kind(row)) for row in through]
     rows += [(row, False, "text") for row in references.possible]
     texts = source.lines((row.path, row.line) for row, _, _ in rows)

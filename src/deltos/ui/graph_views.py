@@ -76,7 +76,7 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
     targets = _find_targets(search, symbol)
     target = targets[0]
     references = search.references(target)
-    uses = [*references.certain, *references.aliased, *references.through, *references.possible]
+    uses = [*references.certain, *references.aliased, *references.indirect, *references.possible]
     context = search.context(target)
     known = search.reader.symbols({row.source_id for row in uses})
     middle = _node_id(target.first)

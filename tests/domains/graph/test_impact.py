@@ -31,7 +31,7 @@ def test_a_member_that_calls_the_overridden_one_is_not_its_own_dependant(project
     )
     graph = project.graph()
     impact = graph.impact(graph.targets("Sub.run")[0])
-    assert (impact.levels, impact.through) == ((), frozenset())
+    assert (impact.levels, impact.indirect_ids) == ((), frozenset())
 
 
 def test_a_file_is_not_listed_next_to_its_own_dependent_definitions(project: SmallProject) -> None:

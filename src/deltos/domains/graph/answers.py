@@ -102,9 +102,9 @@ class GraphAnswers:
                 unsearched_importers=self.graphs.unsearched_importers(opened, [target]).names_text,
             )
 
-        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
-            found = self.graphs.uses_in_importers(of, path=path, tests=tests)
-            return _render_uses(of, found, page, limit=limit)
+        def answer_in_importers(project_target: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            found = self.graphs.uses_in_importers(project_target, path=path, tests=tests)
+            return _render_uses(project_target, found, page, limit=limit)
 
         return self._answer_for_targets(
             symbol, answer_in_project, answer_in_importers, is_location=is_location, names_importers=True
@@ -119,8 +119,8 @@ class GraphAnswers:
             together = self._surroundings.files_changed_with(target.first.path, opened.search.root)
             return render_impact(impact, opened.search.source, together, limit=limit, page=page)
 
-        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
-            return self._render_impact_in_importers(of, impacts[of.target], page, limit=limit)
+        def answer_in_importers(project_target: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            return self._render_impact_in_importers(project_target, impacts[project_target.target], page, limit=limit)
 
         return self._answer_for_targets(symbol, answer_in_project, answer_in_importers, names_importers=True)
 
@@ -138,8 +138,10 @@ class GraphAnswers:
             extras = [*self._surroundings.recent_commits(first, root), *self._surroundings.mentions(first.name, root)]
             return render_context(opened.search.context(target), opened.search.source, extras, page=page)
 
-        def answer_in_importers(of: ProjectTarget, page: BudgetedLines) -> Answer | None:
-            return _render_uses(of, self.graphs.uses_in_importers(of), page, limit=_MAX_CONTEXT_USES)
+        def answer_in_importers(project_target: ProjectTarget, page: BudgetedLines) -> Answer | None:
+            return _render_uses(
+                project_target, self.graphs.uses_in_importers(project_target), page, limit=_MAX_CONTEXT_USES
+            )
 
         return self._answer_for_targets(symbol, answer_in_project, answer_in_importers)
 
@@ -224,23 +226,25 @@ class GraphAnswers:
 
     def _project_answers(
         self,
-        of: ProjectTarget,
+        project_target: ProjectTarget,
         page: BudgetedLines,
         answer_in_project: AnswerInProject,
         answer_in_importers: AnswerInImporters,
     ) -> Iterator[Answer]:
         """Yield the answer from the target's project, then the answer from projects that import it if the budget
         allows."""
-        opened = of.project
+        opened = project_target.project
         users = self.graphs.importers_of(opened)
         tokens = page.tokens
         own_page = page.with_generated_files(opened.search.source.generated)
-        answer = answer_in_project(opened, of.target, own_page.with_max_tokens(tokens * 2 // 3) if users else own_page)
+        answer = answer_in_project(
+            opened, project_target.target, own_page.with_max_tokens(tokens * 2 // 3) if users else own_page
+        )
         yield replace(answer, text=f"{opened.label}{answer.text}")
         if not self.graphs.is_several:
             return
         left = max(_MIN_SECTION_TOKENS, tokens - len(answer.text) // CHARACTERS_PER_TOKEN)
-        elsewhere = answer_in_importers(of, BudgetedLines(token_budget=left)) if users else None
+        elsewhere = answer_in_importers(project_target, BudgetedLines(token_budget=left)) if users else None
         if elsewhere is not None:
             yield replace(elsewhere, text=elsewhere.text.strip("\n"))
             return
@@ -315,10 +319,10 @@ class GraphAnswers:
         return replace(joined, truncated=joined.truncated or any(each.truncated for _, each in answers))
 
     def _render_impact_in_importers(
-        self, of: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
+        self, project_target: ProjectTarget, impact: Impact, page: BudgetedLines, *, limit: int
     ) -> Answer | None:
         """List the symbols that a change affects in other projects, or return None if no project imports the target."""
-        found = self.graphs.impact_in_importers(of, impact)
+        found = self.graphs.impact_in_importers(project_target, impact)
         if not found:
             return None
         total = sum(len(each.rows) for each in found)
@@ -368,7 +372,9 @@ def _location_and_kind(row: Symbol) -> str:
     return f"{row.path}:{row.line} {row.kind}"
 
 
-def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: BudgetedLines, *, limit: int) -> Answer | None:
+def _render_uses(
+    project_target: ProjectTarget, found: Sequence[ProjectUses], page: BudgetedLines, *, limit: int
+) -> Answer | None:
     """List the uses of a definition in other projects, one block per project, or return None if no project imports
     it."""
     if not found:
@@ -382,7 +388,7 @@ def _render_uses(of: ProjectTarget, found: Sequence[ProjectUses], page: Budgeted
             available -= len(group.uses)
         source = each.project.search.source
         texts = source.lines(use.location for group in listed for use in group.uses)
-        lines = UseFormatter(of.target.first, texts, source.changed)
+        lines = UseFormatter(project_target.target.first, texts, source.changed)
         blocks.append((_use_counts(each), lines, [group for group in listed if group.uses]))
 
     def pieces(width: int) -> list[Piece]:

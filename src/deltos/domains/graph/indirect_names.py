@@ -32,7 +32,7 @@ class IndirectName:
     """Definitions found by an indirect name, and an explanation of how the name reaches them."""
 
     symbols: tuple[Symbol, ...] = ()
-    through: str = ""
+    explanation: str = ""
 
 
 class IndirectNameFinder:

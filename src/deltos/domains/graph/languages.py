@@ -115,16 +115,18 @@ def can_refer_to_files(path: str) -> bool:
     return not traits_of(path).imports_name_definitions_only
 
 
-def unresolved_files(paths: Iterable[str], of: str) -> list[str]:
-    """Return the files that can use definitions of the file `of` but have no resolver, such as Vue components."""
-    language = detect(of)
+def unresolved_files(paths: Iterable[str], target_path: str) -> list[str]:
+    """Return the files that can use definitions of `target_path` but have no resolver, such as Vue components."""
+    language = detect(target_path)
     related_languages = (
         _GROUPS.get(_language_group(language.name), frozenset()) if language is not None else frozenset()
     )
     if all(map(_has_resolver, related_languages)):
         return []
     return [
-        path for path in paths if not is_resolved(path) and can_refer_to(path, of) and not path.endswith(_BUILD_SCRIPTS)
+        path
+        for path in paths
+        if not is_resolved(path) and can_refer_to(path, target_path) and not path.endswith(_BUILD_SCRIPTS)
     ]
 
 

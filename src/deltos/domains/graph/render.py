@@ -149,10 +149,10 @@ def _reference_summary(groups: Sequence[UseGroup], found: FoundReferences, searc
 
 def _reference_counts(groups: Sequence[UseGroup], found: FoundReferences) -> str:
     """Return the number of lines by certainty and the total number of lines in tests."""
-    direct = [use for group in groups if not group.reason and not group.through for use in group.uses]
+    direct = [use for group in groups if not group.reason and not group.related_kind for use in group.uses]
     through: Counter[str] = Counter()
     for group in groups:
-        through[group.through] += len(group.uses) if group.through else 0
+        through[group.related_kind] += len(group.uses) if group.related_kind else 0
     possible = sum(len(group.uses) for group in groups if group.reason)
     total = len(direct) + through.total() + possible
     text = f"{counted(len(direct), 'reference')} in {counted(len({use.path for use in direct}), 'file')}"
@@ -295,8 +295,8 @@ def _impact_summary(impact: Impact) -> str:
 
 def _impact_notes(impact: Impact, total: int) -> Iterator[str]:
     """Yield notes about uses that are not counted and about why no use was found."""
-    if impact.through:
-        yield f"{counted(len(impact.through), 'direct dependant')} through a base or override"
+    if impact.indirect_ids:
+        yield f"{counted(len(impact.indirect_ids), 'direct dependant')} through a base or override"
     if impact.possible:
         files = counted(len({use.path for use in impact.possible}), "file")
         places = ", ".join(f"{use.path}:{use.line}" for use in impact.possible[:_MAX_LISTED_ITEMS])

@@ -95,9 +95,9 @@ class Scope:
 class FoundReferences:
     """References to a target, and facts about their completeness.
 
-    `certain` references use the target's own name, and `aliased` references use an alias. `through` references refer to
-    a related definition, such as a base, an override or a wrapper. `possible` references contain the target's name, but
-    their receiver type is unknown.
+    `certain` references use the target's own name, and `aliased` references use an alias. `indirect` references refer
+    to a related definition, such as a base, an override or a wrapper. `possible` references contain the target's name,
+    but their receiver type is unknown.
     """
 
     target: Target
@@ -105,7 +105,7 @@ class FoundReferences:
     aliased: tuple[ReferenceRow, ...]
     possible: tuple[ReferenceRow, ...]
     definition_count: int  # number of definitions of the name, including the target
-    through: tuple[ReferenceRow, ...] = ()
+    indirect: tuple[ReferenceRow, ...] = ()
     related_definitions: Mapping[int, Symbol] = field(default_factory=dict)  # bases and overrides, by node id
     base_ids: frozenset[int] = frozenset()  # related definitions that the target implements or overrides
     wrapper_ids: frozenset[int] = frozenset()  # related definitions with the same name that call the target
@@ -116,7 +116,7 @@ class FoundReferences:
     excluded_outside_tests: int = 0  # number of lines outside tests that `filtered` excluded
     excluded_by_path: int = 0  # number of lines that `filtered` excluded because of their path
     is_resolved: bool = True  # false if only definitions, not references, are indexed in the language
-    is_truncated: bool = False  # true if the name has so many definitions that related ones may be missing
+    is_truncated: bool = False  # true if not all definitions of the name were compared
     test_file_count: int = 0  # number of searched test files, or 0 if any of them contains a use
     unresolved_counts: Mapping[str, int] = field(default_factory=dict)  # number of unresolved files by extension
     unread_files: tuple[str, ...] = ()  # files that were not indexed, with the reason
@@ -133,7 +133,7 @@ class FoundReferences:
 
     def paths(self) -> set[str]:
         """Return the files of all references."""
-        return {row.path for rows in (self.certain, self.aliased, self.possible, self.through) for row in rows}
+        return {row.path for rows in (self.certain, self.aliased, self.possible, self.indirect) for row in rows}
 
     def filtered(self, in_path: Callable[[str], bool], *, tests: str) -> FoundReferences:
         """Return a copy with only the references in selected files, and count the excluded lines."""
@@ -141,8 +141,8 @@ class FoundReferences:
         def is_wanted(path: str) -> bool:
             return in_path(path) and is_selected(path, tests)
 
-        kinds = (self.certain, self.aliased, self.possible, self.through)
-        certain, aliased, possible, through = (tuple(row for row in rows if is_wanted(row.path)) for rows in kinds)
+        kinds = (self.certain, self.aliased, self.possible, self.indirect)
+        certain, aliased, possible, indirect = (tuple(row for row in rows if is_wanted(row.path)) for rows in kinds)
         excluded = {(row.path, row.line) for rows in kinds for row in rows if not is_wanted(row.path)}
         inside = [path for path, _ in excluded if in_path(path)]
         return replace(
@@ -150,7 +150,7 @@ class FoundReferences:
             certain=certain,
             aliased=aliased,
             possible=possible,
-            through=through,
+            indirect=indirect,
             excluded_in_tests=0 if tests == "only" else len(inside),
             excluded_outside_tests=len(inside) if tests == "only" else 0,
             excluded_by_path=len(excluded) - len(inside),
@@ -179,7 +179,7 @@ class Impact:
     levels: tuple[tuple[Symbol, ...], ...]  # dependants outside tests, by distance
     tests: tuple[Symbol, ...]
     lines: Mapping[int, tuple[Use, ...]] = field(default_factory=dict)  # uses of each direct dependant, by node id
-    through: frozenset[int] = frozenset()  # direct dependants that refer to a base or override only
+    indirect_ids: frozenset[int] = frozenset()  # direct dependants that refer only to a base or override
     possible: tuple[Use, ...] = ()  # lines that may use the target; their dependants are unknown
     is_resolved: bool = True  # fields without a comment are as in `FoundReferences`
     is_truncated: bool = False
@@ -317,8 +317,8 @@ class GraphSearch:
             return ""
         if any(self.names.matches(row, query.text) for row in self.reader.symbols_named(query.last_part)):
             return ""
-        through = self._indirect_names.find(query.text).through
-        return f"Note: {symbol.strip()} is defined elsewhere: {through}." if through else ""
+        explanation = self._indirect_names.find(query.text).explanation
+        return f"Note: {symbol.strip()} is defined elsewhere: {explanation}." if explanation else ""
 
     @_in_one_snapshot
     def import_alias_note(self, symbol: str) -> str:
@@ -326,8 +326,8 @@ class GraphSearch:
         query = parse_query(symbol) if symbol.strip() else None
         if query is None or query.form != "name" or self.reader.symbols_named(query.text):
             return ""
-        through = self._indirect_names.find(query.text).through
-        return f"{query.text} is {through}" if through else ""
+        explanation = self._indirect_names.find(query.text).explanation
+        return f"{query.text} is {explanation}" if explanation else ""
 
     def _not_found_error(self, symbol: str, query: SymbolQuery, *, suggests: bool) -> NotFound:
         """Return the error for a query without matches, which lists lines with the name and similar names."""
@@ -561,7 +561,7 @@ class GraphSearch:
         first = found.target.first
         if others is None:
             return TextComparison(is_done=False)
-        rows = [*found.certain, *found.aliased, *found.possible, *found.through, *self.reader.mentions(first.name)]
+        rows = [*found.certain, *found.aliased, *found.possible, *found.indirect, *self.reader.mentions(first.name)]
         known = {(row.path, row.line) for row in rows} | others | found.target.locations
         return compare_with_text(first, known, self._code, self.source, is_whole_repository=not self.repository_folder)
 
@@ -808,7 +808,7 @@ class GraphSearch:
         outgoing = [row for path in paths for row in self.reader.outgoing(path, inside)]
         own = [row for row in outgoing if row.source_id in target.node_ids]
         through = [
-            row for row in references.through if row.kind == "call" and row.target_id not in references.wrapper_ids
+            row for row in references.indirect if row.kind == "call" and row.target_id not in references.wrapper_ids
         ]
         return Context(
             target,
@@ -857,9 +857,9 @@ def _is_file_name(symbol: str) -> bool:
     return "." in text and "::" not in text and ":" not in text and detect(text) is not None
 
 
-def _can_be_code_for(path: str, of: str) -> bool:
+def _can_be_code_for(path: str, target_path: str) -> bool:
     """Whether a file, judged by its name, is in a language that can use definitions of another file."""
-    return detect(path) is not None and can_refer_to(path, of)
+    return detect(path) is not None and can_refer_to(path, target_path)
 
 
 def _without_redundant_overrides(rows: Iterable[ReferenceRow]) -> list[ReferenceRow]:

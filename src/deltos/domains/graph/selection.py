@@ -206,27 +206,29 @@ class GraphSelection:
 
     # --- uses in other projects
 
-    def uses_in_importers(self, of: ProjectTarget, *, path: str = "", tests: str = "include") -> list[ProjectUses]:
+    def uses_in_importers(
+        self, project_target: ProjectTarget, *, path: str = "", tests: str = "include"
+    ) -> list[ProjectUses]:
         """Return the uses of a definition in each project that imports its project."""
-        definitions = of.definitions()
+        definitions = project_target.definitions()
         found = []
-        for opened, cross_references in self._references_to(of.project):
+        for opened, cross_references in self._references_to(project_target.project):
             in_path = path_filter(opened.search.root, path)
             groups = [
                 replace(each, uses=tuple(u for u in each.uses if in_path(u.path) and is_selected(u.path, tests)))
-                for each in _group_uses(cross_references, definitions, of.target)
+                for each in _group_uses(cross_references, definitions, project_target.target)
             ]
             used = tuple(group for group in groups if group.uses)
             found.append(ProjectUses(opened, used, cross_references.unresolved_count))
         return found
 
-    def impact_in_importers(self, of: ProjectTarget, impact: Impact) -> list[ProjectImpact]:
+    def impact_in_importers(self, project_target: ProjectTarget, impact: Impact) -> list[ProjectImpact]:
         """Return the affected symbols of each project that directly or indirectly imports the changed project."""
-        changed = dict.fromkeys([*of.definitions(), *of.members()], 0)
+        changed = dict.fromkeys([*project_target.definitions(), *project_target.members()], 0)
         for row in (row for level in impact.levels for row in level):
             if row.key:
                 changed.setdefault(DefinitionKey(row.path, row.key), impact.distances[row.node_id])
-        frontier = {of.project: changed}
+        frontier = {project_target.project: changed}
         affected: dict[OpenedProject, list[AffectedSymbol]] = {}
         unresolved: dict[OpenedProject, int] = {}
         seen: set[tuple[OpenedProject, int]] = set()
@@ -240,7 +242,7 @@ class GraphSelection:
             for user, cross_references, changed_there in steps:
                 if cross_references.unresolved_count:
                     unresolved[user] = cross_references.unresolved_count
-                if user is of.project:
+                if user is project_target.project:
                     continue
                 for row, distance in _affected_symbols(user.search, cross_references, changed_there):
                     if (user, row.node_id) not in seen:

@@ -44,13 +44,13 @@ class Use:
 class UseGroup:
     """Uses with a common title.
 
-    `reason` is why the uses are only possible. `through` describes the related definition to which the uses refer.
+    `reason` is why the uses are only possible. `related_kind` describes the related definition to which the uses refer.
     """
 
     title: str
     uses: tuple[Use, ...]
     reason: str = ""
-    through: str = ""
+    related_kind: str = ""
 
 
 def group_uses(found: FoundReferences) -> list[UseGroup]:
@@ -58,13 +58,13 @@ def group_uses(found: FoundReferences) -> list[UseGroup]:
     uses."""
     shown: set[tuple[str, int]] = set()
     direct = [row for row in found.certain if not found.via_label(row)]
-    through = [row for row in (*found.certain, *found.through) if row.origin != OVERRIDE]
+    through = [row for row in (*found.certain, *found.indirect) if row.origin != OVERRIDE]
     groups = [UseGroup("", _take_new_uses(direct, shown))]
     for via in dict.fromkeys(filter(None, map(found.via_label, through))):
         rows = [row for row in through if found.via_label(row) == via]
         is_wrapper = any(row.target_id in found.wrapper_ids for row in rows)
         related = "a wrapper of the same name" if is_wrapper else "a base or override"
-        groups.append(UseGroup(_via_title(found, via, rows), _take_new_uses(rows, shown), through=related))
+        groups.append(UseGroup(_via_title(found, via, rows), _take_new_uses(rows, shown), related_kind=related))
     groups.append(UseGroup(UNDER_ANOTHER_NAME, _take_new_uses(found.aliased, shown)))
     for reason in dict.fromkeys(map(reason_of, found.possible)):
         rows = [row for row in found.possible if reason_of(row) == reason]
@@ -75,7 +75,7 @@ def group_uses(found: FoundReferences) -> list[UseGroup]:
 
 def overriding_definitions(found: FoundReferences) -> list[Use]:
     """Return the definitions that override a target; they are not uses."""
-    return merge_by_line(row for row in found.through if row.origin == OVERRIDE)
+    return merge_by_line(row for row in found.indirect if row.origin == OVERRIDE)
 
 
 def reason_of(row: ReferenceRow) -> str:
