@@ -182,15 +182,15 @@ class NodeText:
         suffix = ""
         while node is not None and len(steps) < _MAX_PATH_STEPS:
             kind = node.type
-            if kind in self._traits.members:
+            if kind in self._traits.member_nodes:
                 last, node = self._member_steps(node, kind, suffix)
                 steps += last
                 suffix = ""
                 if node is None:
                     return tuple(reversed(steps))
-            elif kind in self._traits.creations:
+            elif kind in self._traits.creation_nodes:
                 return self._path_from_type(self.callee(node, kind), steps)
-            elif kind in self._traits.calls:
+            elif kind in self._traits.call_nodes:
                 made = self._cpp_cast(node) or self._allocated_type(node)
                 if made is not None:
                     return self._path_from_type(made, steps)
@@ -222,7 +222,7 @@ class NodeText:
             return [self._last_name(parts[-1]) + suffix, *map(self._last_name, reversed(parts[:-1]))], first
         receiver, name = self.member_parts(node, kind)
         last = (self._last_name(name),)
-        is_called = suffix or self._traits.calls.get(kind) in ("name", "method")
+        is_called = suffix or self._traits.call_nodes.get(kind) in ("name", "method")
         return [*reversed(path_of_call(last) if is_called else last)], receiver
 
     def _path_from_type(self, node: tree_sitter.Node | None, steps: list[str]) -> AccessPath:
@@ -263,18 +263,18 @@ class NodeText:
 
     def callee(self, node: tree_sitter.Node, kind: str) -> tree_sitter.Node | None:
         """Return the node of the function that is called, or the type node of an object creation."""
-        if kind in self._traits.creations:
+        if kind in self._traits.creation_nodes:
             return node.child_by_field_name("type") or node.child_by_field_name("name") or first_child(node)
-        if kind not in self._traits.calls:
+        if kind not in self._traits.call_nodes:
             return None
-        name = self._traits.calls[kind]
+        name = self._traits.call_nodes[kind]
         return node.child_by_field_name(name) if name else first_child(node)
 
     def member_parts(
         self, node: tree_sitter.Node, kind: str
     ) -> tuple[tree_sitter.Node | None, tree_sitter.Node | None]:
         """Return the nodes for the object and the member name in a member access."""
-        object_field, name_field = self._traits.members[kind]
+        object_field, name_field = self._traits.member_nodes[kind]
         children = node.named_children
         name = node.child_by_field_name(name_field) if name_field else (children[-1] if children else None)
         if object_field:
@@ -295,9 +295,9 @@ class NodeText:
     def _single_name(self, node: tree_sitter.Node) -> str:
         """Return the name of a node that is a single name, or unknown for other nodes."""
         text = self.text(node)
-        if node.type in self._traits.names or text in self._traits.receivers or node.type in VARIABLE_NODE_TYPES:
+        if node.type in self._traits.name_nodes or text in self._traits.receivers or node.type in VARIABLE_NODE_TYPES:
             return text
-        if node.type in self._traits.types or node.type in _GENERIC_NODE_TYPES:
+        if node.type in self._traits.type_nodes or node.type in _GENERIC_NODE_TYPES:
             return self._last_name(node)
         return text if text in ("crate", "super") else UNKNOWN
 
