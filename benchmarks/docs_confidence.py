@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.docs_questions import QUESTIONS, Question, questions_about, squash_text
 from benchmarks.no_apis import NoApis
 from deltos.domains.docs.domain import Docs, open_docs
-from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, order, ranker_for
-from deltos.domains.docs.search import WEAK_CHANCE
+from deltos.domains.docs.rank import ANSWER_FEATURES, describe_candidates, known_share, rank_candidates, ranker_for
+from deltos.domains.docs.search import MIN_ANSWER_PROBABILITY
 from deltos.embed.embedders import docs_embedder
 from deltos.open_stores import open_library
 from deltos.semantic_index import SemanticIndex
@@ -41,7 +41,7 @@ class QuestionFeatures:
 
     is_own: bool
     row: tuple[float, ...]
-    chance: float
+    answer_probability: float
     first: bool
     among_three: bool
 
@@ -51,11 +51,11 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFe
     found = docs.search.candidates(question.query, [source_id])
     if not found.candidates or found.similarities is None:
         return None
-    ranked = order(found.asked, found.candidates, found.page_scores, found.similarities)[:3]
-    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
+    ranked = rank_candidates(found.query, found.candidates, found.page_scores, found.similarities)[:3]
+    rows = describe_candidates(found.query, found.candidates, found.page_scores, found.similarities)
     facts = zip(found.candidates, rows, found.similarities.cosines, strict=True)
     row, cosine = next((row, cosine) for each, row, cosine in facts if each is ranked[0].candidate)
-    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.candidate.chunk_id for each in ranked])}
+    texts = {chunk.id: chunk.text for chunk in docs.search.chunks([each.candidate.chunk_id for each in ranked])}
     right = [
         site == question.site
         and any(
@@ -65,10 +65,10 @@ def ask(docs: Docs, question: Question, site: str, source_id: str) -> QuestionFe
         )
         for each in ranked
     ]
-    by_words = ranker_for(found.asked).score(row._replace(near_alone=0.0))
-    known = known_share(found.asked, found.candidates)
-    values = (by_words, known, cosine, row.covered_with_trail, found.asked.as_sentence, 1.0)
-    return QuestionFeatures(site == question.site, values, ranked[0].chance, right[0], any(right))
+    by_words = ranker_for(found.query).score(row._replace(near_alone=0.0))
+    known = known_share(found.query, found.candidates)
+    values = (by_words, known, cosine, row.covered_with_trail, found.query.sentence_degree, 1.0)
+    return QuestionFeatures(site == question.site, values, ranked[0].answer_probability, right[0], any(right))
 
 
 def fit(asked: list[QuestionFeatures]) -> Numbers:
@@ -111,7 +111,7 @@ def main() -> None:
         "asked of a site that does not answer": [each for each in asked if not each.is_own],
     }
     for name, group in groups.items():
-        share = np.mean([each.chance < WEAK_CHANCE for each in group])
+        share = np.mean([each.answer_probability < MIN_ANSWER_PROBABILITY for each in group])
         print(f"| {name} | {len(group)} | {share:.3f} |")
     if given.fit:
         print({name: round(float(weight), 2) for name, weight in zip(ANSWER_FEATURES, fit(asked), strict=True)})

@@ -97,13 +97,13 @@ class Example:
     exact: npt.NDArray[np.bool_]
     pages: tuple[str, ...]
     asked: LabelledQuestion
-    as_sentence: float
+    sentence_degree: float
     is_own: bool  # asked about its own site only
 
     @property
     def doubled_features(self) -> Numbers:
         """Features for both sets of weights, multiplied by the share of each set."""
-        return np.hstack([self.values * (1 - self.as_sentence), self.values * self.as_sentence])
+        return np.hstack([self.values * (1 - self.sentence_degree), self.values * self.sentence_degree])
 
 
 def main() -> None:
@@ -210,8 +210,8 @@ def describe(docs: Docs, asked: LabelledQuestion, source_ids: list[str]) -> Exam
     found = docs.search.candidates(asked.query, source_ids)
     if not found.candidates:
         return None
-    rows = describe_candidates(found.asked, found.candidates, found.page_scores, found.similarities)
-    texts = {chunk.id: chunk.text for chunk in docs.search.texts([each.chunk_id for each in found.candidates])}
+    rows = describe_candidates(found.query, found.candidates, found.page_scores, found.similarities)
+    texts = {chunk.id: chunk.text for chunk in docs.search.chunks([each.chunk_id for each in found.candidates])}
     places = [
         [place for place in asked.answers if each.source == asked.site and each.url.endswith(f"/{place.page}")]
         for each in found.candidates
@@ -226,7 +226,7 @@ def describe(docs: Docs, asked: LabelledQuestion, source_ids: list[str]) -> Exam
     pages = tuple(candidate.url for candidate in found.candidates)
     if not right.any():
         return None
-    return Example(np.array(rows), right, exact, pages, asked, found.asked.as_sentence, len(source_ids) == 1)
+    return Example(np.array(rows), right, exact, pages, asked, found.query.sentence_degree, len(source_ids) == 1)
 
 
 def target_probabilities(exact: npt.NDArray[np.bool_], same_page: npt.NDArray[np.bool_]) -> Numbers:

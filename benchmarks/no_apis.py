@@ -28,7 +28,7 @@ class NoApis:
         """Return an empty list."""
         return []
 
-    def named_in(self, _question: str, _roots: Sequence[Path], /) -> tuple[str, ...]:
+    def mentioned_apis(self, _question: str, _roots: Sequence[Path], /) -> tuple[str, ...]:
         """Return no APIs."""
         return ()
 
@@ -36,7 +36,7 @@ class NoApis:
         """Return an empty list: there are no notes."""
         return ()
 
-    def names(self, _roots: Sequence[Path] = (), /) -> dict[str, str]:
+    def description_lines(self, _roots: Sequence[Path] = (), /) -> dict[str, str]:
         """Return no APIs."""
         return {}
 
@@ -55,9 +55,9 @@ class NoApis:
         """Return an empty text."""
         return ""
 
-    def brought_by(self, _source_id: str, /) -> tuple[str, ...]:
+    def apis_of_source(self, _source_id: str, /) -> tuple[str, ...]:
         """Return no APIs."""
         return ()
 
-    def remove_brought(self, _source_id: str, /) -> None:
+    def remove_apis_of_source(self, _source_id: str, /) -> None:
         """Do nothing."""

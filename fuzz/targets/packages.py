@@ -108,7 +108,7 @@ def _distribution_target(changed: str) -> Callable[[Path], Run]:
         def run(data: bytes) -> None:
             (info / changed).write_bytes(data)
             package = PythonPackage(source, (), InlineParser())
-            for url in [url for url in package.begin() if isinstance(url, str)][:5]:
+            for url in [url for url in package.start_addresses() if isinstance(url, str)][:5]:
                 read_and_parse(package, CrawlAddress(url, 0))
             find_definition("a.f", scratch, parser=InlineParser())
 
@@ -135,7 +135,7 @@ def _node_package(scratch: Path) -> Run:
         (scratch / "package.json").write_bytes(data)
         direct_dependencies(scratch, InlineParser())
         package = NpmPackage(source, InlineParser())
-        for url in [each for each in package.begin() if isinstance(each, str)][:5]:
+        for url in [each for each in package.start_addresses() if isinstance(each, str)][:5]:
             read_and_parse(package, CrawlAddress(url, 0))
 
     return run

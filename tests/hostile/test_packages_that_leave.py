@@ -14,7 +14,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.confinement import Confinement, confined
 from deltos.domains.docs.dependencies import MAX_DEPENDENCIES, direct_dependencies
-from deltos.domains.docs.installed_packages import find_node, find_python, site_packages
+from deltos.domains.docs.installed_packages import find_npm_package, find_python_distribution, site_packages
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_package import find_definition
 from deltos.domains.docs.search import DocsRequest
@@ -119,10 +119,12 @@ def test_an_environment_that_is_a_link_to_another_folder_is_ignored(root: Path, 
     install_package(elsewhere, "", {})
     (root / ".venv").symlink_to(elsewhere / ".venv")
     with pytest.raises(NotFound, match="No Python environment"):
-        find_python("kit", root)
-    assert find_python("kit", root, (elsewhere / ".venv",)).name == "kit"  # an environment activated by the user
+        find_python_distribution("kit", root)
+    assert (
+        find_python_distribution("kit", root, (elsewhere / ".venv",)).name == "kit"
+    )  # an environment activated by the user
     with confined(Confinement((root,))), pytest.raises(NotFound):
-        find_python("kit", root, (elsewhere / ".venv",))
+        find_python_distribution("kit", root, (elsewhere / ".venv",))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_no_folder_of_an_environment_is_reached_through_a_link(root: Path, tmp_p
     (root / link).parent.mkdir(parents=True, exist_ok=True)
     (root / link).symlink_to(elsewhere / link)
     with pytest.raises(NotFound):
-        find_python("kit", root)
+        find_python_distribution("kit", root)
 
 
 def test_path_files_that_add_other_folders_are_not_followed(root: Path, app: App, tmp_path: Path) -> None:
@@ -210,16 +212,16 @@ def test_links_of_package_managers_inside_the_workspace_are_followed(root: Path,
     (modules / "zod").symlink_to("../../../node_modules/.pnpm/zod@4/node_modules/zod")
     (modules / "shared").symlink_to("../../shared")
     project = workspace / "packages" / "app"
-    assert [find_node(name, project).version for name in ("zod", "shared")] == ["4.0.0", "0.1.0"]
+    assert [find_npm_package(name, project).version for name in ("zod", "shared")] == ["4.0.0", "0.1.0"]
     with confined(Confinement((project,))), pytest.raises(SourceError, match="outside"):
-        find_node("zod", project)
+        find_npm_package("zod", project)
 
 
 def test_node_modules_of_parent_folders_need_read_permission(root: Path) -> None:
     write_files(root.parent, {"node_modules/kit/package.json": '{"version": "1.0.0"}'})
-    assert find_node("kit", root).version == "1.0.0"
+    assert find_npm_package("kit", root).version == "1.0.0"
     with confined(Confinement((root,))), pytest.raises(NotFound):
-        find_node("kit", root)
+        find_npm_package("kit", root)
 
 
 @pytest.mark.parametrize("included", ["/etc/passwd", "../../outside/requirements.txt", "linked.txt", "pipe.txt"])
@@ -289,7 +291,7 @@ def test_deep_nesting_and_odd_types_are_refused_with_a_message(root: Path) -> No
     for _ in range(400):
         nested = {"import": nested}
     write_files(root, {"node_modules/kit/package.json": json.dumps({"exports": nested})})
-    assert find_node("kit", root).entries == ("deep.d.ts", "index.d.ts", "index.js")
+    assert find_npm_package("kit", root).entries == ("deep.d.ts", "index.d.ts", "index.js")
 
 
 @pytest.mark.parametrize("name", ["a/..", "x" * 5_000, "a/" + "b" * 5_000])

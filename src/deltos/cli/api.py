@@ -161,7 +161,7 @@ def _show(apis: Apis, args: argparse.Namespace) -> int:
 
 
 def _search(apis: Apis, args: argparse.Namespace) -> int:
-    without = () if args.api else tuple(apis.library.elsewhere(project_roots(args.project)))
+    without = () if args.api else tuple(apis.library.apis_of_other_projects(project_roots(args.project)))
     search = partial(apis.searcher.search, api_name=args.api, types=args.types, limit=args.limit, without=without)
     if args.batch:
         apis.freshen(args.api)
@@ -176,14 +176,14 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         print(weak_match(found[0].confidence))
     for hit in found:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
-    if named := () if args.api else apis.searcher.named_in(args.query, without).names:
+    if named := () if args.api else apis.searcher.mentioned_apis(args.query, without).names:
         print(
             f"Searched only {', '.join(named)}, which the query names. Use --api NAME for another API.", file=sys.stderr
         )
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api, without)
         print(f"No results found for query: {args.query} (searched {searched} operations, schemas and tags)")
-        if others := apis.library.elsewhere(project_roots(args.project)).values():
+        if others := apis.library.apis_of_other_projects(project_roots(args.project)).values():
             print(f"Only in other projects: {', '.join(others)}. Use --api NAME, or --project '*' for all.")
     return 0 if found else 1
 

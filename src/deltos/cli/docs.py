@@ -31,8 +31,8 @@ from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     format_time_left,
     render_added,
-    render_elsewhere,
     render_nothing,
+    render_other_projects,
     render_passage,
     render_removed,
     render_sources,
@@ -202,7 +202,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     elif arguments.wait and not added.known:
         print(
             "\n".join(
-                (*filter(None, [added.api_line]), *(_status_text(status) for status in statuses), *added.failures)
+                (*filter(None, [added.api_message]), *(_status_text(status) for status in statuses), *added.failures)
             )
         )
     else:
@@ -334,9 +334,9 @@ def _list(app: App, arguments: argparse.Namespace) -> int:
         for status in library.statuses():
             print_json(_status_json(status))
     else:
-        statuses = library.statuses({source.id for source in library.elsewhere(roots)})
-        apis = [f"- {line}" for line in app.domains.docs.apis.names(roots).values()]
-        others = render_elsewhere(app.domains.docs.names_elsewhere(roots))
+        statuses = library.statuses({source.id for source in library.sources_of_other_projects(roots)})
+        apis = [f"- {line}" for line in app.domains.docs.apis.description_lines(roots).values()]
+        others = render_other_projects(app.domains.docs.names_of_other_projects(roots))
         notes = filter(None, [others])
         text = render_sources(statuses, [*apis, *notes], project_root=Path.cwd(), token_budget=MAX_TOKENS).text
         print(replace_tool_names_in_answer(text))
@@ -361,9 +361,11 @@ def _search(app: App, arguments: argparse.Namespace) -> int:
     for number, passage in enumerate(found.passages, start=1):
         print_json(_passage_json(passage)) if arguments.json else print(render_passage(number, passage, Path.cwd()))
     if found.searched is not None and not arguments.json:
-        apis = app.domains.docs.search.apis_of(question)
-        statuses, note = library.statuses(found.elsewhere), found.full_note
-        text = render_nothing(arguments.query, found.searched, statuses, apis, note=note, asked=found.asked)
+        apis = app.domains.docs.search.searched_apis(question)
+        statuses, note = library.statuses(found.excluded_ids), found.full_note
+        text = render_nothing(
+            arguments.query, found.searched, statuses, apis, note=note, searched_ids=found.searched_ids
+        )
         print(replace_tool_names_in_answer(text))
     return 0 if found.passages else 1
 
@@ -374,8 +376,8 @@ def _build_question(arguments: argparse.Namespace, source: str, query: str) -> D
 
 def _status(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    if api := app.domains.docs.api_named(arguments.source):
-        text = f"{app.domains.docs.apis.names()[api]}. API descriptions are indexed directly, not crawled."
+    if api := app.domains.docs.find_api_name(arguments.source):
+        text = f"{app.domains.docs.apis.description_lines()[api]}. API descriptions are indexed directly, not crawled."
         print_json({"name": api, "kind": "api", "status": "READY"}) if arguments.json else print(text)
         return 0
     sources = library.matching_sources(arguments.source, arguments.version) if arguments.source else library.sources()
@@ -409,7 +411,7 @@ def _exit_code(states: list[str], failed_states: tuple[str, ...] = _FAILED_STATE
 
 def _recrawl(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    if api := app.domains.docs.api_named(arguments.source):
+    if api := app.domains.docs.find_api_name(arguments.source):
         text = app.domains.docs.apis.refresh(api)
         print_json({"refreshed": api, "changes": text}) if arguments.json else print(text)
         return 0
@@ -451,7 +453,7 @@ def _import(app: App, arguments: argparse.Namespace) -> int:
 
 def _remove(app: App, arguments: argparse.Namespace) -> int:
     library = app.domains.docs.library
-    if api := app.domains.docs.api_named(arguments.source):
+    if api := app.domains.docs.find_api_name(arguments.source):
         gone_api = app.domains.docs.apis.remove(api)
         print_json({"removed": api}) if arguments.json else print(gone_api)
         return 0
@@ -476,7 +478,7 @@ def _passage_json(passage: Passage) -> dict[str, Any]:
         "tokens": estimate_tokens(render_passage(1, passage, Path.cwd())),
         "score": round(passage.confidence, 4),
         "text": passage.text,
-        **({"near_in_meaning": True} if passage.is_near else {}),
+        **({"near_in_meaning": True} if passage.is_semantic_match else {}),
     }
 
 

@@ -44,7 +44,7 @@ class SharedApis:
     def add(self, description: FoundDescription) -> str:
         """Index an API description found in a documentation source, and return a message."""
         indexer = self.domains.apis.indexer
-        source_id = description.brought_by
+        source_id = description.source_id
         owner = OwningSource(source_id, description.source_name) if source_id else None
         projects = description.projects
         if description.data:
@@ -67,7 +67,7 @@ class SharedApis:
     ) -> list[Passage]:
         """Return matching operations and schemas that are visible to the projects at `roots`, best first."""
         apis = self.domains.apis
-        without = tuple(apis.library.elsewhere(roots))
+        without = tuple(apis.library.apis_of_other_projects(roots))
         hits = apis.searcher.search(query, api_name=api_name, types=types, limit=limit, brief=True, without=without)
         return [_hit_to_passage(hit) for hit in hits]
 
@@ -75,10 +75,10 @@ class SharedApis:
         """Re-read changed descriptions of one API, or of all if `api_name` is empty; return notes."""
         return self.domains.apis.freshen(api_name)
 
-    def names(self, roots: Sequence[Path] = ()) -> dict[str, str]:
+    def description_lines(self, roots: Sequence[Path] = ()) -> dict[str, str]:
         """Return one-line descriptions, by name, of the APIs that are visible to the projects at `roots`."""
         library = self.domains.apis.library
-        others = library.elsewhere(roots).values()
+        others = library.apis_of_other_projects(roots).values()
         unread: dict[str, list[UnreadRow]] = {}
         for row in library.unread_documents():
             unread.setdefault(row.source, []).append(row)
@@ -105,18 +105,18 @@ class SharedApis:
         """Remove an API and return a message."""
         return f"Removed {', '.join(self.domains.apis.indexer.remove(name))}."
 
-    def named_in(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
+    def mentioned_apis(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
         """Return the names of APIs that a query mentions and that are visible to the projects at `roots`."""
         apis = self.domains.apis
-        return apis.searcher.named_in(question, tuple(apis.library.elsewhere(roots))).names
+        return apis.searcher.mentioned_apis(question, tuple(apis.library.apis_of_other_projects(roots))).names
 
-    def brought_by(self, source_id: str) -> tuple[str, ...]:
+    def apis_of_source(self, source_id: str) -> tuple[str, ...]:
         """Return the names of the APIs that a documentation source owns."""
         return tuple(row.name for row in self.domains.apis.library.store.apis_of_source(source_id))
 
-    def remove_brought(self, source_id: str) -> None:
+    def remove_apis_of_source(self, source_id: str) -> None:
         """Remove the APIs that a documentation source owns."""
-        if self.brought_by(source_id):
+        if self.apis_of_source(source_id):
             self.domains.apis.indexer.remove(source_id)
 
 
@@ -160,7 +160,7 @@ def _hit_to_passage(hit: ApiHit) -> Passage:
         score=hit.score,
         is_clear=hit.is_clear,
         confidence=hit.confidence,
-        is_near=hit.is_semantic_match,
+        is_semantic_match=hit.is_semantic_match,
     )
 
 

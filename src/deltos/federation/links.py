@@ -191,13 +191,13 @@ class DomainLinks:
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return display_path(passage.url, root), self._full_section(passage)
         found = find_definition(name, root, self.environments, parser=self.domains.parser)
-        return (found.origin, found.text) if found else ("", "")
+        return (found.url, found.text) if found else ("", "")
 
     def _full_section(self, passage: Passage) -> str:
         """Return a passage together with its continuations, up to the maximum length of a signature."""
         text, at = passage.text, passage
-        while at.goes_on_in and len(text) <= _SIGNATURE_CHARACTERS:
-            following = self.domains.docs.search.passage(int(at.goes_on_in.removeprefix(docs_provider.PREFIX)))
+        while at.next_passage_id and len(text) <= _SIGNATURE_CHARACTERS:
+            following = self.domains.docs.search.passage(int(at.next_passage_id.removeprefix(docs_provider.PREFIX)))
             if following is None:
                 break
             text, at = f"{text}\n\n{following.text}", following

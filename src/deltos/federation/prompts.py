@@ -125,11 +125,11 @@ class Prompts:
 
     def _source_lines(self, roots: Sequence[Path]) -> Iterable[str]:
         library = self.domains.docs.library if "docs" in self.toolsets else None
-        others = library.elsewhere(roots) if library else []
+        others = library.sources_of_other_projects(roots) if library else []
         visible = [each for each in library.sources() if each not in others] if library else []
         if names := list(dict.fromkeys(each.name for each in visible)):
             yield f"Documentation available to search_docs: {', '.join(names[:_MAX_LINES])}."
-        if "apis" in self.toolsets and (apis := list(self.domains.docs.apis.names(roots))):
+        if "apis" in self.toolsets and (apis := list(self.domains.docs.apis.description_lines(roots))):
             yield f"APIs available to get_api_endpoints: {', '.join(apis[:_MAX_LINES])}."
 
     def _related_sections(self, names: Sequence[str], root: Path) -> Iterable[str]:

@@ -60,25 +60,25 @@ class Descriptions:
     def search(
         self, query: str, *, api_name: str, types: Sequence[str], limit: int, roots: Sequence[Path] = ()
     ) -> list[Passage]:
-        found = [name for name in self.names(roots) if api_name in ("", name)]
+        found = [name for name in self.description_lines(roots) if api_name in ("", name)]
         return [
             Passage(f"api:{name}", f"{name}.json#/paths", (), query, "Endpoints", name, "1", f"GET /{name}", 1.0)
             for name in found
         ][:limit]
 
-    def named_in(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
+    def mentioned_apis(self, question: str, roots: Sequence[Path]) -> tuple[str, ...]:
         return ()
 
     def freshen(self, api_name: str) -> tuple[str, ...]:
         return ()
 
-    def names(self, roots: Sequence[Path] = ()) -> dict[str, str]:
+    def description_lines(self, roots: Sequence[Path] = ()) -> dict[str, str]:
         places = [project_of(root) for root in roots]
         visible = [name for name, each in self.added.items() if is_visible_to(each.projects, places)]
         return {name: f"{name}: API description" for name in visible}
 
     def share(self, source_id: str, projects: Sequence[str]) -> None:
-        for name in self.brought_by(source_id):
+        for name in self.apis_of_source(source_id):
             self.added[name] = replace(self.added[name], projects=tuple(projects))
 
     def versions(self) -> dict[str, str]:
@@ -91,11 +91,11 @@ class Descriptions:
         del self.added[name]
         return f"Removed {name}."
 
-    def brought_by(self, source_id: str) -> tuple[str, ...]:
-        return tuple(name for name, description in self.added.items() if description.brought_by == source_id)
+    def apis_of_source(self, source_id: str) -> tuple[str, ...]:
+        return tuple(name for name, description in self.added.items() if description.source_id == source_id)
 
-    def remove_brought(self, source_id: str) -> None:
-        for name in self.brought_by(source_id):
+    def remove_apis_of_source(self, source_id: str) -> None:
+        for name in self.apis_of_source(source_id):
             del self.added[name]
 
 

@@ -397,14 +397,14 @@ def test_another_process_sees_the_crawl_and_its_pages(docs_client: DocsClient, s
 
 def test_the_frontier_returns_urls_when_they_are_due() -> None:
     frontier = Frontier(3, 1, set())
-    assert frontier.empty()
+    assert frontier.is_empty()
     assert [place.url for place in frontier.discover(["a", "b", "a"], 1)] == ["a", "b"]
     assert frontier.discover(["deep"], 2) == []
     assert frontier.discover(["c", "d"], 1) == [CrawlAddress("c", 1)]
     frontier.postpone(CrawlAddress("late"), 10.0)
     assert [frontier.take(0.0).url for _ in range(3)] == ["a", "b", "c"]  # type: ignore[union-attr]
     assert frontier.take(0.0) is None
-    assert (frontier.seconds_to_wait(4.0), frontier.empty()) == (6.0, False)
+    assert (frontier.seconds_to_wait(4.0), frontier.is_empty()) == (6.0, False)
     assert frontier.take(10.0) == CrawlAddress("late")
     assert frontier.seconds_to_wait(0.0) == 0.0
 

@@ -105,7 +105,7 @@ def test_an_api_description_is_added_as_an_api_and_not_as_a_source(docs_client: 
     from deltos.domains.docs.library import NewSource
 
     added = docs_client.docs.library.add(NewSource("api.yaml", "shop", docs_client.root, (docs_client.root,)))
-    assert (added.sources, added.api_line) == ((), "added the API shop")
+    assert (added.sources, added.api_message) == ((), "added the API shop")
 
 
 def test_an_invalid_file_is_listed_and_the_others_are_read(docs_client: DocsClient) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fuzz.inline_parser import InlineParser
 
 from deltos.domains.docs.dependencies import direct_dependencies
-from deltos.domains.docs.installed_packages import distribution_of, find_python
+from deltos.domains.docs.installed_packages import distribution_of, find_python_distribution
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.python_names import module_name
 from deltos.domains.docs.python_package import find_definition
@@ -204,9 +204,9 @@ def test_a_distribution_without_record_or_metadata_causes_no_failure(tmp_path: P
     info = tmp_path / "venv/lib/python3.12/site-packages/odd-1.0.dist-info"
     info.mkdir(parents=True)
     with pytest.raises(SourceError, match="METADATA"):
-        find_python("odd", tmp_path)
+        find_python_distribution("odd", tmp_path)
     (info / "METADATA").write_text("Name: odd\nVersion: 1.0\nDescription: short\n")
-    found = find_python("odd", tmp_path)
+    found = find_python_distribution("odd", tmp_path)
     assert (found.readme, found.files) == ("short", ())
 
 
@@ -347,7 +347,7 @@ def test_a_public_name_of_an_installed_package_is_found_although_the_package_was
     install_distribution(tmp_path, {"odd_name.py": "def thing():\n    ..."}, name="Different", version="1")
     found = find_definition("web_kit.Client.get", tmp_path, parser=parser)
     assert found is not None
-    assert found.origin == "pypi:web-kit@2.1.0/web_kit/_client.py"
+    assert found.url == "pypi:web-kit@2.1.0/web_kit/_client.py"
     assert "timeout: float = 5.0" in found.text
     shiny = find_definition("web_kit.shiny", tmp_path, parser=parser)
     assert shiny is not None
@@ -376,7 +376,7 @@ def test_a_name_re_exported_through_private_packages_has_its_public_name(
     install_distribution(tmp_path, files, name="core", version="3")
     found = find_definition("core.ConnectionPool", tmp_path, parser=parser)
     assert found is not None
-    assert found.origin == "pypi:core@3/core/_sync/pool.py"
+    assert found.url == "pypi:core@3/core/_sync/pool.py"
     assert "Keeps connections." in found.text
     assert find_definition("core.ConnectionPool.close", tmp_path, parser=parser) is not None
     assert find_definition("core.Secret", tmp_path, parser=parser) is None
@@ -392,7 +392,7 @@ def test_a_name_re_exported_by_a_star_import_has_its_public_name(tmp_path: Path,
     install_distribution(tmp_path, files, name="arrays", version="2")
     found = find_definition("arrays.sort", tmp_path, parser=parser)
     assert found is not None
-    assert found.origin == "pypi:arrays@2/arrays/_core/numeric.py"
+    assert found.url == "pypi:arrays@2/arrays/_core/numeric.py"
     assert find_definition("arrays.helper", tmp_path, parser=parser) is None
 
 

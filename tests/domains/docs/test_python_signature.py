@@ -9,7 +9,7 @@ import pytest
 
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import DocumentedModule
-from deltos.domains.docs.python_signature import DefinitionText, show_class, show_function
+from deltos.domains.docs.python_signature import DefinitionText, format_class, format_function
 from deltos.markup.model import Trait
 
 
@@ -18,10 +18,10 @@ def show_last_definition(source: str) -> DefinitionText:
     source = dedent(source).strip() + "\n"
     *others, node = ast.parse(source).body
     if isinstance(node, ast.ClassDef):
-        return show_class(node, source.split("\n"))
+        return format_class(node, source.split("\n"))
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     overloads = [each for each in others if isinstance(each, ast.FunctionDef)]
-    return show_function(node, source.split("\n"), overloads)
+    return format_function(node, source.split("\n"), overloads)
 
 
 @pytest.mark.parametrize(

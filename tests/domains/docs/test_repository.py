@@ -232,7 +232,7 @@ def test_a_folder_of_a_repository_is_selected_by_its_exact_path(
     assert whole
     row = replace(whole, folder="docs/[slug]")
     repository = docs_client.docs.library.crawls.opener.open(row, docs_client.parser)
-    assert list(repository.begin()) == [f"{shop}@main/docs/[slug]/a.md"]
+    assert list(repository.start_addresses()) == [f"{shop}@main/docs/[slug]/a.md"]
     repository.close()
 
 

@@ -52,7 +52,7 @@ def test_source_of_another_project_is_found_only_by_name(docs_client: DocsClient
     named = docs_client.docs.search.search(DocsRequest("quokka", source="manual", roots=(tmp_path / "two",)))
     assert [each.source for each in named.passages] == ["manual"]
     empty = docs_client.docs.search.search(DocsRequest("quokka", roots=(tmp_path / "two",)))
-    assert empty.left_out == ("manual",)
+    assert empty.omitted_names == ("manual",)
 
 
 def test_shared_source_is_found_in_every_project(docs_client: DocsClient, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from deltos.domains.docs.domain import open_docs
 from deltos.domains.docs.query import parse_query, terms_to_look_up
-from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, features, order, ranker_for
+from deltos.domains.docs.rank import WEIGHTS, WEIGHTS_FILE, DocsFeatures, features, rank_candidates, ranker_for
 from deltos.domains.docs.render import render_passages
 from deltos.domains.docs.search import DocsRequest, merge
 from deltos.domains.docs.section_types import DOCUMENTATION_TYPES
@@ -233,7 +233,7 @@ def test_a_section_of_the_requested_type_is_found_despite_many_better_matches(
     write(docs_client, a=f"# Animals\n\n{many}", b=f"# Glossary\n\nA quokka. {'Other words of length. ' * 40}")
     monkeypatch.setattr("deltos.domains.docs.search.MAX_CANDIDATES", 20)
     assert [each.section for each in docs_client.search("quokka", types=("glossary",))] == ["Glossary"]
-    monkeypatch.setattr("deltos.domains.docs.search.TYPED_CANDIDATES", 10)
+    monkeypatch.setattr("deltos.domains.docs.search.MAX_TYPED_CANDIDATES", 10)
     found = docs_client.docs.search.search(DocsRequest("quokka", types=("glossary",)))
     assert (found.passages, "Only the 10 best matches were checked" in found.note) == ((), True)
 
@@ -345,7 +345,10 @@ def test_features_state_why_a_candidate_matches() -> None:
     assert features(asked, news, 0.0).secondary == 1.0
     ranker = ranker_for(asked)
     assert ranker.score(found) > ranker.score(features(asked, news, 0.0))
-    assert [each.candidate.chunk_id for each in order(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [1, 2]
+    assert [each.candidate.chunk_id for each in rank_candidates(asked, [replace(news, chunk_id=2), CANDIDATE], {})] == [
+        1,
+        2,
+    ]
 
 
 def test_the_matching_section_ranks_before_the_beginning_of_its_page() -> None:
@@ -353,16 +356,18 @@ def test_the_matching_section_ranks_before_the_beginning_of_its_page() -> None:
     section = replace(CANDIDATE, chunk_id=2, position=3, body_words="open file open file")
     opening = replace(CANDIDATE, chunk_id=1, position=0)
     elsewhere = replace(opening, chunk_id=3, page_id=2)
-    assert [each.candidate.chunk_id for each in order(asked, [opening, section], {1: 1.0})] == [2, 1]
-    assert [each.candidate.chunk_id for each in order(asked, [opening, replace(section, page_id=2)], {1: 1.0})] == [
+    assert [each.candidate.chunk_id for each in rank_candidates(asked, [opening, section], {1: 1.0})] == [2, 1]
+    assert [
+        each.candidate.chunk_id for each in rank_candidates(asked, [opening, replace(section, page_id=2)], {1: 1.0})
+    ] == [
         1,
         2,
     ]
-    three = order(asked, [elsewhere, section, opening], {1: 1.0, 2: 0.5})
+    three = rank_candidates(asked, [elsewhere, section, opening], {1: 1.0, 2: 0.5})
     assert [each.candidate.chunk_id for each in three] == [2, 1, 3]
     assert [each.score for each in three] == sorted((each.score for each in three), reverse=True)
     worse = replace(section, heading_words="", body_words="", trail_words="", anchor_words="", link_words="")
-    assert [each.candidate.chunk_id for each in order(asked, [worse, opening], {1: 1.0})] == [1, 2]
+    assert [each.candidate.chunk_id for each in rank_candidates(asked, [worse, opening], {1: 1.0})] == [1, 2]
 
 
 def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
@@ -372,7 +377,7 @@ def test_a_query_for_a_name_ranks_the_part_with_its_signature_first() -> None:
 
     def ranked_chunk_ids(query: str, *terms: str) -> list[int]:
         asked = parse_query(query, terms, dict.fromkeys(terms, 5), 100)
-        ranked = order(asked, [other, part, head], {1: 1.0})
+        ranked = rank_candidates(asked, [other, part, head], {1: 1.0})
         assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
         return [each.candidate.chunk_id for each in ranked]
 
@@ -489,7 +494,7 @@ def test_a_semantic_match_in_a_short_section_is_found_and_marked(
     docs.library.crawls.wait("docs-embedding")
     found = docs.search.search(DocsRequest(question)).passages
     assert found[0].citation.endswith(f"handbook.md#{anchor}")
-    assert found[0].is_near
+    assert found[0].is_semantic_match
     shown = render_passages(found[:1], project_root=docs_client.root, token_budget=500).text
     assert shown.count("(semantic match)") == 1
 
@@ -562,7 +567,7 @@ def test_a_term_match_is_not_marked_as_semantic_match(docs_client: DocsClient) -
     docs.library.crawls.wait("docs-embedding")
     (first, *_) = docs.search.search(DocsRequest("how often are backups copied")).passages
     assert first.citation.endswith("#backups")
-    assert not first.is_near
+    assert not first.is_semantic_match
 
 
 def test_an_unavailable_model_is_reported_and_terms_are_searched(docs_client: DocsClient) -> None:

@@ -118,13 +118,13 @@ def test_a_partial_section_names_the_passage_that_continues_it(agent: Agent) -> 
     agent.docs_client.add(".", name="manual")
     text = agent.text("search_docs", query="quokka zero", max_results=1)
     (passage,) = agent.docs_client.search("quokka zero", limit=1)
-    assert passage.goes_on_in
-    assert f"~~~\n(the section continues in {passage.goes_on_in})\n---" in text
-    last = agent.docs_client.docs.search.passage(int(passage.goes_on_in.removeprefix("doc:")))
-    while last and last.goes_on_in:
-        last = agent.docs_client.docs.search.passage(int(last.goes_on_in.removeprefix("doc:")))
+    assert passage.next_passage_id
+    assert f"~~~\n(the section continues in {passage.next_passage_id})\n---" in text
+    last = agent.docs_client.docs.search.passage(int(passage.next_passage_id.removeprefix("doc:")))
+    while last and last.next_passage_id:
+        last = agent.docs_client.docs.search.passage(int(last.next_passage_id.removeprefix("doc:")))
     assert last
-    assert (last.section, last.goes_on_in) == (passage.section, "")
+    assert (last.section, last.next_passage_id) == (passage.section, "")
 
 
 def test_an_empty_result_reports_the_searched_sources(agent: Agent) -> None:

@@ -59,7 +59,9 @@ class ApiSearcher:
         kinds = kinds_of(types)
         if types and not kinds:
             return []
-        mentions = ApiMentions((api_name,), _normalise_query(query)) if api_name else self.named_in(query, without)
+        mentions = (
+            ApiMentions((api_name,), _normalise_query(query)) if api_name else self.mentioned_apis(query, without)
+        )
         query = mentions.question
         semantic_index = self._semantic_index()
         similarities = semantic_index.compare(query) if semantic_index else None
@@ -80,9 +82,9 @@ class ApiSearcher:
                 return [renderer.hit(unit, MAX_HIT_CHARACTERS) for unit in found]
             return [renderer.brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
-    def named_in(self, query: str, without: Collection[int] = ()) -> ApiMentions:
+    def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without the mentions."""
-        return self._library.named_in(_normalise_query(query), without)
+        return self._library.mentioned_apis(_normalise_query(query), without)
 
     def fetch(self, unit_id: str) -> ApiHit:
         """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""

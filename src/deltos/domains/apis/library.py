@@ -48,7 +48,7 @@ class ApiLibrary:
         """Return the rows of all visible APIs, sorted by name."""
         return [row for row in self.store.apis() if is_visible(row)]
 
-    def elsewhere(self, roots: Iterable[Path]) -> dict[int, str]:
+    def apis_of_other_projects(self, roots: Iterable[Path]) -> dict[int, str]:
         """Return ids and names of the APIs that are not visible to the projects at `roots`; empty if `roots` is
         empty.
         """
@@ -96,7 +96,7 @@ class ApiLibrary:
             of_source = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
         return of_source or [self.row(name)]
 
-    def named_in(self, question: str, without: Collection[int] = ()) -> ApiMentions:
+    def mentioned_apis(self, question: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without the mentions.
 
         If the query mentions all APIs, none is returned. APIs whose ids are in `without` are ignored.

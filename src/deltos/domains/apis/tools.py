@@ -100,7 +100,7 @@ def render_list(
     APIs that only other projects see are listed by name.
     """
     with library.store.snapshot():
-        others = library.elsewhere(roots).values()
+        others = library.apis_of_other_projects(roots).values()
         every = [api for api in library.apis() if api.name not in others]
         pieces = [render_api(api, groups_of(library, api)) for api in every]
         unread = [f"- {render_unread(row.document, row.reason)}" for row in library.unread_documents()]

@@ -12,8 +12,8 @@ from deltos.markup.links import join_url
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_CANDIDATES = 5
-MAX_MATCHES = 20_000
+MAX_CANDIDATES = 5  # maximum number of returned URLs
+MAX_MATCHES = 20_000  # maximum number of pattern matches examined in a page
 _VIEWER_MARKERS = (b"SwaggerUIBundle", b"swagger-ui", b"<redoc", b"Redoc.init", b"api-reference", b"scalar")
 _URL_SETTING = re.compile(rb"""(?:spec-url|data-url|specUrl|configUrl|url)["']? ?[:=] ?["']([^"'\s<>]{1,500})["']""")
 _INIT_CALL = re.compile(rb"""Redoc\.init\(["']([^"'\s<>]{1,500})["']""")
@@ -46,7 +46,7 @@ def schema_url_candidates(page: bytes, url: str) -> list[str]:
 
 
 def description_url_candidates(page: bytes, url: str) -> list[str]:
-    """Return URLs on the same host from which a viewer page may load its API description or the script that names it.
+    """Return URLs on the same host from which a viewer page may load its API description or initializer script.
 
     The most probable URLs come first.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.store.jobs import Jobs
     from deltos.store.sources import Sources
 
-_MAX_ATTEMPTS = 20
+_MAX_ATTEMPTS = 20  # maximum number of attempts to lock a source
 _RETRY_INTERVAL_SECONDS = 0.05
 _STOP_TIMEOUT_SECONDS = 3.0
 _QUEUE_POLL_INTERVAL_SECONDS = 0.1
@@ -43,7 +43,7 @@ class BackgroundCrawls:
     semantic_index: Callable[[], SemanticIndex | None] = lambda: None
     jobs: Jobs | None = None
     _threads: dict[str, threading.Thread] = field(default_factory=dict)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _threads_lock: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def start(self, source_id: str) -> str:
@@ -51,8 +51,8 @@ class BackgroundCrawls:
         empty.
         """
         if self.jobs is not None:
-            return self._queue(self.jobs, source_id)
-        with self._guard:
+            return self._queue_crawl(self.jobs, source_id)
+        with self._threads_lock:
             running = self._threads.get(source_id)
             if running is not None and running.is_alive():
                 return ""
@@ -67,7 +67,8 @@ class BackgroundCrawls:
         return ""
 
     @staticmethod
-    def _queue(jobs: Jobs, source_id: str) -> str:
+    def _queue_crawl(jobs: Jobs, source_id: str) -> str:
+        """Queue a crawl for a worker; return a note for the user."""
         confinement = current()
         options = {} if confinement is None else {"confinement": confinement.as_data()}
         job = jobs.add(JobRequest(CRAWL, source_id, options), is_waited_for=True)
@@ -89,7 +90,7 @@ class BackgroundCrawls:
         for source_id in (unfinished := self.store.open_crawls()):
             self.start(source_id)
         thread = threading.Thread(target=self.embed_new, name="docs-embedding", daemon=True)
-        with self._guard:
+        with self._threads_lock:
             self._threads[thread.name] = thread
         thread.start()
         return unfinished
@@ -126,7 +127,7 @@ class BackgroundCrawls:
             return Crawl(
                 source, crawl, origin, parser=parser, store=self.store, index=self.index,
                 stopping=self._stop.is_set, clock=self.clock, report=report,
-                found_apis=lambda: self.opener.apis.brought_by(source.id),
+                found_apis=lambda: self.opener.apis.apis_of_source(source.id),
             ).run()  # fmt: skip
         finally:
             origin.close()
@@ -135,7 +136,7 @@ class BackgroundCrawls:
 
     def is_running(self, source_id: str) -> bool:
         """Whether any process is crawling the source, or this process is about to start."""
-        with self._guard:
+        with self._threads_lock:
             own = self._threads.get(source_id)
         if own is not None and own.is_alive():
             return True
@@ -146,7 +147,7 @@ class BackgroundCrawls:
         """Wait at most `seconds` for a crawl of the source by this process or a worker."""
         if self.jobs is not None:
             self._wait_for_worker(self.jobs, source_id, seconds)
-        with self._guard:
+        with self._threads_lock:
             thread = self._threads.get(source_id)
         if thread is not None:
             thread.join(seconds)
@@ -154,13 +155,14 @@ class BackgroundCrawls:
     def stop(self) -> None:
         """Ask all crawls of this process to stop at the next safe point, and wait briefly for them."""
         self._stop.set()
-        with self._guard:
+        with self._threads_lock:
             threads = list(self._threads.values())
         deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _wait_for_worker(self, jobs: Jobs, source_id: str, seconds: float | None) -> None:
+        """Wait until a worker has completed the crawl, at most `seconds`; return at once if no worker will run it."""
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         while (crawl := self.store.crawl(source_id)) and crawl.state == "open" and time.monotonic() < deadline:
             job = jobs.find(JobRequest(CRAWL, source_id))

@@ -42,7 +42,7 @@ class BrowserRendering:
     """
 
     renderer: Renderer
-    others: HttpClient | None
+    external_client: HttpClient | None  # for requests to other hosts; None if they are forbidden
     sleep: Callable[[float], None] = time.sleep
     _cache: dict[str, HttpResponse] = field(default_factory=dict)
     _cached_bytes: int = 0
@@ -55,10 +55,11 @@ class BrowserRendering:
     def close(self) -> None:
         """Terminate the browser and close connections."""
         self.renderer.close()
-        if self.others:
-            self.others.close()
+        if self.external_client:
+            self.external_client.close()
 
     def _answer_request(self, page: str, site: CrawledSite, url: str) -> HttpResponse:
+        """Return the response to a request from a page's script; raise AddressRefused if the request is forbidden."""
         is_own = site_of(url) == site_of(page)
         if not is_own:
             return self._request_other_host(url)
@@ -101,6 +102,6 @@ class BrowserRendering:
                 self._cached_bytes += size
 
     def _request_other_host(self, url: str) -> HttpResponse:
-        if self.others is None:
+        if self.external_client is None:
             raise AddressRefused("A page behind a login must not contact other hosts")
-        return self.others.get(url, accept="*/*")
+        return self.external_client.get(url, accept="*/*")

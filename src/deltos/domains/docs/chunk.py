@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     _SplitLines = Callable[[Iterable[str], int], Iterator[str]]
 
-MAX_TOKENS = 400  # per prose chunk; about ten passages fit the default budget
-SMALL_TOKENS = 40  # a smaller section part is merged with the next one
-TINY_TOKENS = 12  # a smaller reference entry is merged with the next one
+MAX_TOKENS = 400  # maximum size of a prose chunk; about ten passages fit the default budget
+SMALL_TOKENS = 40  # a smaller chunk is merged with the next chunk of its section
+TINY_TOKENS = 12  # a smaller reference entry is merged with the next entry
 _MAX_CODE_TOKENS = 3_000  # larger code blocks are split; smaller ones are not, because half an example is useless
-_MAX_HEADER_SHARE = 4  # a table header is repeated only if it takes at most 1/4 of a chunk
+_MIN_CHUNK_TO_HEADER_RATIO = 4  # a table header is repeated only if a chunk is at least 4 times as long
 _MAX_FENCE_CHARACTERS = 500  # longer fence lines are not repeated in every part of a split code block
-MERGED_HEADING_PREFIX = "### "  # precedes the heading of an entry that is merged into the previous chunk
+MERGED_HEADING_PREFIX = "### "  # marks the heading of an entry that was merged into the previous chunk
 _EMPTY_OR_FENCE_LINE = re.compile(r"(?:[`~]{3,99}[\w+#.-]*)?")
 _IDENTIFIER = re.compile(r"[\w.:#/-]*")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
@@ -33,7 +33,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class DocsChunk:
-    """Part of a page, shown as one search result; its first anchor is used for the citation."""
+    """Part of a page that is shown as one search result. The first anchor is used for the citation."""
 
     path: tuple[str, ...]
     anchors: tuple[str, ...]
@@ -152,7 +152,7 @@ def _table_header(header_rows: list[Block], block: Block, following: Block | Non
     if block.kind != "row":
         return []
     if _is_table_header(block, following, is_first=not header_rows):
-        return [block] if estimate_tokens(block.text) <= max_tokens // _MAX_HEADER_SHARE else []
+        return [block] if estimate_tokens(block.text) <= max_tokens // _MIN_CHUNK_TO_HEADER_RATIO else []
     return (
         [*header_rows, block]
         if len(header_rows) == 1 and not _is_complete_header(header_rows) and _is_separator(block.text)

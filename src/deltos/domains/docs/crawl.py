@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 MAX_ATTEMPTS = 3
-MAX_STOPPED_PAGES = 20  # pages that exceed the parsing limits; a crawl with more of them fails
+MAX_STOPPED_PAGES = 20  # a crawl with this number of pages beyond the parsing limits fails
 # Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
 # unwritten pages are read again.
 _BATCH_PAGES = 25
 _BATCH_SECONDS = 1.0
-_MAX_COUNTED_ADDRESSES = 100_000
+_MAX_COUNTED_ADDRESSES = 100_000  # maximum number of excluded addresses that are counted
 _NO_TEXT_REASON = "the page has no text"
 _MAX_NAMED_APIS = 5
 _MAX_SLEEP_SECONDS = 0.5  # limits the delay until a stop request takes effect
@@ -59,7 +59,7 @@ class ExcludedAddresses:
             self.urls.add(url)
 
     def describe(self, seen: set[str]) -> str:
-        """Return how many addresses were excluded; empty if all of them were reached in another way."""
+        """Return the number of excluded addresses as text; empty if all of them were queued later."""
         count = len(self.urls - seen)
         if not count:
             return ""
@@ -80,10 +80,10 @@ class Frontier:
     beyond_page_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     beyond_depth_limit: ExcludedAddresses = field(default_factory=ExcludedAddresses)
     _ready: deque[CrawlAddress] = field(default_factory=deque)
-    _later: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
+    _postponed: list[tuple[float, str, CrawlAddress]] = field(default_factory=list)
 
     def add(self, address: CrawlAddress) -> None:
-        """Queue an address that was seen before."""
+        """Queue an address that is already in `seen`."""
         self._ready.append(address)
 
     def discover(self, urls: Iterable[str], depth: int) -> list[CrawlAddress]:
@@ -104,21 +104,21 @@ class Frontier:
 
     def postpone(self, address: CrawlAddress, until: float) -> None:
         """Queue an address again, to be read at `until` or later."""
-        heapq.heappush(self._later, (until, address.url, address))
+        heapq.heappush(self._postponed, (until, address.url, address))
 
     def take(self, now: float) -> CrawlAddress | None:
         """Return the next address that can be read now, or None if there is none."""
-        if self._later and self._later[0][0] <= now:
-            return heapq.heappop(self._later)[2]
+        if self._postponed and self._postponed[0][0] <= now:
+            return heapq.heappop(self._postponed)[2]
         return self._ready.popleft() if self._ready else None
 
     def seconds_to_wait(self, now: float) -> float:
         """Return the time in seconds until the next address can be read."""
-        return 0.0 if self._ready or not self._later else max(0.0, self._later[0][0] - now)
+        return 0.0 if self._ready or not self._postponed else max(0.0, self._postponed[0][0] - now)
 
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the queue is empty."""
-        return not self._ready and not self._later
+        return not self._ready and not self._postponed
 
 
 class Crawl:
@@ -150,10 +150,10 @@ class Crawl:
         self._report = report
         self._frontier = Frontier(source.max_pages, source.max_depth, set())
         self._known: dict[str, KnownPage] = {}
-        self._stopped = 0
+        self._stopped_page_count = 0
         self._is_cancelled = False
         self._pages: list[PageRow] = []
-        self._settled: list[CrawlAddress] = []
+        self._finished_addresses: list[CrawlAddress] = []
         self._discovered: list[CrawlAddress] = []
         self._saved_at = clock.monotonic()
 
@@ -183,11 +183,10 @@ class Crawl:
         return True
 
     def _seed(self) -> bool:
-        """Queue the start addresses of the source; they are read in another thread, so that a slow server cannot delay
-        a stop.
-        """
-        should_stop = self._should_stop  # a fetch may take minutes
-        begun = run_in_thread(lambda: list(self._origin.begin()), should_stop, _MAX_SLEEP_SECONDS)
+        """Queue the start addresses of the source; return False if asked to stop."""
+        # A fetch may take minutes. It runs in another thread, so that it cannot delay a stop request.
+        should_stop = self._should_stop
+        begun = run_in_thread(lambda: list(self._origin.start_addresses()), should_stop, _MAX_SLEEP_SECONDS)
         if begun is None:
             return False
         frontier = Frontier(self._source.max_pages, 0, set(), beyond_page_limit=self._frontier.beyond_page_limit)
@@ -201,8 +200,7 @@ class Crawl:
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
-        """Return the addresses that gave no page in the last crawl and are not requested again unless a page links to
-        them.
+        """Return the addresses without a page that are requested again only if a page links to them.
 
         If the page limit was reached, only failed addresses are requested again.
         """
@@ -230,18 +228,19 @@ class Crawl:
         """Read addresses in parallel until none is left; return False if asked to stop."""
         readers = Readers(self._origin, self._parser)
         try:
-            while readers.busy or not self._frontier.empty():
+            while readers.pending_count or not self._frontier.is_empty():
                 if self._is_cancelled or self._stopping() or not self._save_if_batch_is_due():
                     return False
                 self._start_readers(readers)
-                if readers.busy and (read := readers.next_outcome(_MAX_SLEEP_SECONDS)):
+                if readers.pending_count and (read := readers.next_outcome(_MAX_SLEEP_SECONDS)):
                     self._handle_outcome(*read)
         finally:
             readers.close()
         return not self._is_cancelled
 
     def _start_readers(self, readers: Readers) -> None:
-        while readers.free():
+        """Assign queued addresses to the free readers; if all queued addresses are postponed, sleep."""
+        while readers.has_capacity():
             address = self._frontier.take(self._clock.monotonic())
             if address is None:
                 break
@@ -249,16 +248,17 @@ class Crawl:
                 self._frontier.postpone(address, self._clock.monotonic() + pause)
                 break
             readers.read(address, self._known.get(address.url))
-        if not readers.busy:  # all queued addresses are postponed
+        if not readers.pending_count:  # all queued addresses are postponed
             self._clock.sleep(min(_MAX_SLEEP_SECONDS, self._frontier.seconds_to_wait(self._clock.monotonic())))
 
     def _handle_outcome(self, address: CrawlAddress, outcome: Outcome) -> None:
+        """Record the outcome of reading an address and collect its pages."""
         match outcome:
             case ParsedPages():
                 pages = [page for page in outcome.pages if page.chunks]
                 self._pages.extend(pages)
                 if pages:
-                    self._record_outcome(address, "done", "", outcome.leads_to)
+                    self._record_outcome(address, "done", "", outcome.linked_urls)
                 else:
                     self._handle_skipped(address, _skip_without_text(outcome))
             case Unchanged():
@@ -271,8 +271,8 @@ class Crawl:
                 raise outcome
             case ParserStopped():
                 self._handle_failure(address, outcome)
-                self._stopped += 1
-                if self._stopped >= MAX_STOPPED_PAGES:
+                self._stopped_page_count += 1
+                if self._stopped_page_count >= MAX_STOPPED_PAGES:
                     self._save()
                     raise SourceError(f"{MAX_STOPPED_PAGES} pages exceeded the limits on parsing time or memory")
             case DeltosError():
@@ -282,9 +282,10 @@ class Crawl:
     def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
         state: AddressState = "missing" if skipped.is_missing else "skipped"
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
-        self._record_outcome(address, state, skipped.reason, skipped.leads_to, has_validators=True)
+        self._record_outcome(address, state, skipped.reason, skipped.linked_urls, has_validators=True)
 
     def _handle_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
+        """Schedule a retry if the error is temporary; otherwise record the address as failed or missing."""
         address = replace(address, attempts=address.attempts + 1)
         if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MAX_ATTEMPTS:
             pause = self._clock.retry_pause_seconds * 2 ** (address.attempts - 1)
@@ -298,24 +299,25 @@ class Crawl:
         address: CrawlAddress,
         state: AddressState,
         reason: str,
-        leads_to: Iterable[str] = (),
+        linked_urls: Iterable[str] = (),
         *,
         has_validators: bool = False,
     ) -> None:
         if not has_validators:
             address = replace(address, etag="", last_modified="")
-        self._settled.append(replace(address, state=state, reason=reason))
-        self._discovered.extend(self._frontier.discover(leads_to, address.depth + 1))
+        self._finished_addresses.append(replace(address, state=state, reason=reason))
+        self._discovered.extend(self._frontier.discover(linked_urls, address.depth + 1))
 
     def _save_if_batch_is_due(self) -> bool:
+        """Save the collected results if they are many or old enough; return False if the crawl was cancelled."""
         if len(self._pages) < _BATCH_PAGES and self._clock.monotonic() - self._saved_at < _BATCH_SECONDS:
             return True
         return self._save()
 
     def _save(self) -> bool:
         """Write the collected results; return False if the crawl was cancelled or the source was removed."""
-        batch = Batch(tuple(self._pages), tuple(self._settled), tuple(self._discovered))
-        self._pages, self._settled, self._discovered = [], [], []
+        batch = Batch(tuple(self._pages), tuple(self._finished_addresses), tuple(self._discovered))
+        self._pages, self._finished_addresses, self._discovered = [], [], []
         self._saved_at = self._clock.monotonic()
         return self._index.write(self._source.id, self._crawl.generation, batch)
 
@@ -348,19 +350,20 @@ class Crawl:
             exclusions.append(f"the limit of {counted(source.max_pages, 'page')} excluded {count}")
         if count := frontier.beyond_depth_limit.describe(frontier.seen):
             exclusions.append(f"max_depth={source.max_depth} excluded {count}")
-        cut = (
+        limits = (
             f"{' and '.join(exclusions)}; to include them, remove the source and add it with a larger limit"
             if exclusions
             else ""
         )
-        return "; ".join(filter(None, (cut, self._describe_unrendered())))
+        return "; ".join(filter(None, (limits, self._describe_unrendered())))
 
     def _describe_unrendered(self) -> str:
+        """Return how many pages need a browser; empty if none does."""
         count = self._store.count_reason(self._source.id, NEEDS_BROWSER)
         return f"{count} {'page' if count == 1 else 'pages'}: {NEEDS_BROWSER}" if count else ""
 
 
-def _skip_without_text(reading: ParsedPages) -> Skipped:
+def _skip_without_text(parsed: ParsedPages) -> Skipped:
     """Return a `Skipped` outcome for a page without text."""
-    validators = [(page.etag, page.last_modified) for page in reading.pages] or [("", "")]
-    return Skipped(_NO_TEXT_REASON, reading.leads_to, *validators[0])
+    validators = [(page.etag, page.last_modified) for page in parsed.pages] or [("", "")]
+    return Skipped(_NO_TEXT_REASON, parsed.linked_urls, *validators[0])

@@ -1,6 +1,6 @@
 """Read a project's dependencies from pyproject.toml, requirements*.txt and package.json.
 
-Files that these include are read only inside the project or its workspace.
+Included files are read only inside the project or its workspace.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _PYPROJECT = "pyproject.toml"
 _INCLUDE_OPTIONS = ("-r ", "-r\t", "--requirement ", "--requirement=")
-_MAX_FILES = 20
-MAX_DEPENDENCIES = 2_000  # each dependency is searched on disk; large projects have a few hundred
-_MAX_KEY_PARTS = 64
+_MAX_FILES = 20  # maximum number of requirements files
+MAX_DEPENDENCIES = 2_000  # large projects have a few hundred
+_MAX_KEY_PARTS = 64  # maximum number of parts of a dotted TOML key
 _MAX_FILE_BYTES = 5_000_000
-_MAX_SHOWN_CHARACTERS = 100
+_MAX_SHOWN_CHARACTERS = 100  # longer paths are truncated in messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def direct_dependencies(project_root: Path, parser: Parser) -> Dependencies:
 
 @dataclass(slots=True)
 class _Requirements:
-    """Reader of requirements files and the files they include; reads each file once, and none outside one folder."""
+    """Reader of requirements files and included files; it reads each file once and only inside `boundary`."""
 
     boundary: Path
     names: list[str] = field(default_factory=list)
@@ -91,6 +91,7 @@ class _Requirements:
             self._add_line(line.split(" #")[0].strip(), posixpath.dirname(path))
 
     def _add_line(self, line: str, folder: str) -> None:
+        """Add the package in a line of a requirements file, or read the file that the line includes."""
         if included := next((line[len(mark) :].strip() for mark in _INCLUDE_OPTIONS if line.startswith(mark)), ""):
             self.read(posixpath.normpath(posixpath.join(folder, included)))
         elif not line.startswith(("#", "-", ".", "/")) and "://" not in line.split("@")[0]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.store.library import LibraryStore
 
 
-MAX_PARSING_CRAWLS = 2
+MAX_PARSING_CRAWLS = 2  # child processes used by crawls; the others stay free for tool calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,22 @@ class Docs:
     search: DocsSearch
     apis: ApiCatalog
 
-    def names_elsewhere(self, roots: Sequence[Path]) -> list[str]:
-        """Return the names of sources and APIs that only projects other than those at `roots` see."""
-        visible = self.apis.names(roots)
+    def names_of_other_projects(self, roots: Sequence[Path]) -> list[str]:
+        """Return the names of sources and APIs that are not visible to the projects at `roots`."""
+        visible = self.apis.description_lines(roots)
         apis = [name for name in self.apis.versions() if name not in visible]
-        return [*(source.name for source in self.library.elsewhere(roots)), *apis]
+        return [*(source.name for source in self.library.sources_of_other_projects(roots)), *apis]
 
-    def api_named(self, name: str) -> str:
-        """Return the name of an API that matches `name`, unless a documentation source has that name; empty if none
-        does.
-        """
-        if self.library.knows(name):
+    def find_api_name(self, name: str) -> str:
+        """Return the API with a name, ignoring case; empty if there is none or a documentation source has this name."""
+        if self.library.has_source(name):
             return ""
-        return next((api for api in self.apis.names() if api.lower() == name.strip().lower()), "")
+        return next((api for api in self.apis.description_lines() if api.lower() == name.strip().lower()), "")
 
 
 @dataclass(frozen=True, slots=True)
 class _ParserLimit:
-    """Limits parsing to one child process per crawl and a few in total; the others stay free for tool calls."""
+    """Context manager that limits parsing to one child process per crawl and MAX_PARSING_CRAWLS in total."""
 
     all_crawls: threading.BoundedSemaphore
     this_crawl: threading.Lock = field(default_factory=threading.Lock)
@@ -92,18 +90,18 @@ def open_docs(
     """
     clock = clock or Clock()
 
-    def client(login: Login | None = None) -> HttpClient:
+    def open_client(login: Login | None = None) -> HttpClient:
         from deltos.fetch.http import HttpClient  # deferred: searching does not use the network
 
         return HttpClient(private_hosts=private_hosts, login=login)
 
-    guarded = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
+    isolated_parser = parser or IsolatedParser(ProcessPool(), store.unreadable_content)
     parsing = threading.BoundedSemaphore(MAX_PARSING_CRAWLS)
     opener = SourceOpener(
-        client,
+        open_client,
         apis,
-        lambda: guarded.taking_turns(_ParserLimit(parsing)),
-        Clones(clones, private_hosts, client),
+        lambda: isolated_parser.taking_turns(_ParserLimit(parsing)),
+        Clones(clones, private_hosts, open_client),
         environments,
         logins,
         browser,

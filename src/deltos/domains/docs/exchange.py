@@ -53,6 +53,8 @@ class ExportHeader(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _ExportedChunk(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """A chunk in an export file."""
+
     section: _ShortText
     anchors: Annotated[list[_ShortText], Meta(max_length=10_000)]
     is_definition: bool
@@ -61,6 +63,8 @@ class _ExportedChunk(Struct, frozen=True, forbid_unknown_fields=True, array_like
 
 
 class _ExportedPage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A page in an export file, with its chunks and links."""
+
     url: _ShortText
     title: _ShortText
     chunks: Annotated[list[_ExportedChunk], Meta(max_length=100_000)]
@@ -93,6 +97,7 @@ def export_source(source: SourceRow, index: Pages, passages: Passages) -> bytes:
 
 
 def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iterator[_ExportedPage]:
+    """Yield the indexed pages of a source that have chunks."""
     links: dict[int, list[tuple[str, str]]] = {}
     for page_id, target, text in index.next_links(source.id):
         links.setdefault(page_id, []).append((_portable_url(source, target), text))
@@ -143,6 +148,7 @@ def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
 
 
 def _page_row(page: _ExportedPage) -> PageRow:
+    """Return an exported page as a row for the store, without invisible characters."""
     chunks = tuple(
         DocsChunkRow(
             visible(each.section),

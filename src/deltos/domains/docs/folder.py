@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 _MAX_GZIP_MEMBERS = 10_000  # per file
-_GZIP_STEP_BYTES = 1 << 16  # input per decompression step, because the unused input of a step is copied
+_GZIP_STEP_BYTES = 1 << 16  # small, because zlib copies the unused input of every step
 _WALKED_SUFFIXES = SUFFIXES | API_SUFFIXES | {GZIP_SUFFIX}
 
 
@@ -49,7 +49,7 @@ class Folder(LocalFiles):
         """The folder that contains all files of the source."""
         return self._root.parent if self._is_file else self._root
 
-    def begin(self) -> Iterator[str | CrawlAddress]:
+    def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Yield every file in a supported format; template files are reported as skipped."""
         if not self._root.exists():
             raise NotFound(
@@ -71,8 +71,8 @@ class Folder(LocalFiles):
             check_unmoved(self._base)
             with FileTree(self._base) as tree:
                 relative = address.url.removeprefix(f"{self._base.as_posix()}/")
-                facts = tree.status(relative)
-                stamp = f"{facts.st_mtime_ns}-{facts.st_size}"
+                status = tree.status(relative)
+                stamp = f"{status.st_mtime_ns}-{status.st_size}"
                 if known and known.etag == stamp and tree.is_file(relative):
                     return Unchanged()
                 data = tree.read(relative, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
@@ -87,12 +87,14 @@ class Folder(LocalFiles):
             raise
 
     def _is_selected(self, relative: str) -> bool:
+        """Whether the include and exclude globs select a file."""
         source = self._source
         if source.include and not matches_any(relative, source.include):
             return False
         return not matches_any(relative, source.exclude)
 
     def _handle_non_page(self, path: Path, data: bytes) -> Skipped:
+        """Add a file without a page to the API catalog if it is an API description; return why it is skipped."""
         if self._apis.recognises(data):
             self._apis.add(FoundDescription.of_source(self._source, path.stem, path.as_posix(), data))
             return Skipped(API_DESCRIPTION_REASON)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from deltos.store.documents import CrawlRow, KnownPage, Pages, SourceRow
     from deltos.store.sources import Sources
 
-_MAX_UNTHROTTLED_SECONDS = 0.01
-# An unfinished comparison is repeated only after this pause, not for every search.
+_MAX_UNTHROTTLED_SECONDS = 0.01  # a comparison that takes longer delays the next one
+# Minimum pause before an unfinished comparison is repeated.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
 FolderState = Literal["same", "changed", "empty", "unfinished"]
@@ -44,22 +44,23 @@ class FolderWatch:
         if not throttle.is_due():
             return "same" if seen == "changed" else seen  # the reported change is indexed by now
         with throttle.measure():
-            state = self._compare(source, crawl, deadline)
+            state = self._compare_files(source, crawl, deadline)
         if state == "unfinished":
             throttle.postpone(_UNFINISHED_PAUSE_SECONDS)
         self._last_states[source.id] = (state, throttle)
         return state
 
-    def _compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
+    def _compare_files(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
+        """Compare the files of a folder with the index, without throttling."""
         folder = Folder(source, self.apis)
         crawled_urls, known = self.store.known_urls(source.id), self.index.known_pages(source.id)
-        # A failed crawl is repeated only if a file is newer than it, not for every search.
+        # A failed crawl is repeated only if a file is newer than the crawl.
         is_read = crawl.state == "done"
         is_full = len(crawled_urls) >= source.max_pages
         remaining = set(crawled_urls)
         seen = 0
         try:
-            for url in folder.begin():
+            for url in folder.start_addresses():
                 if isinstance(url, CrawlAddress):  # a skipped file
                     remaining.discard(url.url)
                     continue
@@ -82,11 +83,11 @@ class FolderWatch:
     def _differs(self, folder: Folder, url: str, known: KnownPage | None, read_at: float) -> bool:
         """Whether a file differs from its indexed page or, if it has none, is newer than the last crawl."""
         try:
-            facts = os.lstat(url)
+            status = os.lstat(url)
         except OSError:
             return True
         if known is None:
-            return read_at < max(facts.st_mtime, facts.st_ctime) <= self.now()
-        if known.etag.removesuffix(INCLUDES_MARK) != f"{facts.st_mtime_ns}-{facts.st_size}":
+            return read_at < max(status.st_mtime, status.st_ctime) <= self.now()
+        if known.etag.removesuffix(INCLUDES_MARK) != f"{status.st_mtime_ns}-{status.st_size}":
             return True
         return known.etag.endswith(INCLUDES_MARK) and not isinstance(folder.read(CrawlAddress(url), known), Unchanged)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import Pages, StoredChunk, StoredPage
 
 _CHUNKS_PER_WRITE = 500
-_MAX_LINK_TEXTS = 30  # per chunk; a start page has thousands of inbound links with few distinct texts
+_MAX_LINK_TEXTS = 30  # maximum number of indexed link texts per chunk
 
 
 @dataclass(slots=True)
@@ -92,9 +92,9 @@ def _update_links(
     chunks = []
     for chunk_id, (link_words, links_in) in index.indexed_links(source_id).items():
         found = by_chunk.get(chunk_id)
-        now = (_link_words(found), len(found.pages) if found else 0)
-        if now != (link_words, links_in):
-            chunks.append((chunk_id, *now))
+        current = (_link_words(found), len(found.pages) if found else 0)
+        if current != (link_words, links_in):
+            chunks.append((chunk_id, *current))
     counts = [(page.id, len(by_page[page.id])) for page in kept if len(by_page[page.id]) != page.links_in]
     if chunks or counts:
         index.update_links(chunks, counts)

@@ -57,16 +57,14 @@ class NodePackage:
     folder: Path
     entries: tuple[str, ...]
     specifiers: tuple[tuple[str, str], ...] = ()
-    type_packages: tuple[str, ...] = ()  # packages with more of its types, such as `@types/NAME-…`
+    type_packages: tuple[str, ...] = ()  # dependencies with further type declarations, such as `@types/NAME-…`
 
 
 # ---------------------------------------------------------------------- folders of a project
 
 
 def project_folders(project_root: Path) -> tuple[Path, ...]:
-    """Return the project folder and, if there is one, the workspace or repository that contains it, without symbolic
-    links.
-    """
+    """Return the resolved project folder and, if there is one, the workspace or repository that contains it."""
     root = project_root.resolve()
     workspace = _find_workspace(root)
     return (root,) if workspace is None or workspace == root else (root, workspace)
@@ -100,7 +98,7 @@ def _resolve_inside(path: Path, roots: Iterable[Path]) -> Path | None:
 # ---------------------------------------------------------------------- Python
 
 
-def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()) -> PythonDistribution:
+def find_python_distribution(name: str, project_root: Path, environments: Sequence[Path] = ()) -> PythonDistribution:
     """Return the distribution `name` in the project's environment; raise NotFound if it is not installed."""
     folders = site_packages(project_root, environments)
     if not folders:
@@ -112,10 +110,10 @@ def find_python(name: str, project_root: Path, environments: Sequence[Path] = ()
     known: list[str] = []
     for folder in folders:
         with FileTree(folder) as tree:
-            for info in _dist_info_folders(tree):
-                if normalised_name(_distribution_name(info)) == wanted:
-                    return _read_distribution(tree, folder, info)
-                known.append(normalised_name(_distribution_name(info)))
+            for dist_info in _dist_info_folders(tree):
+                if normalised_name(_distribution_name(dist_info)) == wanted:
+                    return _read_distribution(tree, folder, dist_info)
+                known.append(normalised_name(_distribution_name(dist_info)))
     looked_in = ", ".join(_display_path(folder, project_root) for folder in folders)
     raise NotFound(
         f"{name} is not installed in the project's environment (looked in {looked_in})"
@@ -141,21 +139,22 @@ def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> di
     found: dict[str, str] = {}
     for folder in site_packages(project_root, environments):
         with FileTree(folder) as tree:
-            for info in _dist_info_folders(tree):
-                name, _, version = info.removesuffix(".dist-info").rpartition("-")
+            for dist_info in _dist_info_folders(tree):
+                name, _, version = dist_info.removesuffix(".dist-dist_info").rpartition("-")
                 found.setdefault(normalised_name(name), version)
     return found
 
 
 def distribution_of(module: str, project_root: Path, environments: Sequence[Path] = ()) -> str:
-    """Return the installed distribution that contains a top-level module, such as `PyYAML` for `yaml`; empty if none
-    does."""
+    """Return the installed distribution that contains a top-level module, such as `PyYAML` for `yaml`; empty if there
+    is none.
+    """
     first_files = (f"{module}/__init__.py,", f"{module}.py,", f"{module}/__init__.pyi,")
     for folder in site_packages(project_root, environments):
         with FileTree(folder) as tree:
-            for info in _dist_info_folders(tree):
-                if any(line.startswith(first_files) for line in _read_record(tree, info)):
-                    return _distribution_name(info)
+            for dist_info in _dist_info_folders(tree):
+                if any(line.startswith(first_files) for line in _read_record(tree, dist_info)):
+                    return _distribution_name(dist_info)
     return ""
 
 
@@ -169,6 +168,7 @@ def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list
 
 
 def _environment_names(root: Path) -> list[str]:
+    """Return the names of the folders that may contain a virtual environment."""
     with FileTree(root) as tree:
         try:
             found = [entry.name for entry in tree.entries() if entry.is_folder]
@@ -179,6 +179,7 @@ def _environment_names(root: Path) -> list[str]:
 
 
 def _site_packages_of(environment: Path) -> Iterator[Path]:
+    """Yield the site-packages folders of a virtual environment."""
     with FileTree(environment) as tree:
         try:
             versions = [entry.name for entry in tree.entries("lib") if entry.name.startswith("python")]
@@ -191,25 +192,25 @@ def _site_packages_of(environment: Path) -> Iterator[Path]:
 
 def _dist_info_folders(tree: FileTree) -> list[str]:
     try:
-        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-info") and entry.is_folder]
+        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-dist_info") and entry.is_folder]
     except FileRefused:
         return []
 
 
-def _distribution_name(info: str) -> str:
-    return info.removesuffix(".dist-info").rpartition("-")[0]
+def _distribution_name(dist_info: str) -> str:
+    return dist_info.removesuffix(".dist-dist_info").rpartition("-")[0]
 
 
-def _read_distribution(tree: FileTree, folder: Path, info: str) -> PythonDistribution:
-    metadata = tree.read(f"{info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
+def _read_distribution(tree: FileTree, folder: Path, dist_info: str) -> PythonDistribution:
+    metadata = tree.read(f"{dist_info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
     headers, body = _parse_headers(metadata.replace("\r\n", "\n"))
     return PythonDistribution(
-        name=headers.get("name") or info.split("-")[0],
+        name=headers.get("name") or dist_info.split("-")[0],
         version=headers.get("version", ""),
         folder=folder,
         readme=body if body.strip() else headers.get("description", ""),
         readme_is_rst="markdown" not in headers.get("description-content-type", "text/x-rst"),
-        files=tuple(_installed_files(tree, info)),
+        files=tuple(_installed_files(tree, dist_info)),
     )
 
 
@@ -229,18 +230,19 @@ def _parse_headers(text: str) -> tuple[dict[str, str], str]:
     return {name: "\n".join(lines) for name, lines in found.items()}, body
 
 
-def _read_record(tree: FileTree, info: str) -> list[str]:
+def _read_record(tree: FileTree, dist_info: str) -> list[str]:
+    """Return the lines of a distribution's RECORD file; empty if it cannot be read."""
     try:
-        return tree.read(f"{info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
+        return tree.read(f"{dist_info}/RECORD", _MAX_RECORD_BYTES).decode("utf-8", "replace").splitlines()
     except FileRefused:
         return []
 
 
-def _installed_files(tree: FileTree, info: str) -> Iterator[str]:
+def _installed_files(tree: FileTree, dist_info: str) -> Iterator[str]:
     """Yield the files that a distribution installed in site-packages; scripts are installed elsewhere."""
-    for line in _read_record(tree, info):
+    for line in _read_record(tree, dist_info):
         path = line.rsplit(",", 2)[0].strip('"')
-        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-info/" not in path:
+        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-dist_info/" not in path:
             yield path
 
 
@@ -252,7 +254,7 @@ def normalised_name(name: str) -> str:
 # ---------------------------------------------------------------------- npm
 
 
-def find_node(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
+def find_npm_package(name: str, project_root: Path, importer: Path | None = None) -> NodePackage:
     """Return the npm package `name` from the nearest readable node_modules folder in the project or above it.
 
     A dependency of another package is searched from the folder `importer` upwards.
@@ -273,7 +275,7 @@ def find_node(name: str, project_root: Path, importer: Path | None = None) -> No
             )
     known = _names_in_node_modules(root)
     raise NotFound(
-        f"{name} is not in the project's node_modules or in that of a readable parent folder"
+        f"{name} is not in the project's node_modules or the node_modules of a readable parent folder"
         f"{_similar_names_hint(name, known)}",
         hint=_INSTALL_HINT,
     )
@@ -322,8 +324,8 @@ def _read_node_package(name: str, folder: Path) -> NodePackage:
     nearest_first = sorted((*main, *exported), key=lambda each: each[0].count("/"))
     specifiers = tuple((name + subpath[1:], path.removeprefix("./")) for subpath, path in nearest_first)
     needed = data.get("dependencies")
-    parts = tuple(each for each in (needed if isinstance(needed, dict) else ()) if each.startswith(f"{name}-"))
-    return NodePackage(name, str(data.get("version") or ""), folder, entries, specifiers, parts)
+    type_packages = tuple(each for each in (needed if isinstance(needed, dict) else ()) if each.startswith(f"{name}-"))
+    return NodePackage(name, str(data.get("version") or ""), folder, entries, specifiers, type_packages)
 
 
 def _exported_files(exports: object) -> Iterator[tuple[str, str]]:

@@ -61,13 +61,13 @@ _API_FILE = re.compile(
 )
 MAX_PAGES = 100_000
 _DEFAULT_WEBSITE_PAGES = 500  # if the user gives no limit
-_MAX_VIEWER_URLS = 6
+_MAX_VIEWER_URLS = 6  # maximum number of URLs requested to find the API description of a page
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
-_PACKAGE_TIMEOUT_SECONDS = 20.0  # limit on how long a search waits for a package that it adds
-CHANGES_SECONDS = 5.0  # limit on how long a search waits for the recrawl of changed local folders
-_COMPARE_TIMEOUT_SECONDS = 1.0  # limit on how long a search compares local folders with the index
+_PACKAGE_TIMEOUT_SECONDS = 20.0  # maximum time that a search waits for the crawl of a package that it adds
+CHANGES_SECONDS = 5.0  # maximum time that a search waits for the recrawl of changed local folders
+_COMPARE_TIMEOUT_SECONDS = 1.0  # maximum time that a search spends on comparing local folders with the index
 _MAX_NAMES_SHOWN = 5
-_MAX_SKIP_REASONS = 10  # reasons listed for skipped addresses
+_MAX_SKIP_REASONS = 10  # maximum number of skip reasons listed for a source
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +98,14 @@ class NewSource:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Result of adding: new sources, a line about an added API description, and messages about what could not be added.
+    """Result of adding a source: the new sources, a message about an added API, and error messages.
 
     `known` are sources added by other projects that are now visible to this project too.
     """
 
     sources: tuple[SourceRow, ...] = ()
     known: tuple[SourceRow, ...] = ()
-    api_line: str = ""
+    api_message: str = ""
     failures: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Recrawl:
-    """A new crawl, or an unfinished one that continues."""
+    """A source to recrawl, and whether an unfinished crawl continues instead of starting a new one."""
 
     source: SourceRow
     is_continued: bool = False
@@ -190,18 +190,18 @@ class Library:
                 auth=request.auth.strip(),
                 browser=request.browser,
                 folder=address.folder,
-                projects=_visible_to(request, address),
+                projects=_projects_of_new_source(request, address),
             )
         )
-        if known := self._find_in_other_projects(source):
+        if known := self._share_known_source(source):
             return Added(known=(known,))
         if given:
             self._check_name_is_free(source)
         else:
             source = self._with_default_name(source)
-        if api_line := self._add_if_api(replace(request, name=name), address):
-            return Added(api_line=api_line)
-        return Added((self._record(source),))
+        if api_message := self._add_if_api(replace(request, name=name), address):
+            return Added(api_message=api_message)
+        return Added((self._add_new(source),))
 
     def export(self, named: str, version: str = "") -> bytes:
         """Return the content of an export file, from which others can import the source without crawling it."""
@@ -248,7 +248,8 @@ class Library:
             )
         return replace(source, version=version)
 
-    def _record(self, source: SourceRow) -> SourceRow:
+    def _add_new(self, source: SourceRow) -> SourceRow:
+        """Store a new source and create its first crawl; return the source with its id."""
         source = replace(source, id=self._new_id(source))
         self._store.add_source(source)
         self._store.begin_crawl(source.id, is_full=False, now=self._now())
@@ -285,11 +286,12 @@ class Library:
         return Added(tuple(sources), tuple(known), failures=tuple(failures))
 
     def _add_if_api(self, request: NewSource, address: SourceAddress) -> str:
-        """Add an API description and return a line about it; return "" for other content. Raise an error for a
-        forbidden URL.
+        """Add the source as an API description and return a message; return "" for other content.
+
+        Raises an error if the URL may not be contacted.
         """
         url = address.url
-        found = FoundDescription(request.name, url, request.version, projects=_visible_to(request, address))
+        found = FoundDescription(request.name, url, request.version, projects=_projects_of_new_source(request, address))
         if address.kind == "folder":
             path = Path(url)
             max_bytes = MAX_DESCRIPTION_BYTES if _API_FILE.search(url) else MAX_FILE_BYTES
@@ -306,7 +308,7 @@ class Library:
                     return ""
                 data = client.get(url, limits=DESCRIPTION_LIMITS).body if may_be_api else b""
                 if not may_be_api and _API_PAGE.search(url.partition("?")[0]):
-                    url, data = self._find_shown_description(client, url)
+                    url, data = self._find_viewer_description(client, url)
             finally:
                 client.close()
             if data and self._apis.recognises(data):
@@ -321,10 +323,10 @@ class Library:
                 )
         return ""
 
-    def _find_shown_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
+    def _find_viewer_description(self, client: HttpClient, page: str) -> tuple[str, bytes]:
         """Return the URL and content of the API description that a viewer page such as Swagger UI loads.
 
-        If there is none, return the GraphQL endpoint of the page, or else the page URL, with empty content.
+        If there is none, return the GraphQL endpoint or, without an endpoint, the page URL, both with empty content.
         """
         from deltos.fetch.http import DESCRIPTION_LIMITS  # deferred: only websites use the network
 
@@ -345,11 +347,11 @@ class Library:
         except ParserStopped:
             raise
         except SourceError:
-            pass  # the crawl reports why it cannot be read
+            pass  # the crawl reports why the page cannot be read
         return endpoint or page, b""
 
     def _add_if_endpoint(self, description: FoundDescription) -> str:
-        """Add a live API endpoint and return a line about it; return "" if the URL is not an API."""
+        """Add a live API endpoint and return a message; return "" if the URL is not an API."""
         try:
             return self._apis.add(description)
         except ParserStopped:
@@ -357,11 +359,10 @@ class Library:
         except SourceError:
             return ""
 
-    def _find_in_other_projects(self, new: SourceRow) -> SourceRow | None:
-        """Make documentation added by other projects visible to the projects of `new`; return it, or None if there is
-        none.
+    def _share_known_source(self, new: SourceRow) -> SourceRow | None:
+        """Share a source that another project added with the projects of `new`; return None if there is none.
 
-        Raises BadArgument if it is already visible to these projects.
+        Raises BadArgument if the source is already visible to these projects.
         """
         known = next((each for each in self.sources() if _is_same_documentation(each, new)), None)
         if known is None:
@@ -389,11 +390,10 @@ class Library:
         )
 
     def _with_default_name(self, source: SourceRow) -> SourceRow:
-        """Return the source with the first unused default name: the short one, one with its host or folder, or a
-        numbered one.
-        """
+        """Return the source with the first unused name: the default name, qualified by host or folder, or numbered."""
         names = chain(
-            (source.name, placed := _qualified_default_name(source)), (f"{placed}-{number}" for number in count(2))
+            (source.name, qualified := _qualified_default_name(source)),
+            (f"{qualified}-{number}" for number in count(2)),
         )
         return replace(source, name=next(name for name in names if not self._find_exact(name, source.version)))
 
@@ -438,23 +438,23 @@ class Library:
 
     def _remove(self, source: SourceRow) -> Removed:
         totals = self._search_store.totals([source.id])
-        found_apis = self._apis.brought_by(source.id)
+        found_apis = self._apis.apis_of_source(source.id)
         self._index.remove_source(source.id)
-        self._apis.remove_brought(source.id)
+        self._apis.remove_apis_of_source(source.id)
         self._opener.clones.remove(source.id)
         return Removed(source, totals.pages, totals.chunks, found_apis)
 
-    def elsewhere(self, roots: Sequence[Path]) -> list[SourceRow]:
-        """Return the sources that are not visible to the projects at `roots` and are searched only by name.
+    def sources_of_other_projects(self, roots: Sequence[Path]) -> list[SourceRow]:
+        """Return the sources that the projects at `roots` do not see and that are searched only by name.
 
-        Visible to a project are its own sources, shared sources, and documentation of its dependencies in the versions
-        that it uses. If `roots` is empty, all sources are visible.
+        A project sees its own sources, shared sources, and the documentation of its dependencies in the used versions.
+        If `roots` is empty, all sources are visible.
         """
         projects = [project_of(root) for root in roots]
         others = [source for source in self.sources() if not is_visible_to(source.projects, projects)]
         environments, parser = self._opener.environments, self._opener.parser
         owners = [ProjectPackages(root.resolve(), environments, parser) for root in roots] if others else []
-        return [source for source in others if not any(owner.has(source) for owner in owners)]
+        return [source for source in others if not any(owner.uses(source) for owner in owners)]
 
     # ------------------------------------------------------------------ changes on disk
 
@@ -466,8 +466,8 @@ class Library:
         notes = self._crawl_changed_folders(folders) if folders else []
         packages = [source for source in sources if source.kind in PACKAGE_KINDS and source.project_root]
         notes += self._crawl_upgraded_packages(packages) if packages else []
-        unread = set(self._store.open_crawls())
-        return (*notes, *self._unfinished_notes([source for source in sources if source.id in unread]))
+        unfinished = set(self._store.open_crawls())
+        return (*notes, *self._unfinished_notes([source for source in sources if source.id in unfinished]))
 
     def unfinished_sources(self) -> list[SourceRow]:
         """Return the sources whose crawl is unfinished."""
@@ -478,7 +478,7 @@ class Library:
         """Crawl the folders that differ from the index; return notes about folders that could not be compared."""
         compared_by = time.monotonic() + _COMPARE_TIMEOUT_SECONDS
         notes: list[str] = []
-        reading: list[str] = []
+        crawling: list[str] = []
         with self._freshen_lock:  # only one of two simultaneous searches starts a crawl
             for source in folders:
                 crawl = self._store.crawl(source.id)
@@ -498,8 +498,8 @@ class Library:
                         )
                         continue
                 self.crawls.start(source.id)
-                reading.append(source.id)
-        for source_id in reading:  # one time limit covers all crawls that the search waits for
+                crawling.append(source.id)
+        for source_id in crawling:  # one time limit covers all crawls that the search waits for
             since = self._waiting_since.setdefault(source_id, time.monotonic())
             self.crawls.wait(source_id, max(0.0, since + self._changes_seconds - time.monotonic()))
         return notes
@@ -527,8 +527,7 @@ class Library:
 
     def _unfinished_notes(self, sources: Sequence[SourceRow]) -> list[str]:
         """Return notes about sources whose crawl is unfinished."""
-        # The next search continues the crawl of a folder; other crawls are continued only by the process that runs
-        # them.
+        # The next search continues the crawl of a folder. Other crawls continue only in the process that runs them.
         stopped = [source for source in sources if source.kind != "folder" and not self.crawls.is_running(source.id)]
         others = [source for source in sources if source not in stopped]
         notes = []
@@ -547,7 +546,7 @@ class Library:
     # ------------------------------------------------------------------ installed packages
 
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
-        """Add and crawl an installed package such as `pypi:NAME`; return the name of the source.
+        """Add and crawl an installed package such as `pypi:NAME`; return a text that selects the source.
 
         Reading local packages needs no network access, so every caller who may search may do this.
         """
@@ -569,8 +568,8 @@ class Library:
     def _installed_source(
         self, address: SourceAddress, project_root: Path, known: list[SourceRow], wanted: str
     ) -> SourceRow | None:
-        """Return the source for the installed package version, adding it if needed; None if only other projects have
-        it.
+        """Return the source for the installed package version, adding it if needed; None if the package is not
+        installed but already a source.
         """
         root = project_root.as_posix()
         version = "" if wanted.lower() in (LATEST, ALL) else wanted
@@ -651,7 +650,7 @@ class Library:
         name, version = name_and_version(named)
         return find_by_name(known, name) if version else [], version
 
-    def knows(self, named: str) -> bool:
+    def has_source(self, named: str) -> bool:
         """Whether any source has the given id, name or URL."""
         return bool(self._find_named(named)[0])
 
@@ -659,9 +658,9 @@ class Library:
         """Return all sources visible to the caller, sorted by name, newest version first."""
         return newest_first(source for source in self._store.sources() if _is_visible(source))
 
-    def statuses(self, without: Collection[str] = ()) -> list[SourceStatus]:
-        """Return the status of every source except those with the given ids."""
-        return [self._status(source) for source in self.sources() if source.id not in without]
+    def statuses(self, excluded_ids: Collection[str] = ()) -> list[SourceStatus]:
+        """Return the status of every source except the sources with the given ids."""
+        return [self._status(source) for source in self.sources() if source.id not in excluded_ids]
 
     def status(self, named: str, version: str = "") -> SourceStatus:
         """Return the status of one source."""
@@ -694,6 +693,7 @@ class Library:
         )
 
     def _state(self, source: SourceRow, crawl: CrawlRow | None, *, has_failures: bool) -> str:
+        """Return the state of a source as shown to the user."""
         if crawl is not None and crawl.state == "open":
             return "CRAWLING" if self.crawls.is_running(source.id) else "WAITING"
         if crawl is not None and crawl.state == "failed":
@@ -704,6 +704,7 @@ class Library:
 
 
 def _join_labels(sources: Sequence[SourceRow]) -> str:
+    """Return the names and versions of the first sources, and the number of the others."""
     more = f" and {len(sources) - _MAX_NAMES_SHOWN} more" if len(sources) > _MAX_NAMES_SHOWN else ""
     return ", ".join(label_source(source) for source in sources[:_MAX_NAMES_SHOWN]) + more
 
@@ -725,14 +726,13 @@ def _page_limit(wanted: int, kind: Kind) -> int:
     return max(1, min(wanted or default, MAX_PAGES))
 
 
-def _visible_to(request: NewSource, address: SourceAddress) -> tuple[str, ...]:
-    """Return the projects that see a new source: the adding project and, for local files, the project that contains
-    them.
-    """
+def _projects_of_new_source(request: NewSource, address: SourceAddress) -> tuple[str, ...]:
+    """Return the projects that see a new source: the current project, and the project that contains a local source."""
     is_local = "://" not in address.url and address.kind in ("folder", "git")
-    around = [] if request.shared or not is_local else [project_of(Path(address.url))]
-    own = [each for each in around if each != address.url]  # a folder outside any repository counts as its own project
-    return tuple(dict.fromkeys((*request.projects, *own)))
+    containing = [] if request.shared or not is_local else [project_of(Path(address.url))]
+    # A folder outside any repository counts as its own project.
+    others = [each for each in containing if each != address.url]
+    return tuple(dict.fromkeys((*request.projects, *others)))
 
 
 def _is_visible(source: SourceRow) -> bool:
@@ -751,12 +751,12 @@ def _clear_latest_version(source: SourceRow) -> SourceRow:
 def _is_same_documentation(source: SourceRow, new: SourceRow) -> bool:
     """Whether two sources read the same documentation.
 
-    A package installed in a project is a single source; its installed version does not matter.
+    Versions of a package in the same project are the same documentation, because only one version is installed.
     """
     is_followed = source.kind in ("pypi", "npm") and source.project_root == new.project_root
-    has_one = source.kind in ("website", "folder")
-    is_there = (source.url, source.folder) == (new.url, new.folder)
-    return is_there and (has_one or is_followed or source.version == new.version)
+    has_single_version = source.kind in ("website", "folder")
+    is_same_address = (source.url, source.folder) == (new.url, new.folder)
+    return is_same_address and (has_single_version or is_followed or source.version == new.version)
 
 
 def _already_crawling_error(source: SourceRow) -> BadArgument:
@@ -766,6 +766,7 @@ def _already_crawling_error(source: SourceRow) -> BadArgument:
 
 
 def _status_reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) -> str:
+    """Return the reason for the state of a source; empty if there is none."""
     if crawl is not None and crawl.reason:
         return crawl.reason
     if source.kind == "website" and addresses >= source.max_pages:
@@ -795,10 +796,11 @@ def default_name(url: str) -> str:
 def _qualified_default_name(source: SourceRow) -> str:
     """Return the default name prefixed with the parent folder or the host."""
     _, separator, rest = source.url.partition("://")
-    around = rest.partition("/")[0] if separator else Path(source.url).parent.name
-    return f"{around}-{source.name}" if around and around != source.name else source.name
+    prefix = rest.partition("/")[0] if separator else Path(source.url).parent.name
+    return f"{prefix}-{source.name}" if prefix and prefix != source.name else source.name
 
 
-def _source_id(name: str, url: str, further: str = "") -> str:
+def _source_id(name: str, url: str, suffix: str = "") -> str:
+    """Return an id that consists of the name and a hash of the URL, the name and the suffix."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24] or "source"
-    return f"{slug}-{hashlib.sha256(f'{url} {name}{further}'.encode()).hexdigest()[:6]}"
+    return f"{slug}-{hashlib.sha256(f'{url} {name}{suffix}'.encode()).hexdigest()[:6]}"

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from deltos.markup.formats import Format
     from deltos.store.documents import KnownPage
 
+# Names of text files that are not documentation.
 NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or code-hosting settings
+HIDDEN_REASON = "in a hidden folder of the package"  # such files are usually agent instructions or hosting settings
 NOT_DOCUMENTATION_REASON = "not documentation"
-# Ends the stamp of a page with includes, whose own time and size do not reflect changes to the included files.
+# Suffix of the stamp of a page with includes, because the stamp does not reflect changes to the included files.
 INCLUDES_MARK = "+"
 API_SUFFIXES = frozenset((".json", ".yaml", ".yml", ".graphql", ".graphqls", ".gql", ".proto"))
 _PGP_HEADER = b"-----BEGIN PGP"  # the suffix `.asc` is used by signatures and by AsciiDoc
@@ -45,7 +46,7 @@ class ReadableFiles(Protocol):
 class LocalFiles:
     """Base class of sources that read local files. Package files are cited as `pypi:NAME@VERSION/path`."""
 
-    parallel = 1
+    thread_count = 1
     batch_size = 16
     keeps_unlinked_pages = False
 
@@ -72,20 +73,20 @@ def read_document(
         return Skipped("a PGP signature")
     if form == "man" and not is_man_page(data):
         return Skipped("another name of a manual page" if data.startswith(b".so ") else NOT_DOCUMENTATION_REASON)
-    data, has_includes = _with_includes(files, path, form, data)
+    data, has_includes = _insert_includes(files, path, form, data)
     stamp += INCLUDES_MARK * has_includes
     digest = hashlib.blake2b(data, digest_size=16).digest()
     if known and known.etag == stamp and known.hash == digest:
         return Unchanged()
     task = Task(read_page, (RawPage(data, form, address.url, title=title_of_file(form, path)),), (data,))
-    return Unparsed(task, partial(_parsed_pages, address.url, stamp, digest))
+    return Unparsed(task, partial(_single_page, address.url, stamp, digest))
 
 
-def _parsed_pages(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedPages:
-    return ParsedPages((text.row(url, url, etag=stamp, digest=digest),))
+def _single_page(url: str, stamp: str, digest: bytes, text: PageText) -> ParsedPages:
+    return ParsedPages((text.to_row(url, url, etag=stamp, digest=digest),))
 
 
-def _with_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
+def _insert_includes(files: ReadableFiles, path: str, form: Format, data: bytes) -> tuple[bytes, bool]:
     """Return a page with its included files inserted, and whether it contains an include directive."""
     includer = Includer(partial(_read_included, files))
     try:
@@ -118,10 +119,10 @@ def skip_or_raise(refused: FileRefused) -> Skipped:
 
 
 def page_outcome(url: str, digest: bytes, text: PageText) -> ParsedPages | Skipped:
-    """Return the outcome of a parsed file."""
+    """Return the parsed page, or a skipped outcome if it has no text."""
     if not text.chunks:
         return Skipped("it contains no documentation")
-    return ParsedPages((text.row(url, url, digest=digest),))
+    return ParsedPages((text.to_row(url, url, digest=digest),))
 
 
 def bundled_page(path: str, data: bytes, url: str) -> RawPage:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    Packages = Iterator[tuple[str, str]]  # pairs of package (without version) and version
+    Packages = Iterator[tuple[str, str]]  # pairs of package address and version
 
 _MAX_LOCK_BYTES = 10_000_000
 _TOML_KEY = re.compile(r'^(name|version) = "([^"\n]{1,200})"', re.MULTILINE)
@@ -31,15 +31,16 @@ def locked_versions(project_root: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for folder in project_folders(project_root):
         with FileTree(folder) as tree:
-            for name in _READERS:
+            for name in _PARSERS:
                 for address, version in _read_lock_file(tree, name):
                     found.setdefault(address, set()).add(version)
     return found
 
 
 def _read_lock_file(tree: FileTree, name: str) -> list[tuple[str, str]]:
+    """Return the packages in a lock file; empty if it is missing or invalid."""
     try:
-        return list(_READERS[name](tree.read(name, _MAX_LOCK_BYTES).decode("utf-8", "replace")))
+        return list(_PARSERS[name](tree.read(name, _MAX_LOCK_BYTES).decode("utf-8", "replace")))
     except (FileRefused, ValueError, RecursionError, AttributeError):
         return []
 
@@ -85,7 +86,7 @@ def _go_packages(text: str) -> Packages:
             yield f"https://{path}", version
 
 
-_READERS = {
+_PARSERS = {
     "uv.lock": _toml_packages,
     "poetry.lock": _toml_packages,
     "requirements.txt": _pinned_packages,

@@ -33,7 +33,7 @@ def missing_words(query: str, asked: WeightedQuery, candidates: Sequence[Candida
     missing = missing_terms(asked, candidates) | (set(terms) - asked.weights.keys())
     words = dict.fromkeys(word.strip(_PUNCTUATION) for word in query.split())
     parts = {word: set(documentation_query_words(word).split()) & set(terms) for word in words}
-    is_as_typed = asked.plain.issuperset(word.lower() for word in plain_words(query))
+    is_as_typed = asked.lowercase_words.issuperset(word.lower() for word in plain_words(query))
     return tuple(word for word, of_word in parts.items() if is_as_typed and of_word and of_word <= missing)
 
 
@@ -42,7 +42,8 @@ def absent_names(query: str, found: Sequence[Passage], store: Passages, source_i
     return tuple(
         name
         for name in _code_names(query)
-        if not any(_occurs_in(name, _texts_of(each)) for each in found) and not _may_occur(name, store, source_ids)
+        if not any(_occurs_in(name, _searchable_texts(each)) for each in found)
+        and not _may_occur(name, store, source_ids)
     )
 
 
@@ -73,19 +74,19 @@ def _may_occur(name: str, store: Passages, source_ids: Collection[str]) -> bool:
     if len(candidates) == _MAX_CHECKED_PASSAGES:
         return True
     shown = store.chunks([each.chunk_id for each in candidates])
-    return any(_occurs_in(name, _texts_of(chunk)) for chunk in shown)
+    return any(_occurs_in(name, _searchable_texts(chunk)) for chunk in shown)
 
 
 def _index_words(word: str) -> list[str]:
-    """Return the forms in which a word of a name may be indexed; empty if such words are not indexed."""
+    """Return the index terms of a word in a name: the word and its stem. Empty if such words are not indexed."""
     whole = word.replace("_", "").lower()
     if not 1 < len(word) <= MAX_WORD_CHARACTERS or whole in STOP_WORDS:
         return []
     return list(dict.fromkeys((whole, stemmer("english").stemWord(whole))))
 
 
-def _texts_of(chunk: ShownChunk | Passage) -> Iterable[str]:
-    """Return all texts of a chunk in which a name can occur."""
+def _searchable_texts(chunk: ShownChunk | Passage) -> Iterable[str]:
+    """Return the anchors, section, URL and text of a chunk."""
     return (*chunk.anchors, chunk.section, chunk.url, chunk.text)
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of documentation or part of an API, ready to be shown. The first of `anchors` is used for the citation.
+    """A documentation passage or API part found by a search. The first anchor is used for the citation.
 
-    `score` orders the passages of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks an
-    API part that clearly matches the query, `is_near` a semantic match without shared terms. `goes_on_in` is the id of
-    the passage that continues the section, or empty.
+    Scores are comparable within one answer, confidences (0 to 1) also between answers. `is_clear` marks an API part
+    that clearly matches the query, `is_semantic_match` a match without shared terms. `next_passage_id` is the id of the
+    passage that continues the section, or empty.
     """
 
     id: str
@@ -35,8 +35,8 @@ class Passage:
     score: float
     is_clear: bool = False
     confidence: float = 1.0
-    is_near: bool = False
-    goes_on_in: str = ""
+    is_semantic_match: bool = False
+    next_passage_id: str = ""
 
     @property
     def citation(self) -> str:
@@ -46,10 +46,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPages:
-    """Result of reading one address: its pages (usually one) and the addresses to which they link."""
+    """Result of reading one address: its pages, usually one, and the URLs in their links."""
 
     pages: tuple[PageRow, ...] = ()
-    leads_to: tuple[str, ...] = ()
+    linked_urls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Outcome for an address that has no page although reading did not fail; `is_missing` marks a page that should
-    exist.
+    """Outcome for an address that was read without an error but has no page.
 
-    `etag` and `last_modified` are set if an unchanged response can be skipped without reading it again.
+    `is_missing` marks a page that should exist. `etag` and `last_modified` are set if an unchanged response can be
+    skipped without reading it again.
     """
 
     reason: str
-    leads_to: tuple[str, ...] = ()
+    linked_urls: tuple[str, ...] = ()
     etag: str = ""
     last_modified: str = ""
     is_missing: bool = False
@@ -74,9 +74,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """A fetched address, the task that parses its content in a child process, and the function that converts the
-    result.
-    """
+    """A fetched page: the task that parses it in a child process, and the function that converts the result."""
 
     task: Task
     finish: Callable[[Any], ParsedPages | Skipped]
@@ -85,11 +83,11 @@ class Unparsed:
 class Origin(Protocol):
     """An opened source of any kind, from which a crawl reads addresses. Errors are raised as SourceError."""
 
-    parallel: int
+    thread_count: int  # number of threads that read addresses in parallel
     batch_size: int  # number of addresses that a thread reads before parsing them
     keeps_unlinked_pages: bool  # whether pages are kept after all links to them are removed
 
-    def begin(self) -> Iterable[str | CrawlAddress]:
+    def start_addresses(self) -> Iterable[str | CrawlAddress]:
         """Yield the start addresses of a crawl; an unreadable sitemap is yielded as a failed address.
 
         Raises SourceError if the source cannot be read at all.
@@ -99,9 +97,7 @@ class Origin(Protocol):
         """Read `address`; `known` is its indexed page, if there is one. May be called from several threads."""
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return the seconds to wait before `address` may be read; 0 means that it may be read now and counts as a
-        request.
-        """
+        """Return how many seconds to wait before reading `address`; 0 counts as a request to its host."""
 
     def close(self) -> None:
         """Close connections and temporary files."""
@@ -109,14 +105,16 @@ class Origin(Protocol):
 
 PACKAGE_KINDS = ("pypi", "npm")
 PACKAGE_ADDRESSES = tuple(f"{kind}:" for kind in PACKAGE_KINDS)
-API_DESCRIPTION_REASON = "an API description, listed by list_apis"  # reason for skipping the address
+API_DESCRIPTION_REASON = (
+    "an API description, listed by list_apis"  # skip reason of an address that contains an API description
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDescription:
     """An API description found while adding or crawling documentation; if `data` is empty, `url` is a live endpoint.
 
-    `brought_by` and `source_name` are the id and name of the source that contains it; removing the source also removes
+    `source_id` and `source_name` are the id and name of the source that contains it; removing the source also removes
     the API. `read` returns the content of a referenced file that only the source can read.
     """
 
@@ -124,7 +122,7 @@ class FoundDescription:
     url: str
     version: str
     data: bytes = b""
-    brought_by: str = ""
+    source_id: str = ""
     source_name: str = ""
     read: Callable[[str], bytes] | None = None
     projects: tuple[str, ...] = (SHARED,)
@@ -153,15 +151,15 @@ class ApiCatalog(Protocol):
         `roots`.
         """
 
-    def named_in(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
-        """Return the names of the visible APIs that a query mentions; if there are any, only these are searched."""
+    def mentioned_apis(self, question: str, roots: Sequence[Path], /) -> tuple[str, ...]:
+        """Return the names of the visible APIs that a query mentions."""
 
     def freshen(self, api_name: str, /) -> Sequence[str]:
-        """Read an API, or all APIs if no name is given, again if its files have changed; return notes about stale
+        """Read an API again if its files have changed, or all APIs if no name is given; return notes about stale
         results.
         """
 
-    def names(self, roots: Sequence[Path] = (), /) -> dict[str, str]:
+    def description_lines(self, roots: Sequence[Path] = (), /) -> dict[str, str]:
         """Return a description line for each API visible to the projects at `roots`, by API name."""
 
     def share(self, source_id: str, projects: Sequence[str], /) -> None:
@@ -176,10 +174,10 @@ class ApiCatalog(Protocol):
     def remove(self, name: str, /) -> str:
         """Remove an API; return a message for the user."""
 
-    def brought_by(self, source_id: str, /) -> tuple[str, ...]:
+    def apis_of_source(self, source_id: str, /) -> tuple[str, ...]:
         """Return the names of the APIs that were found in a source."""
 
-    def remove_brought(self, source_id: str, /) -> None:
+    def remove_apis_of_source(self, source_id: str, /) -> None:
         """Remove the APIs that were found in a source."""
 
 
@@ -200,5 +198,5 @@ class SourceStatus:
     failures: tuple[CrawlAddress, ...]
     started_at: float
     finished_at: float
-    rate: float
-    seconds_left: float | None
+    rate: float  # pages per second
+    seconds_left: float | None  # estimated; None if unknown

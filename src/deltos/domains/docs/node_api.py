@@ -25,26 +25,24 @@ if TYPE_CHECKING:
     from deltos.domains.docs.node_links import Export
     from deltos.languages.model import Definition
 
-_MIN_LARGE_LINES = 60  # a definition with at least this number of lines has separate passages for its members
+_MIN_LARGE_LINES = 60  # definitions with at least this many lines have separate passages for their members
 _MAX_CODE_CHARACTERS = 12_000
 _FUNCTION_KINDS = ("function", "method")
 _MAX_STATEMENT_CHARACTERS = 400
-_HEADING_RANK = 5
-
-
-_MAX_ADDED_LINES = 60
+_HEADING_RANK = 5  # outline level of top-level definitions
+_MAX_ADDED_LINES = 60  # maximum number of lines added to a declaration to close its brackets
 _OPENING_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BRACKET_OR_STRING = re.compile(r"""=>|//[^\n]*+|"[^"\n]*+"|'[^'\n]*+'|`[^`]*+`|[][(){}<>]""")
 _INTERNAL_TAG = re.compile(r"@(?:internal|private|hidden|ignore)\b")
 
 
 class PublicNames(NamedTuple):
-    """The aliases under which a file's definitions are re-exported and their shortest imports, by defined name.
+    """Aliases of a file's re-exported definitions, and their shortest imports, by defined name.
 
     If `knows_imports` is set, a name without an import is internal.
     """
 
-    known_as: Mapping[str, Sequence[str]]
+    aliases: Mapping[str, Sequence[str]]
     imports: Mapping[str, PackageImport]
     knows_imports: bool = False
 
@@ -72,8 +70,8 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
     for definition, *others in _group_overloads(definitions):
         if definition.container and definition.container not in container_traits:
             continue  # already part of its container's declaration
-        known_as = [] if definition.container else public.known_as.get(definition.name, [])
-        if definition.name.startswith(("_", "#")) and not known_as:
+        aliases = [] if definition.container else public.aliases.get(definition.name, [])
+        if definition.name.startswith(("_", "#")) and not aliases:
             continue
         following = bisect_right(starts, definition.start_line)
         end = starts[following] - 1 if following < len(starts) else len(lines)
@@ -92,11 +90,11 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
         declaration = _merge_overloads(
             [declaration, *(_declaration_text(other, lines, other.end_line, public) for other in others)]
         )
-        written.update((definition.name, *known_as))
-        names = [own, *known_as] if _has_own_name(definition, declaration, public) else [*known_as, own]
+        written.update((definition.name, *aliases))
+        names = [own, *aliases] if _has_own_name(definition, declaration, public) else [*aliases, own]
         _write_section(writer, names, declaration._replace(traits=declaration.traits | inherited))
     undefined = [(export.alias, export.statement) for export in exports_of(tree) if _is_defined_elsewhere(export)]
-    undefined += [(alias, text.strip()) for alias in public.known_as.get(NAMELESS, [])]
+    undefined += [(alias, text.strip()) for alias in public.aliases.get(NAMELESS, [])]
     for alias, statement in undefined:
         if alias not in written:
             written.add(alias)
@@ -115,6 +113,7 @@ class _DeclarationText(NamedTuple):
 
 
 def _declaration_text(definition: Definition, lines: list[str], end: int, public: PublicNames) -> _DeclarationText:
+    """Return the comment, code, import statement and traits of a definition; `end` is its last possible line."""
     comment, code = split_comment(lines[definition.start_line - 1 : definition.end_line])
     text = _complete_brackets(
         "\n".join(code), lines[definition.end_line : min(end, definition.end_line + _MAX_ADDED_LINES)]
@@ -176,7 +175,7 @@ def _has_own_name(definition: Definition, declaration: _DeclarationText, public:
 
 
 def _complete_brackets(code: str, following: Sequence[str]) -> str:
-    """Append the lines that close the open brackets of a declaration, which the grammar may have ended too early."""
+    """Append the following lines of a declaration up to its last closing bracket; the parser may end it too early."""
     open_brackets: list[str] = []
     _track_brackets(code, open_brackets)
     added: list[str] = []

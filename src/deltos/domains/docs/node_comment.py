@@ -22,7 +22,7 @@ def split_comment(lines: Sequence[str]) -> tuple[str, list[str]]:
         stripped = lines[at].strip()
         if stripped.startswith("/*"):
             end = next(
-                (place for place in range(at, len(lines)) if _ends_comment(lines[place], is_first=place == at)), at
+                (index for index in range(at, len(lines)) if _ends_comment(lines[index], is_first=index == at)), at
             )
             *above, last = lines[at : end + 1]
             within, after = _split_comment_end(last, is_first=not above)
@@ -52,9 +52,7 @@ def _split_comment_end(line: str, *, is_first: bool) -> tuple[str, str]:
 
 
 def _block_comment_text(lines: Sequence[str]) -> str:
-    """Return the text of a block comment; leading stars are removed if every line has one, and inner indentation is
-    kept.
-    """
+    """Return the text of a block comment with its inner indentation, but without a column of leading stars."""
     first = lines[0].lstrip().removeprefix("/*").lstrip("*").strip()
     inner = [line.rstrip() for line in lines[1:]]
     if all(line.lstrip().startswith("*") for line in inner if line.strip()):

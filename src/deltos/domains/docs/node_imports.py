@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.node_links import LinkedFile
 
-_MAX_EXPORT_PATHS = 4  # per file; the shortest entries come first
+_MAX_EXPORT_PATHS = 4  # maximum number of import paths per file
 _MAX_REEXPORTING_FILES = 16  # maximum number of files searched for one re-exported name
 
 
@@ -38,7 +38,7 @@ class PackageImport(NamedTuple):
 
 
 class _ExportPath(NamedTuple):
-    """How all names of a file are exported by `export *`: the specifier of the entry and, if any, the namespace."""
+    """Import path of all names in a file that `export *` exports: the entry's specifier and, if any, the namespace."""
 
     specifier: str
     namespace: str
@@ -59,23 +59,23 @@ def shortest_imports(
                 found[path][name].append(PackageImport(export_path.specifier, export_path.namespace, name))
             for export in files[path].exports:
                 if export.name != ALL_NAMES and export.alias:
-                    for place in _reexporting_files(files, path, export.module, export.name):
-                        local = _local_name(files[place], export.name)
-                        found[place][local].append(
+                    for origin in _reexporting_files(files, path, export.module, export.name):
+                        local = _local_name(files[origin], export.name)
+                        found[origin][local].append(
                             PackageImport(export_path.specifier, export_path.namespace, export.alias)
                         )
-    at_root = {
+    root_names = {
         each.name
         for names in found.values()
         for imports in names.values()
         for each in imports
         if each.specifier == package and not each.namespace
     }
-    if not at_root:
+    if not root_names:
         return {}
     return {
         path: {
-            name: _mark_deep_import(min(imports, key=_import_length), at_root, package)
+            name: _mark_deep_import(min(imports, key=_import_sort_key), root_names, package)
             for name, imports in names.items()
         }
         for path, names in found.items()
@@ -83,7 +83,7 @@ def shortest_imports(
 
 
 def _export_paths(files: Mapping[str, LinkedFile], entries: Iterable[tuple[str, str]]) -> dict[str, list[_ExportPath]]:
-    """Return the ways in which all names of a file are exported, by file."""
+    """Return the import paths of each file whose names are exported by `export *`, by file."""
     paths: defaultdict[str, list[_ExportPath]] = defaultdict(list)
     queue = deque((path, _ExportPath(specifier, "")) for specifier, path in entries)
     while queue:
@@ -107,14 +107,14 @@ def _reexporting_files(files: Mapping[str, LinkedFile], path: str, module: str, 
     reexporting: list[str] = []
     queue = deque([files[path].targets.get(module, "") if module else path])
     while queue and len(reexporting) < _MAX_REEXPORTING_FILES:
-        place = queue.popleft()
-        if place in reexporting or place not in files:
+        file = queue.popleft()
+        if file in reexporting or file not in files:
             continue
-        reexporting.append(place)
-        for export in files[place].exports:
-            is_it = export.alias == name and export.name == name
-            if export.module and (is_it or (export.name == ALL_NAMES and not export.alias)):
-                queue.append(files[place].targets.get(export.module, ""))
+        reexporting.append(file)
+        for export in files[file].exports:
+            is_same_name = export.alias == name and export.name == name
+            if export.module and (is_same_name or (export.name == ALL_NAMES and not export.alias)):
+                queue.append(files[file].targets.get(export.module, ""))
     return reexporting
 
 
@@ -125,7 +125,8 @@ def _local_name(file: LinkedFile, name: str) -> str:
     return next((each.name for each in file.exports if each.alias == DEFAULT and not each.module), name)
 
 
-def _import_length(export_path: PackageImport) -> tuple[bool, int, bool, int]:
+def _import_sort_key(export_path: PackageImport) -> tuple[bool, int, bool, int]:
+    """Return a sort key that puts the shortest import first."""
     return (
         bool(export_path.namespace),
         export_path.specifier.count("/"),
@@ -134,9 +135,9 @@ def _import_length(export_path: PackageImport) -> tuple[bool, int, bool, int]:
     )
 
 
-def _mark_deep_import(export_path: PackageImport, at_root: set[str], package: str) -> PackageImport:
+def _mark_deep_import(export_path: PackageImport, root_names: set[str], package: str) -> PackageImport:
     """Set `has_shorter_import` if the main entry exports the same name or the import path is nested."""
     is_nested = export_path.specifier.removeprefix(package).count("/") > 1 or bool(export_path.namespace)
     return export_path._replace(
-        has_shorter_import=is_nested or (export_path.specifier != package and export_path.name in at_root)
+        has_shorter_import=is_nested or (export_path.specifier != package and export_path.name in root_names)
     )

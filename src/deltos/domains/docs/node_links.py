@@ -22,13 +22,13 @@ _EXPORTED_DECLARATION = re.compile(
     r"export\s++(?:(?:declare|abstract|async)\s++)*+"
     r"(?:function|const\s++enum|const|let|var|class|interface|type|enum|namespace|module)[\s*]++([\w$]++)"
 )
-_MAX_DECLARATION_START = 200
+_MAX_DECLARATION_START = 200  # number of characters of a statement that are searched for the declared name
 _CODE_SUFFIX = re.compile(r"(?:\.d)?\.[cm]?[jt]s$")
 DECLARATION_FILE_SUFFIXES = (".ts", ".mts", ".cts")
 _STATEMENT_CONTAINERS = frozenset(("program", "ambient_declaration", "module", "internal_module", "statement_block"))
 ALL_NAMES = "*"
 DEFAULT = "default"
-NAMELESS = ""  # name of a default export that has none
+NAMELESS = ""  # key for an anonymous default export
 
 
 class Export(NamedTuple):
@@ -100,12 +100,13 @@ def _imported_names(node: tree_sitter.Node) -> Iterator[tuple[str, tuple[str, st
         elif child.type == "namespace_import":
             yield _node_text(child.named_children[-1] if child.named_children else None), (module, ALL_NAMES)
         else:
-            for one in child.named_children:
-                name, alias = _name_and_alias(one)
+            for specifier in child.named_children:
+                name, alias = _name_and_alias(specifier)
                 yield alias, (module, name)
 
 
 def _exported_names(node: tree_sitter.Node) -> Iterator[Export]:
+    """Yield the exports in an export statement, except ordinary exported declarations."""
     module = _node_text(node.child_by_field_name("source")).strip("'\"")
     statement = _node_text(node)
     declaration = node.child_by_field_name("declaration")
@@ -132,9 +133,9 @@ def _exports_of_clauses(node: tree_sitter.Node, module: str, statement: str) -> 
                 module, ALL_NAMES, _node_text(clause.named_children[-1] if clause.named_children else None), statement
             )
         else:
-            for one in clause.named_children:
-                if one.type == "export_specifier":
-                    yield Export(module, *_name_and_alias(one), statement)
+            for specifier in clause.named_children:
+                if specifier.type == "export_specifier":
+                    yield Export(module, *_name_and_alias(specifier), statement)
 
 
 def _name_and_alias(specifier: tree_sitter.Node) -> tuple[str, str]:
@@ -164,7 +165,7 @@ def import_candidates(path: str, specifier: str) -> list[str]:
 
 
 def declaration_candidates(target: str) -> list[str]:
-    """Return the paths at which the declarations for a package file may be, most probable first."""
+    """Return the possible paths of the type declarations of a package file, most probable first."""
     stem = _CODE_SUFFIX.sub("", target)
     index = "index" if stem in ("", ".") else f"{stem}/index"
     return [target] * target.endswith(DECLARATION_FILE_SUFFIXES) + [
@@ -195,15 +196,15 @@ def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[st
         if (path, export, alias) in seen:
             continue
         seen.add((path, export, alias))
-        place = files[path].targets.get(export.module, "") if export.module else path
-        if place not in files or export.name == ALL_NAMES:
+        target = files[path].targets.get(export.module, "") if export.module else path
+        if target not in files or export.name == ALL_NAMES:
             continue
-        inner = _possible_origins(files[place], export.name) if export.module else []
+        inner = _possible_origins(files[target], export.name) if export.module else []
         name = NAMELESS if export.name == DEFAULT and not inner else export.name
-        aliases = known.setdefault(place, {}).setdefault(name, [])
+        aliases = known.setdefault(target, {}).setdefault(name, [])
         if alias not in aliases:
             aliases.append(alias)
-        queue.extend((place, each, alias) for each in inner)
+        queue.extend((target, each, alias) for each in inner)
     return known
 
 

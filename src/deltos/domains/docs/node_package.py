@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed_packages import find_node
+from deltos.domains.docs.installed_packages import find_npm_package
 from deltos.domains.docs.local_files import (
     NOT_DOCUMENTS,
     LocalFiles,
@@ -31,7 +31,7 @@ from deltos.domains.docs.node_links import (
     public_names,
     read_links,
 )
-from deltos.domains.docs.pages import read_page, text_of
+from deltos.domains.docs.pages import page_text, read_page
 from deltos.errors import FileRefused, NotFound, ParserStopped, SourceError
 from deltos.fetch.files import MAX_FILE_BYTES, is_hidden, walk_files
 from deltos.files import FileTree, read_below
@@ -46,14 +46,12 @@ if TYPE_CHECKING:
     from deltos.isolated_parser import Parser
     from deltos.store.documents import KnownPage, SourceRow
 
-_MAX_EXPORT_PATTERNS = 200
+_MAX_EXPORT_PATTERNS = 200  # maximum number of `exports` entries with a wildcard
 _FORMAT_VERSION = b"5"  # format version of the stored pages; a change causes all files to be read again
 
 
 class NpmPackage(LocalFiles):
-    """A package in the project's node_modules, including its `@types` package and packages that it re-exports as a
-    whole.
-    """
+    """A package in the project's node_modules, including its `@types` package and completely re-exported packages."""
 
     def __init__(self, source: SourceRow, parser: Parser) -> None:
         self._parser = parser
@@ -62,7 +60,7 @@ class NpmPackage(LocalFiles):
 
     @cached_property
     def _package(self) -> NodePackage:
-        return find_node(self._name, self._root)
+        return find_npm_package(self._name, self._root)
 
     @cached_property
     def _declarations(self) -> dict[str, _DeclarationFiles]:
@@ -71,10 +69,10 @@ class NpmPackage(LocalFiles):
         queue = deque([self._package, *self._find_types_packages()])
         while queue:
             package = queue.popleft()
-            if _prefix(package) not in found:
-                found[_prefix(package)] = read = _read_declarations(package, self._name, self._parser)
+            if _url_prefix(package) not in found:
+                found[_url_prefix(package)] = read = _read_declarations(package, self._name, self._parser)
                 queue += self._reexported_packages(package, read)
-                queue += [part for name in package.type_packages for part in self._find_installed(name, package)]
+                queue += [each for name in package.type_packages for each in self._find_installed(name, package)]
         return found
 
     def _find_types_packages(self) -> list[NodePackage]:
@@ -82,15 +80,16 @@ class NpmPackage(LocalFiles):
         return self._find_installed("@types/" + self._name.removeprefix("@").replace("/", "__"), self._package)
 
     def _reexported_packages(self, package: NodePackage, read: _DeclarationFiles) -> Iterator[NodePackage]:
-        """Yield the installed packages that `package` re-exports as a whole."""
+        """Yield the installed packages that `package` re-exports with `export *`."""
         for file in read.files.values():
             for export in file.exports:
                 if export.name == ALL_NAMES and not export.alias and not export.module.startswith("."):
                     yield from self._find_installed(_package_name(export.module), package)
 
     def _find_installed(self, name: str, importer: NodePackage) -> list[NodePackage]:
+        """Return the installed package that `importer` imports as `name`; empty if it is not installed."""
         try:
-            return [find_node(name, self._root, importer.folder)]
+            return [find_npm_package(name, self._root, importer.folder)]
         except (NotFound, SourceError):  # SourceError: a link to a folder outside the project
             return []
 
@@ -99,9 +98,9 @@ class NpmPackage(LocalFiles):
         """The installed version."""
         return self._package.version
 
-    def begin(self) -> Iterator[str | CrawlAddress]:
+    def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Yield the URLs of the README and documents, then of the type declarations reachable from the entry points."""
-        prefix = _prefix(self._package)
+        prefix = _url_prefix(self._package)
         if (patterns := sum("*" in entry for entry in self._package.entries)) > _MAX_EXPORT_PATTERNS:
             why = f"only the first {_MAX_EXPORT_PATTERNS} of its {patterns} export patterns were read"
             yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
@@ -109,13 +108,13 @@ class NpmPackage(LocalFiles):
             is_document = "/" not in path or path.startswith("docs/") or is_hidden(path)
             if path.endswith(".md") and is_document and not NOT_DOCUMENTS.search(PurePosixPath(path).name):
                 yield document_address(prefix + path, path)
-        for each, read in self._declarations.items():
+        for url_prefix, read in self._declarations.items():
             for path in read.documented:
-                yield each + path
+                yield url_prefix + path
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file of the package."""
-        prefix = next((each for each in self._declarations if address.url.startswith(each)), _prefix(self._package))
+        prefix = next((each for each in self._declarations if address.url.startswith(each)), _url_prefix(self._package))
         read = self._declarations[prefix]
         path = address.url.removeprefix(prefix)
         try:
@@ -140,7 +139,7 @@ class _DeclarationFiles:
 
     package: NodePackage
     files: dict[str, LinkedFile]
-    documented: tuple[str, ...]  # one of the variants for `import` and `require`
+    documented: tuple[str, ...]  # paths of documented files; only one variant for `import` and `require`
     names: dict[str, dict[str, list[str]]]
     imports: dict[str, dict[str, PackageImport]]
 
@@ -244,7 +243,7 @@ def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _prefix(package: NodePackage) -> str:
+def _url_prefix(package: NodePackage) -> str:
     return f"npm:{package.name}@{package.version}/"
 
 
@@ -258,4 +257,4 @@ def _package_name(specifier: str) -> str:
 
 def read_declarations(name: str, data: bytes, public: PublicNames) -> PageText:
     """Return the API that a TypeScript or JavaScript file declares, split into chunks."""
-    return text_of(describe_declarations(name, data, public))
+    return page_text(describe_declarations(name, data, public))

@@ -29,7 +29,7 @@ class RawPage(NamedTuple):
     charset: str = ""
     title: str = ""
 
-    def document(self) -> Document:
+    def parse(self) -> Document:
         """Return the parsed page."""
         return parse(self.data, self.format, url=self.url, charset=self.charset, title=self.title)
 
@@ -41,20 +41,20 @@ class PageText(NamedTuple):
     chunks: tuple[DocsChunkRow, ...]
     links: tuple[tuple[str, str], ...] = ()
 
-    def row(
+    def to_row(
         self, url: str, requested_url: str, *, etag: str = "", last_modified: str = "", digest: bytes = b""
     ) -> PageRow:
-        """Return the page as a row for the store."""
+        """Return a page row for the store."""
         return PageRow(url, requested_url, self.title, etag, last_modified, digest, self.chunks, self.links)
 
 
 def read_page(raw: RawPage) -> PageText:
     """Parse a page of a local source and split it into chunks; all its links are kept."""
-    document = raw.document()
-    return text_of(document, document.links)
+    document = raw.parse()
+    return page_text(document, document.links)
 
 
-def text_of(document: Document, links: Iterable[Link] = ()) -> PageText:
+def page_text(document: Document, links: Iterable[Link] = ()) -> PageText:
     """Return the title, chunks and links of a document."""
     return PageText(
         document.title,

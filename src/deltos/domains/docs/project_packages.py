@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.confinement import may_read
 from deltos.domains.docs.dependencies import direct_dependencies
-from deltos.domains.docs.installed_packages import find_node, python_versions
+from deltos.domains.docs.installed_packages import find_npm_package, python_versions
 from deltos.domains.docs.lock_files import locked_versions
 from deltos.domains.docs.model import PACKAGE_KINDS
 from deltos.domains.docs.versions import same_version
@@ -35,22 +35,22 @@ class ProjectPackages:
     _python: dict[str, str] | None = None
     _node: dict[str, str] = field(default_factory=dict)
 
-    def has(self, source: SourceRow) -> bool:
+    def uses(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project in the version that it uses.
 
-        The installed version decides, or else a locked one. If neither is known, any version of a required package
-        matches.
+        The installed version is compared or, if none is installed, the locked versions. If neither is known, any version
+        of a required package matches.
         """
         if source.kind not in (*PACKAGE_KINDS, "git"):
             return False
-        if source.kind in PACKAGE_KINDS and (installed := self.installed(source)):
+        if source.kind in PACKAGE_KINDS and (installed := self.installed_version(source)):
             return not source.version or same_version(installed, source.version)
-        if locked := self._locked.get(source.url.removesuffix(".git")):
+        if locked := self._locked_versions.get(source.url.removesuffix(".git")):
             return not source.version or any(same_version(version, source.version) for version in locked)
-        return source.url in self._required
+        return source.url in self._required_addresses
 
-    def installed(self, source: SourceRow) -> str:
-        """Return the version that is installed in the project; empty if it is not installed."""
+    def installed_version(self, source: SourceRow) -> str:
+        """Return the version of the package that is installed in the project; empty if it is not installed."""
         name = source.url.partition(":")[2]
         if source.kind == "pypi":
             if self._python is None:
@@ -58,17 +58,17 @@ class ProjectPackages:
             return self._python.get(name, "")
         if name not in self._node:
             try:
-                self._node[name] = find_node(name, self.root).version
+                self._node[name] = find_npm_package(name, self.root).version
             except (SourceError, BadRequest):
                 self._node[name] = ""
         return self._node[name]
 
     @cached_property
-    def _locked(self) -> dict[str, set[str]]:
+    def _locked_versions(self) -> dict[str, set[str]]:
         return locked_versions(self.root)
 
     @cached_property
-    def _required(self) -> frozenset[str]:
+    def _required_addresses(self) -> frozenset[str]:
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
         except (SourceError, BadRequest):  # unreadable files are treated as having no requirements
@@ -76,8 +76,9 @@ class ProjectPackages:
 
 
 class UpgradeDetector:
-    """Detects packages whose installed version differs from the indexed one; each is compared at most every few
-    seconds.
+    """Detects packages whose installed version differs from the indexed version.
+
+    Each package is compared at most once per `_COMPARE_INTERVAL_SECONDS`.
     """
 
     def __init__(self, environments: Sequence[Path], parser: Callable[[], Parser]) -> None:
@@ -86,7 +87,7 @@ class UpgradeDetector:
         self._compared: dict[str, float] = {}
 
     def find_upgraded(self, packages: Sequence[SourceRow]) -> list[tuple[SourceRow, str]]:
-        """Return the packages whose installed version differs from the indexed one, with the installed version."""
+        """Return the packages whose installed version differs from the indexed version, with the installed version."""
         now = time.monotonic()
         projects: dict[str, ProjectPackages] = {}
         found = []
@@ -98,7 +99,7 @@ class UpgradeDetector:
                 continue
             self._compared[source.id] = now
             project = projects.setdefault(source.project_root, ProjectPackages(root, self._environments, self._parser))
-            installed = project.installed(source) if root.is_dir() else ""
+            installed = project.installed_version(source) if root.is_dir() else ""
             if installed and source.version and not same_version(installed, source.version):
                 found.append((source, installed))
         return found

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.domains.docs.python_signature import (
     DefinitionText,
+    format_class,
+    format_function,
     inline_constructor,
     is_overload,
     is_typed,
-    show_class,
-    show_function,
 )
 from deltos.domains.docs.python_source import (
     Definition,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from deltos.domains.docs.python_names import DocumentedModule
 
-_DEFINITION_RANK = 5
-_MAX_VALUE_CHARACTERS = 300
-_MAX_SHALLOW_DEPTH = 3  # dots in a qualified name: `sqlalchemy.dialects.postgresql.JSONB`
-_MAX_OPENING_CHARACTERS = 400  # start of a docstring, searched for a deprecation notice
+_DEFINITION_RANK = 5  # outline level of module-level definitions
+_MAX_VALUE_CHARACTERS = 300  # longer assignments are truncated
+_MAX_SHALLOW_DEPTH = 3  # maximum number of dots in a name: `sqlalchemy.dialects.postgresql.JSONB` has 3
+_MAX_OPENING_CHARACTERS = 400  # length of the docstring start that is searched for a deprecation notice
 _MAX_CLASS_DEPTH = 3  # nesting levels of classes
 _DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
@@ -49,7 +49,7 @@ def describe_module(module: DocumentedModule, source: str, stub: str = "") -> Do
     """
     tree = parse_module(source)
     writer = _ModuleWriter(module, _ModuleSource(statements(tree), split_source_lines(source)), _ModuleSource.of(stub))
-    writer.module(tree)
+    writer.write_module(tree)
     return Document(title=module.title, sections=writer.outline.sections())
 
 
@@ -66,7 +66,7 @@ class _ModuleSource(NamedTuple):
 
 
 class _StubbedDefinition(NamedTuple):
-    """A definition, and the stub definition with its types, if there is one."""
+    """A definition and, if available, its stub definition with type annotations."""
 
     node: Definition
     typed: Definition | None
@@ -84,7 +84,7 @@ class _ModuleWriter:
         self._overloads: defaultdict[Function, list[Function]] = defaultdict(list)
         self._star_names: set[str] | None = None  # names that `import *` imports; None if unknown
 
-    def module(self, tree: ast.Module) -> None:
+    def write_module(self, tree: ast.Module) -> None:
         """Write the module and its definitions."""
         self._star_names = literal_all_names(tree)
         self.outline.heading(1, self._module.title, [self._module.name])
@@ -180,8 +180,8 @@ class _ModuleWriter:
 
     def _format(self, node: Definition, lines: Sequence[str]) -> DefinitionText:
         if isinstance(node, ast.ClassDef):
-            return show_class(node, lines)
-        return show_function(node, lines, self._overloads.get(node, ()))
+            return format_class(node, lines)
+        return format_function(node, lines, self._overloads.get(node, ()))
 
     def _write_assignment(self, node: ast.stmt, name: str, lines: Sequence[str]) -> None:
         """Write a constant, type or alias definition."""
@@ -200,7 +200,7 @@ class _ModuleWriter:
 
 
 def _ranking_traits(node: Definition, name: str) -> Trait:
-    """Return the traits by which a function or class ranks below others."""
+    """Return the traits that lower the rank of a function or class."""
     traits = _depth_trait(name) | _deprecation_trait(node)
     if isinstance(node, ast.ClassDef):
         bases = [each for base in node.bases if (each := last_dotted_part(base))]

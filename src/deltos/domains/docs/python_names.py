@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+# Names of folders and modules that are not part of the API, such as tests.
 _SKIPPED_PARTS = frozenset(("tests", "_vendor", "vendored", "vendor", "conftest", "__pycache__", "benchmarks"))
 _MAX_CHAIN_LENGTH = 4  # maximum number of modules through which a name is re-exported
 
 
 class Reexport(NamedTuple):
-    """A name imported from the module `origin` and re-exported under the qualified name `public`.
+    """A name imported from the module `origin` and re-exported under the qualified name `public_name`.
 
     `is_explicit` marks re-exports by `__all__` or by `import name as name`.
     """
 
     origin: str
     name: str
-    public: str
+    public_name: str
     is_explicit: bool
 
 
@@ -69,7 +70,7 @@ def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexp
             stub = f"{path}i" if f"{path}i" in every else ""
             own_reexports = reexported.get(name, ()) if stub else ()
             imported_from_package = frozenset(
-                _last_part(each.public) for each in own_reexports if each.origin in sources
+                _last_part(each.public_name) for each in own_reexports if each.origin in sources
             )
             found.append(DocumentedModule(path, name, _is_public(name), public_name, stub, imported_from_package))
     return found
@@ -92,7 +93,7 @@ def _shortest_public_names(
 
 def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
     """Return the shortest public name of every re-exported qualified name, following chains of re-exports."""
-    every = [(f"{each.origin}.{each.name}", each.public) for each in reexports_found]
+    every = [(f"{each.origin}.{each.name}", each.public_name) for each in reexports_found]
     nearest: dict[str, str] = {}
     for _ in range(_MAX_CHAIN_LENGTH):
         for own, public_name in every:
@@ -102,7 +103,7 @@ def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
 
 
 def sources_without_stubs(files: Iterable[str]) -> list[str]:
-    """Return the module files, without stubs of modules whose source, which contains the docstrings, is included."""
+    """Return the module files, except stubs of modules whose source file is included."""
     every = set(files)
     return [
         each for each in sorted(every) if each.endswith(".py") or (each.endswith(".pyi") and each[:-1] not in every)
@@ -110,7 +111,7 @@ def sources_without_stubs(files: Iterable[str]) -> list[str]:
 
 
 def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequence[Reexport]]) -> None:
-    """Add public names that pass through private packages to the exports of the defining modules."""
+    """Add names that private packages re-export to the exports of the defining modules."""
     for _ in range(_MAX_CHAIN_LENGTH):
         for package, names in private.items():
             public_name = exports.get(package, {})
@@ -118,14 +119,14 @@ def _propagate(exports: dict[str, dict[str, str]], private: Mapping[str, Sequenc
                 wanted = _last_part(own)
                 # A star import may provide any public name; names that the module does not define are ignored later.
                 propagated = public_name.items() if name == "*" else [(name, public_name.get(wanted, ""))]
-                for one, public in list(propagated):
+                for defined_name, public in list(propagated):
                     if public:
-                        exports.setdefault(origin, {}).setdefault(one, public)
+                        exports.setdefault(origin, {}).setdefault(defined_name, public)
 
 
 def module_name(path: str) -> str:
-    """Return the dotted name of a module file, such as `httpx._client`; empty for files that are not part of
-    the API.
+    """Return the dotted name of a module file, such as `httpx._client`; empty for tests, vendored code and other
+    files outside the API.
     """
     pure = PurePosixPath(path)
     if pure.suffix not in (".py", ".pyi") or not _SKIPPED_PARTS.isdisjoint(pure.with_suffix("").parts):
@@ -158,15 +159,16 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
     for node, alias, is_for_type_checking in imports(tree):
         name = alias.asname or alias.name
         is_explicit = name in own or (alias.asname == alias.name and not is_for_type_checking)
-        is_passed_on = is_package or (alias.name == "*" and not _is_public(module))
-        if is_explicit or (is_passed_on and not is_for_type_checking):
+        is_implicit = is_package or (alias.name == "*" and not _is_public(module))
+        if is_explicit or (is_implicit and not is_for_type_checking):
             found.append(Reexport(_imported_module(node, package), alias.name, f"{module}.{name}", is_explicit))
     return found
 
 
-def reexports_of_others(reexported: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
-    """Return the names of other distributions that are explicitly re-exported, with their shortest public names, by
-    module.
+def reexports_of_other_distributions(reexported: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
+    """Return the names that are explicitly re-exported from other distributions, with their shortest public names.
+
+    The result is grouped by the module that a name is imported from.
     """
     own = {module.partition(".")[0] for module in reexported}
     reexports_found = [each for module, names in reexported.items() if _is_public(module) for each in names]
@@ -189,9 +191,7 @@ def _name_length(name: str) -> tuple[int, str]:
 def modules_reexported_elsewhere(
     modules: Sequence[DocumentedModule], wanted: Mapping[str, Mapping[str, str]]
 ) -> list[DocumentedModule]:
-    """Return the modules that define the names that another package re-exports, with only these names as public
-    names.
-    """
+    """Return the modules whose names another package re-exports, with only the re-exported names as public names."""
     exports: defaultdict[str, dict[str, str]] = defaultdict(dict)
     defining: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for module in modules:
@@ -203,9 +203,9 @@ def modules_reexported_elsewhere(
             if f"{origin}.{name}" in names:
                 exports[f"{origin}.{name}"]["*"] = f"{public}.*"
                 continue
-            places = [*defining[f"{origin}.{name}"], *((module, name) for module, _ in defining[f"{origin}.*"])]
-            for module_of_it, own in [(origin, name), *places]:
-                exports[module_of_it][own] = public
+            definitions = [*defining[f"{origin}.{name}"], *((module, name) for module, _ in defining[f"{origin}.*"])]
+            for defining_module, own in [(origin, name), *definitions]:
+                exports[defining_module][own] = public
     return [replace(each, is_public=False, exports=exports[each.name]) for each in modules if exports.get(each.name)]
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from deltos.domains.docs.installed_packages import distribution_of, find_python
+from deltos.domains.docs.installed_packages import distribution_of, find_python_distribution
 from deltos.domains.docs.local_files import (
     NOT_DOCUMENTS,
     LocalFiles,
@@ -21,14 +21,14 @@ from deltos.domains.docs.local_files import (
     skip_or_raise,
 )
 from deltos.domains.docs.model import Skipped, Unchanged, Unparsed
-from deltos.domains.docs.pages import RawPage, read_page, text_of
+from deltos.domains.docs.pages import RawPage, page_text, read_page
 from deltos.domains.docs.python_api import describe_module
 from deltos.domains.docs.python_names import (
     module_name,
     modules_reexported_elsewhere,
     public_modules,
     reexports,
-    reexports_of_others,
+    reexports_of_other_distributions,
     sources_without_stubs,
 )
 from deltos.errors import FileRefused, SourceError
@@ -57,9 +57,9 @@ _FORMAT_VERSION = b"8"  # format version of the stored pages; a change causes al
 
 @dataclass(frozen=True, slots=True)
 class DocumentedDefinition:
-    """Signature and docstring of a name, and the URL of the file that defines it."""
+    """Signature and docstring of a public name, and the URL of the defining file."""
 
-    origin: str
+    url: str
     text: str
 
 
@@ -98,7 +98,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _distribution(self) -> PythonDistribution:
-        return find_python(self._name, self._root, self._environments)
+        return find_python_distribution(self._name, self._root, self._environments)
 
     @cached_property
     def own_modules(self) -> dict[str, DocumentedModule]:
@@ -110,9 +110,9 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _foreign_modules(self) -> dict[str, tuple[Path, DocumentedModule]]:
-        """Modules of other distributions that define names re-exported by this one, with their folders, by path."""
+        """Modules of other distributions whose names this distribution re-exports, with their folders, by path."""
         by_package: defaultdict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-        for origin, names in reexports_of_others(self._reexported).items():
+        for origin, names in reexports_of_other_distributions(self._reexported).items():
             by_package[origin.partition(".")[0]][origin] = names
         found: dict[str, tuple[Path, DocumentedModule]] = {}
         for package, wanted in by_package.items():
@@ -136,16 +136,16 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _reexported(self) -> dict[str, list[Reexport]]:
-        return {module: reply.value for module, _, reply in self._reexports if reply.error is None}
+        return {module: reply.value for module, _, reply in self._reexport_replies if reply.error is None}
 
     @cached_property
-    def _reexports(self) -> list[tuple[str, str, Reply]]:
-        """Module name, path and re-exports of every module file."""
+    def _reexport_replies(self) -> list[tuple[str, str, Reply]]:
+        """Module name, path and parser reply of every module file; the reply contains the re-exports."""
         packages, tasks = [], []
         for path in sources_without_stubs(self._distribution.files):
             if module := module_name(path):
                 with suppress(FileRefused):  # the failure is reported when the file is read as a page
-                    source = self._source(path)
+                    source = self._read_source(path)
                     read = reexports if path.endswith(("__init__.py", "__init__.pyi")) else reexports_of_module
                     tasks.append(Task(read, (module, source), (source.encode("utf-8", "replace"),)))
                     packages.append((module, path))
@@ -158,70 +158,72 @@ class PythonPackage(LocalFiles):
         return self._distribution.version
 
     @property
-    def _prefix(self) -> str:
+    def _url_prefix(self) -> str:
         return f"pypi:{self._distribution.name}@{self._distribution.version}/"
 
-    def begin(self) -> Iterator[str | CrawlAddress]:
+    def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Yield the URLs of the README, the public modules and the bundled documents."""
-        for _, path, reply in self._reexports:
+        for _, path, reply in self._reexport_replies:
             if reply.error is not None:
-                yield CrawlAddress(self._prefix + path, state="failed", reason=str(reply.error))
+                yield CrawlAddress(self._url_prefix + path, state="failed", reason=str(reply.error))
         if self._distribution.readme.strip():
-            yield self._prefix + _README
+            yield self._url_prefix + _README
         for path in self._modules:
-            yield self._prefix + path
+            yield self._url_prefix + path
         for path in self._distribution.files:
             if PurePosixPath(path).suffix.lower() in _DOCUMENT_SUFFIXES and not NOT_DOCUMENTS.search(path):
-                yield document_address(self._prefix + path, path)
+                yield document_address(self._url_prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file of the package, unless it is unchanged."""
-        path = address.url.removeprefix(self._prefix)
+        path = address.url.removeprefix(self._url_prefix)
         try:
-            text = self._distribution.readme if path == _README else self._source(path)
+            text = self._distribution.readme if path == _README else self._read_source(path)
         except FileRefused as refused:
             return skip_or_raise(refused)
-        stub = self._stub(self._modules.get(path))
+        stub = self._read_stub(self._modules.get(path))
         data = (text + stub).encode("utf-8", "replace")
         digest = hashlib.blake2b(data, digest_size=16, salt=_FORMAT_VERSION).digest()
         if known and known.hash == digest:
             return Unchanged()
-        return Unparsed(self._task(path, text, data, address.url), partial(page_outcome, address.url, digest))
+        return Unparsed(self._parsing_task(path, text, data, address.url), partial(page_outcome, address.url, digest))
 
     def definition(self, name: str) -> DocumentedDefinition | None:
         """Return the documentation of a public name such as `httpx.Client.get`, or None if it does not exist."""
         for path, module in chain(self.own_modules.items(), self._iterate_foreign_modules()):
             if not _may_define(module, name):
                 continue
-            source = self._source(path)
-            stub = self._stub(module)
+            source = self._read_source(path)
+            stub = self._read_stub(module)
             content = ((source + stub).encode("utf-8", "replace"),)
             found = self._parser.run(definition_in, name, module, source, stub, content=content)
             if found is not None:
-                return DocumentedDefinition(self._prefix + path, found)
+                return DocumentedDefinition(self._url_prefix + path, found)
         return None
 
     def _iterate_foreign_modules(self) -> Iterator[tuple[str, DocumentedModule]]:
-        """Yield the modules of other distributions; they are read on first use."""
+        """Yield the paths and modules of `_foreign_modules`, which is computed only on first use."""
         for path, (_, module) in self._foreign_modules.items():
             yield path, module
 
-    def _task(self, path: str, text: str, data: bytes, url: str) -> Task:
+    def _parsing_task(self, path: str, text: str, data: bytes, url: str) -> Task:
+        """Return the task that parses a README, module or bundled document."""
         if path == _README:
             form: Format = "rst" if self._distribution.readme_is_rst else "markdown"
             title = f"{self._distribution.name} {self._distribution.version}"
             return Task(read_page, (RawPage(data, form, url, "utf-8", title),), (data,))
         if module := self._modules.get(path):
-            return Task(read_module, (module, text, self._stub(module)), (data,))
+            return Task(read_module, (module, text, self._read_stub(module)), (data,))
         return Task(read_page, (bundled_page(path, data, url),), (data,))
 
-    def _stub(self, module: DocumentedModule | None) -> str:
+    def _read_stub(self, module: DocumentedModule | None) -> str:
         """Return the text of a module's stub, or "" if there is no readable stub."""
         with suppress(FileRefused):
-            return self._source(module.stub) if module and module.stub else ""
+            return self._read_source(module.stub) if module and module.stub else ""
         return ""
 
-    def _source(self, path: str) -> str:
+    def _read_source(self, path: str) -> str:
+        """Return the text of a file of this distribution or of a foreign module."""
         other = None if path in self._own_files else self._foreign_modules.get(path)
         folder = other[0] if other else self.folder
         return read_below(folder, path, MAX_FILE_BYTES).decode("utf-8", "replace")
@@ -237,11 +239,11 @@ class PythonPackage(LocalFiles):
 def read_module(module: DocumentedModule, source: str, stub: str) -> PageText:
     """Return the public API of a Python module, split into chunks; a stub that cannot be parsed is ignored."""
     try:
-        return text_of(describe_module(module, source, stub))
+        return page_text(describe_module(module, source, stub))
     except SourceError:
         if not stub:
             raise
-        return text_of(describe_module(module, source))
+        return page_text(describe_module(module, source))
 
 
 def reexports_of_module(module: str, source: str) -> list[Reexport]:

@@ -11,8 +11,8 @@ from deltos.domains.docs.python_source import Definition, Function, last_dotted_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_CODE_CHARACTERS = 8_000
-_MAX_LINE_CHARACTERS = 100
+_MAX_CODE_CHARACTERS = 8_000  # longer code of a definition is truncated
+_MAX_LINE_CHARACTERS = 100  # longer signatures have one parameter per line
 _MAX_FIELD_CHARACTERS = 200
 _MAX_DESCRIPTION_CHARACTERS = 600
 _INDENT = "    "
@@ -30,7 +30,7 @@ class DefinitionText(NamedTuple):
     is_undocumented: bool
 
 
-def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Function]) -> DefinitionText:
+def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Function]) -> DefinitionText:
     """Format a function's overloads and signature.
 
     Parameter descriptions in `Doc(…)` annotations are removed from the signature and returned separately.
@@ -42,11 +42,11 @@ def show_function(node: Function, lines: Sequence[str], overloads: Sequence[Func
     return DefinitionText(
         _truncate("\n".join([*forms, code]), _MAX_CODE_CHARACTERS),
         _as_list_items(descriptions),
-        _is_undocumented_class(node, descriptions),
+        _is_undocumented(node, descriptions),
     )
 
 
-def show_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
+def format_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
     """Format a class: its header, its public fields, and its constructor unless that is documented separately."""
     fields = [*_fields(node), *_described_attributes(node)]
     inside = [field.code for field in fields]
@@ -57,11 +57,11 @@ def show_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
     return DefinitionText(
         _truncate(code, _MAX_CODE_CHARACTERS),
         _as_list_items(descriptions),
-        not inside and _is_undocumented_class(node, descriptions),
+        not inside and _is_undocumented(node, descriptions),
     )
 
 
-def _is_undocumented_class(node: Definition, descriptions: Sequence[tuple[str, str]]) -> bool:
+def _is_undocumented(node: Definition, descriptions: Sequence[tuple[str, str]]) -> bool:
     return not descriptions and not ast.get_docstring(node)
 
 
@@ -114,7 +114,9 @@ def _fields(node: ast.ClassDef) -> Iterator[_ClassField]:
             target.id + _format_annotation(annotation) + (f" = {_unparse(statement.value)}" if statement.value else "")
         )
         yield _ClassField(
-            target.id, _truncate(code, _MAX_FIELD_CHARACTERS), _description_of(annotation) or _string_below(following)
+            target.id,
+            _truncate(code, _MAX_FIELD_CHARACTERS),
+            _description_of(annotation) or _attribute_docstring(following),
         )
 
 
@@ -125,7 +127,7 @@ def _described_attributes(node: ast.ClassDef) -> Iterator[_ClassField]:
             continue
         for statement, following in zip(constructor.body, [*constructor.body[1:], None], strict=True):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Attribute):
-                description = _description_of(statement.annotation) or _string_below(following)
+                description = _description_of(statement.annotation) or _attribute_docstring(following)
                 name = statement.target.attr
                 if description and not name.startswith("_"):
                     yield _ClassField(
@@ -135,7 +137,8 @@ def _described_attributes(node: ast.ClassDef) -> Iterator[_ClassField]:
                     )
 
 
-def _string_below(statement: ast.stmt | None) -> str:
+def _attribute_docstring(statement: ast.stmt | None) -> str:
+    """Return the text of a string statement, which documents the attribute above it; empty for other statements."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return statement.value.value if isinstance(statement.value.value, str) else ""
     return ""
@@ -167,11 +170,12 @@ def _signature_without_docs(node: Function) -> str:
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:
+    """Yield the parameters of a signature as source code, including the separators `/` and `*`."""
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]
-    for place, (arg, default) in enumerate(zip(positional, defaults, strict=True), start=1):
+    for number, (arg, default) in enumerate(zip(positional, defaults, strict=True), start=1):
         yield _parameter(arg, default)
-        if place == len(arguments.posonlyargs):
+        if number == len(arguments.posonlyargs):
             yield "/"
     if arguments.vararg:
         yield f"*{_parameter(arguments.vararg, None)}"
@@ -189,9 +193,7 @@ def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
 
 
 def _format_annotation(annotation: ast.expr | None, before: str = ": ") -> str:
-    """Return an annotation prefixed with `before`, without its description if it has one; empty if there is no
-    annotation.
-    """
+    """Return `before` and the annotation without its `Doc(…)` description; empty if there is no annotation."""
     if annotation is None:
         return ""
     return before + _unparse(_annotated_parts(annotation)[0] if _description_of(annotation) else annotation)
@@ -214,6 +216,7 @@ def _annotated_parts(annotation: ast.expr | None) -> list[ast.expr]:
 
 
 def _as_list_items(descriptions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return names and descriptions as Markdown list items."""
     return tuple(f"- `{name}`: {_truncate(_unwrap(text), _MAX_DESCRIPTION_CHARACTERS)}" for name, text in descriptions)
 
 

@@ -34,7 +34,7 @@ def split_source_lines(source: str) -> list[str]:
 
 
 class _Statements:
-    """The top-level statements of a module, including conditional ones, at run time and for type checking."""
+    """The top-level statements of a module, grouped into run-time statements and statements for type checkers."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.at_run_time: list[ast.stmt] = []
@@ -62,7 +62,7 @@ class _Statements:
 
 
 def statements(tree: ast.Module) -> list[ast.stmt]:
-    """Return the statements that take effect when a module is imported, including conditional ones.
+    """Return the statements that are executed when a module is imported, including conditional ones.
 
     Statements for type checkers are included if the names that they define also exist at run time or are in `__all__`.
     """

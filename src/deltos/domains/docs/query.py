@@ -30,12 +30,12 @@ class WeightedQuery:
     weights: Mapping[str, float]
     adjacent_terms: tuple[tuple[str, str], ...]
     identifiers: frozenset[str]
-    as_names: frozenset[str]  # words whose spelling suggests a name: `Depends`
-    plain: frozenset[str]
+    name_like_words: frozenset[str]  # words whose spelling suggests a name: `Depends`
+    lowercase_words: frozenset[str]  # the words of the query, without stemming
     is_one_word: bool
-    total: float  # weight of all indexed terms
-    unknown: float = 0.0  # weight of the terms that occur in no source
-    as_sentence: float = 0.0  # 0 for keywords, 1 for a sentence
+    total_weight: float  # sum of `weights`, or 1 if there are none
+    unknown_weight: float = 0.0  # weight of the terms that occur in no source
+    sentence_degree: float = 0.0  # 0 for keywords, 1 for a sentence
 
 
 def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int], chunks: int) -> WeightedQuery:
@@ -45,12 +45,12 @@ def parse_query(query: str, terms: Sequence[str], frequencies: Mapping[str, int]
         weights=weights,
         adjacent_terms=tuple(pairwise(terms)),
         identifiers=names_in_question(query),
-        as_names=words_as_names(query),
-        plain=frozenset(word.lower() for word in plain_words(query)),
+        name_like_words=words_as_names(query),
+        lowercase_words=frozenset(word.lower() for word in plain_words(query)),
         is_one_word=len(query.split()) == 1,
-        total=sum(weights.values()) or 1.0,
-        unknown=idf(0, chunks) * sum(term not in frequencies for term in terms),
-        as_sentence=_sentence_degree(len(query.split())),
+        total_weight=sum(weights.values()) or 1.0,
+        unknown_weight=idf(0, chunks) * sum(term not in frequencies for term in terms),
+        sentence_degree=_sentence_degree(len(query.split())),
     )
 
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from deltos.store.documents import CandidateChunk
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-WEIGHTS = ("few_words", "sentence")
+WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short queries and sentences
 # Trained by benchmarks/docs_confidence.py.
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
-_K1 = 1.2  # the usual value for BM25
+_K1 = 1.2  # BM25 parameter k1, with its usual value
 # If even the best candidate lacks more than this share of the query's weight, semantic similarity counts more.
 _TOLERATED_UNCOVERED_SHARE = 0.5
 # Penalty for a definition without documentation, which explains nothing. Tuned on axios and zod.
@@ -41,9 +41,10 @@ _TRAIT_PENALTIES = {
     Trait.ERROR: 1.5,
     Trait.UNDOCUMENTED: UNDOCUMENTED_PENALTY,
 }
-_NAME_BONUS = 3.0  # tuned so that a definition outranks members of the same name in sqlalchemy and rich
+_NAME_BONUS = 3.0  # for a definition whose name is the query; tuned on sqlalchemy and rich
+# Stemmed query terms that refer to errors.
 _ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
-_OLD_MAJOR_PENALTY = 1.5  # orders similar pages of two major versions; same size as for a deep import
+_OLD_MAJOR_PENALTY = 1.5  # penalty for a page of an older major version
 _MAJOR_VERSION_PATH = re.compile(r"/v(\d{1,3})(?:[.][\d.]{1,20})?/")
 # Release notes, blogs and indexes mention many terms without explaining them.
 _SECONDARY_PAGE = re.compile(
@@ -55,12 +56,12 @@ _SECONDARY_PAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _FieldNormalisation:
-    """BM25 length normalisation for one field, with a typical length in words and the strength `b`."""
+    """BM25 length normalisation for one field: its typical length in words and the parameter `b`."""
 
     typical_words: float
     b: float
 
-    def saturated(self, count: int, length: int) -> float:
+    def term_weight(self, count: int, length: int) -> float:
         """Return the weight of `count` occurrences among `length` words, between 0 and k1 + 1."""
         return count * (_K1 + 1) / (count + _K1 * (1 - self.b + self.b * length / self.typical_words))
 
@@ -72,8 +73,8 @@ _LINKS, _BODY = _FieldNormalisation(5, 0.5), _FieldNormalisation(110, 0.6)
 class DocsFeatures(NamedTuple):
     """Features of a candidate; each term contributes its share of the query's total weight.
 
-    `meaning` is the cosine similarity, standardised among the candidates. `near_alone` is the cosine similarity scaled
-    by the share of the query that no candidate covers.
+    `meaning` is the cosine similarity, standardised among the candidates. `near_alone` is the cosine similarity
+    multiplied by the share of the query that no candidate covers.
     """
 
     heading: float
@@ -101,27 +102,27 @@ class DocsFeatures(NamedTuple):
 
 
 class RankedPassage(NamedTuple):
-    """A candidate with its score and confidence; `is_near` marks a semantic match without shared terms.
+    """A candidate with its score and confidence; `is_semantic_match` marks a match without shared terms.
 
-    `chance` is the probability that the passage answers the query, assuming that half of all queries have an answer.
+    `answer_probability` assumes that half of all queries have an answer.
     """
 
     score: float
     candidate: CandidateChunk
     confidence: float
-    is_near: bool
-    chance: float
+    is_semantic_match: bool
+    answer_probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSimilarities:
-    """Cosine similarities of all candidates to the query, unchanged and standardised."""
+    """Cosine similarities of all candidates to the query, as computed and standardised."""
 
     cosines: Sequence[float]
     standardised: Sequence[float]
 
 
-def order(
+def rank_candidates(
     query: WeightedQuery,
     candidates: Sequence[CandidateChunk],
     page_scores: Mapping[int, float],
@@ -138,7 +139,7 @@ def order(
         is_old = _major_version(candidate) < newest[candidate.source]
         bonus = kind_bonus(query, candidate) - _OLD_MAJOR_PENALTY * is_old
         ranked.append(
-            _rank_candidate(ranker, candidate, row, _PassageEvidence(known, cosine, query.as_sentence, bonus))
+            _rank_candidate(ranker, candidate, row, _AnswerInputs(known, cosine, query.sentence_degree, bonus))
         )
     ranked.sort(key=lambda each: (-each.score, each.candidate.chunk_id))
     return _move_first_part_before_others(query, _prefer_best_section(ranked, ranker))
@@ -167,7 +168,7 @@ def describe_candidates(
 def ranker_for(query: WeightedQuery) -> LinearRanker:
     """Return the ranker for a query, interpolated between the rankers for short queries and sentences."""
     few_words, sentence = (load_ranker(WEIGHTS_FILE, DocsFeatures._fields, which) for which in WEIGHTS)
-    return few_words.towards(sentence, query.as_sentence)
+    return few_words.towards(sentence, query.sentence_degree)
 
 
 def _major_version(candidate: CandidateChunk) -> float:
@@ -188,11 +189,11 @@ def _newest_major_versions(candidates: Sequence[CandidateChunk]) -> dict[str, fl
 def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
     """Return the bonus or penalty of a definition for its kind and traits.
 
-    A definition that the query names has no penalty, and has a bonus if the query is only its name.
+    A definition named in the query has no penalty. It has a bonus if the query contains only its name.
     """
     if not candidate.is_definition:
         return 0.0
-    if query.is_one_word and _names_exactly(query, candidate):
+    if query.is_one_word and _contains_exact_name(query, candidate):
         return _NAME_BONUS / max(1, min(name.count(".") for name in candidate.anchors.split()))
     if not candidate.traits or asks_for_name(query, candidate):
         return 0.0
@@ -204,15 +205,15 @@ def kind_bonus(query: WeightedQuery, candidate: CandidateChunk) -> float:
 
 def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether the query contains a definition's name, as it is spelled or as separate words."""
-    if _names_exactly(query, candidate):
+    if _contains_exact_name(query, candidate):
         return True
-    if query.identifiers or any(word[0].isupper() for word in query.as_names):
+    if query.identifiers or any(word[0].isupper() for word in query.name_like_words):
         return False
     return query.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
 
 def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """Rank the first part of a definition, which has the signature, before other parts if the query only names it."""
+    """Rank the first part of a definition, which has the signature, first if the query contains only its name."""
     first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)
@@ -243,7 +244,7 @@ def _is_only_name_of(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> list[RankedPassage]:
-    """Swap the opening of a page with the page's best section if it ranks first only because of the bonus for openings.
+    """Swap the first passage of a page with the page's best section if it leads only because of the bonus for openings.
 
     The bonus helps to find the right page, but within a page the section that answers the query should rank first.
     """
@@ -263,8 +264,8 @@ def _prefer_best_section(ranked: list[RankedPassage], ranker: LinearRanker) -> l
 def known_share(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> float:
     """Return the share of the query's weight that belongs to terms in the searched sources."""
     absent = sum(query.weights[word] for word in missing_terms(query, candidates))
-    known = (query.total if query.weights else 0.0) - absent
-    return known / (known + absent + query.unknown) if known > 0 else 0.0
+    known = (query.total_weight if query.weights else 0.0) - absent
+    return known / (known + absent + query.unknown_weight) if known > 0 else 0.0
 
 
 def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) -> set[str]:
@@ -279,50 +280,45 @@ def missing_terms(query: WeightedQuery, candidates: Sequence[CandidateChunk]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _PassageEvidence:
-    """Evidence besides matching terms for whether a candidate answers the query.
+class _AnswerInputs:
+    """Values besides the features from which the score and answer probability of a candidate are computed.
 
-    `known_share` is the share of the query's weight whose terms occur in the sources, `cosine` the similarity if known,
-    and `kind_bonus` the bonus or penalty for the candidate's kind.
+    `known_share` is the share of the query's weight whose terms occur in the sources. `cosine` is None if unknown.
     """
 
     known_share: float
     cosine: float | None
-    as_sentence: float
+    sentence_degree: float
     kind_bonus: float
 
-    def chance(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
-        """Return the probability that the candidate answers the query, based on terms alone if the similarity is
-        unknown.
-        """
+    def answer_probability(self, ranker: LinearRanker, by_words: float, found: DocsFeatures) -> float:
+        """Return the probability that the candidate answers the query; without a similarity, only terms count."""
         if self.cosine is None:
             return ranker.confidence(by_words) * self.known_share
-        row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.as_sentence, 1.0)
+        row = (by_words, self.known_share, self.cosine, found.covered_with_trail, self.sentence_degree, 1.0)
         score = load_ranker(WEIGHTS_FILE, ANSWER_FEATURES, "answers").score(row)
         return 1 / (1 + math.exp(-score))
 
 
 def _rank_candidate(
-    ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, evidence: _PassageEvidence
+    ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, inputs: _AnswerInputs
 ) -> RankedPassage:
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedPassage(
-        ranker.score(found) + evidence.kind_bonus,
+        ranker.score(found) + inputs.kind_bonus,
         candidate,
         # The cosine similarity can be used as a confidence, but its weighted value in the score cannot.
         confidence=max(ranker.confidence(by_words), found.near_alone),
-        is_near=not (found.covered_with_trail or found.covered_by_anchors or found.links),
-        chance=evidence.chance(ranker, by_words, found),
+        is_semantic_match=not (found.covered_with_trail or found.covered_by_anchors or found.links),
+        answer_probability=inputs.answer_probability(ranker, by_words, found),
     )
 
 
 def _uncovered_share(query: WeightedQuery, rows: Sequence[DocsFeatures]) -> float:
-    """Return the share of the query that even the best candidate lacks: 0 if it is tolerable, 1 if it is the whole
-    query.
-    """
-    known = query.total if query.weights else 0.0
+    """Return the share of the query that no candidate covers, rescaled so that a tolerable share counts as 0."""
+    known = query.total_weight if query.weights else 0.0
     best = max((row.covered_with_trail for row in rows), default=0.0)
-    share = 1 - best * known / (known + query.unknown) if known else 1.0
+    share = 1 - best * known / (known + query.unknown_weight) if known else 1.0
     return max(0.0, share - _TOLERATED_UNCOVERED_SHARE) / (1 - _TOLERATED_UNCOVERED_SHARE)
 
 
@@ -344,8 +340,8 @@ def features(query: WeightedQuery, candidate: CandidateChunk, page_score: float,
         covered_by_anchors=_covered_share(query, anchors.counts),
         heading_answered=sum(heading.counts.values()) / heading.length if heading.length else 0.0,
         phrases=_adjacent_share(query, candidate.body_words),
-        exact_name=float(_names_exactly(query, candidate)),
-        source_named=float(candidate.source.lower() in query.plain),
+        exact_name=float(_contains_exact_name(query, candidate)),
+        source_named=float(candidate.source.lower() in query.lowercase_words),
         links_in=math.log1p(candidate.links_in),
         page_links_in=math.log1p(candidate.page_links_in),
         length=math.log1p(candidate.text_length / CHARACTERS_PER_TOKEN),
@@ -371,12 +367,14 @@ class _TermCounts:
 
 
 def _bm25(query: WeightedQuery, words: _TermCounts, field: _FieldNormalisation) -> float:
-    total = sum(query.weights[word] * field.saturated(count, words.length) for word, count in words.counts.items())
-    return total / query.total
+    """Return the BM25 score of one field, divided by the query's total weight."""
+    total = sum(query.weights[word] * field.term_weight(count, words.length) for word, count in words.counts.items())
+    return total / query.total_weight
 
 
 def _covered_share(query: WeightedQuery, words: Iterable[str]) -> float:
-    return sum(query.weights[word] for word in words) / query.total
+    """Return the share of the query's weight that belongs to `words`."""
+    return sum(query.weights[word] for word in words) / query.total_weight
 
 
 def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
@@ -387,14 +385,14 @@ def _adjacent_share(query: WeightedQuery, body_words: str) -> float:
     return sum(f" {first} {second} " in body for first, second in query.adjacent_terms) / len(query.adjacent_terms)
 
 
-def _names_exactly(query: WeightedQuery, candidate: CandidateChunk) -> bool:
+def _contains_exact_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
     """Whether the query contains a candidate's name as an identifier or as a word with the same spelling."""
-    if not query.identifiers and not (query.as_names and candidate.is_definition):
+    if not query.identifiers and not (query.name_like_words and candidate.is_definition):
         return False
     for name in candidate.anchors.split():
         last = name.rpartition(".")[2]
         if name.lower() in query.identifiers or last.lower() in query.identifiers:
             return True
-        if candidate.is_definition and last in query.as_names:
+        if candidate.is_definition and last in query.name_like_words:
             return True
     return False

@@ -31,18 +31,18 @@ _log = logging.getLogger(__name__)
 Outcome = ParsedPages | Unchanged | Skipped | DeltosError
 
 
-def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seconds: float) -> _T | None:
+def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], poll_interval_seconds: float) -> _T | None:
     """Run `task` in another thread and return its result, or None as soon as `stopping` returns true."""
     future: Future[_T] = Future()
 
-    def work() -> None:
+    def run_task() -> None:
         try:
             future.set_result(task())
         except BaseException as exc:  # noqa: BLE001 - re-raised in the waiting thread
             future.set_exception(exc)
 
-    threading.Thread(target=with_confinement(work), name="deltos-reader", daemon=True).start()
-    while not wait((future,), nap_seconds).done:
+    threading.Thread(target=with_confinement(run_task), name="deltos-reader", daemon=True).start()
+    while not wait((future,), poll_interval_seconds).done:
         if stopping():
             return None
     return future.result()
@@ -50,28 +50,28 @@ def run_in_thread(task: Callable[[], _T], stopping: Callable[[], bool], nap_seco
 
 @dataclass(slots=True)
 class Readers:
-    """A pool of reader threads, whose size the origin determines; a hanging server cannot block exit.
+    """Pool of daemon threads that fetch addresses; a child process parses the content.
 
-    The threads only fetch; a child process parses the content.
+    The origin sets the number of threads.
     """
 
     origin: Origin
     parser: Parser
-    busy: int = 0
+    pending_count: int = 0  # number of addresses without an outcome
     _tasks: SimpleQueue[_ReadTask | None] = field(default_factory=SimpleQueue)
     _outcomes: SimpleQueue[tuple[CrawlAddress, Outcome]] = field(default_factory=SimpleQueue)
-    _started: int = 0
+    _started_threads: int = 0
 
-    def free(self) -> bool:
-        """Whether a reader thread is available."""
-        return self.busy < self.origin.parallel * self.origin.batch_size
+    def has_capacity(self) -> bool:
+        """Whether another address can be read now."""
+        return self.pending_count < self.origin.thread_count * self.origin.batch_size
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> None:
         """Start reading an address."""
-        if self._started < self.origin.parallel and self._started <= self.busy:
+        if self._started_threads < self.origin.thread_count and self._started_threads <= self.pending_count:
             threading.Thread(target=with_confinement(self._run_reader), name="deltos-reader", daemon=True).start()
-            self._started += 1
-        self.busy += 1
+            self._started_threads += 1
+        self.pending_count += 1
         self._tasks.put((address, known))
 
     def next_outcome(self, timeout_seconds: float) -> tuple[CrawlAddress, Outcome] | None:
@@ -80,12 +80,12 @@ class Readers:
             outcome = self._outcomes.get(timeout=timeout_seconds)
         except Empty:
             return None
-        self.busy -= 1
+        self.pending_count -= 1
         return outcome
 
     def close(self) -> None:
         """Ask the threads to end after their current task."""
-        for _ in range(self._started):
+        for _ in range(self._started_threads):
             self._tasks.put(None)
 
     def _run_reader(self) -> None:
@@ -98,7 +98,7 @@ class Readers:
                 else:
                     self._outcomes.put((address, fetched))
             if unparsed:
-                self._parse(unparsed)
+                self._parse_pages(unparsed)
 
     def _next_tasks(self) -> list[_ReadTask]:
         """Return the next queued tasks, up to the batch size; empty if the reader should end."""
@@ -113,16 +113,17 @@ class Readers:
                 tasks.append(task)
         return tasks
 
-    def _parse(self, unparsed: list[tuple[CrawlAddress, Unparsed]]) -> None:
+    def _parse_pages(self, unparsed: list[tuple[CrawlAddress, Unparsed]]) -> None:
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
         except DeltosError as exc:  # the disk is full or the store was removed
             replies = [Reply(error=exc)] * len(unparsed)
         for (address, fetched), reply in zip(unparsed, replies, strict=True):
-            self._outcomes.put((address, _catch_errors(address, partial(_finish, fetched, reply))))
+            self._outcomes.put((address, _catch_errors(address, partial(_finish_page, fetched, reply))))
 
 
-def _finish(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
+def _finish_page(fetched: Unparsed, reply: Reply) -> ParsedPages | Skipped:
+    """Return the converted result of the parsing task; raise its error if it failed."""
     if reply.error is not None:
         raise reply.error
     return fetched.finish(reply.value)

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
-_MAX_DOCS_FOLDER_DEPTH = 3  # folder levels; allows packages/NAME/docs
+_MAX_DOCS_FOLDER_DEPTH = 3  # maximum depth of a documentation folder, such as 3 for packages/NAME/docs
 _SKIPPED_FOLDERS = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
 _DOCUMENT_NAMES = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
-class Checkout:
-    """Access to a remote repository: its clones and its login."""
+class CloneAccess:
+    """The clone storage and login with which a remote repository is fetched."""
 
     clones: Clones
     login: Callable[[], Login | None]
@@ -57,10 +57,10 @@ class Checkout:
 class GitRepository(LocalFiles):
     """Reads the documentation in one branch or tag of a repository."""
 
-    def __init__(self, source: SourceRow, apis: ApiCatalog, checkout: Checkout) -> None:
+    def __init__(self, source: SourceRow, apis: ApiCatalog, clone_access: CloneAccess) -> None:
         self._source = source
         self._apis = apis
-        self._checkout = checkout
+        self._clone_access = clone_access
         self._opened: CommitFiles | None = None
         self._paths: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -75,19 +75,22 @@ class GitRepository(LocalFiles):
     def reference(self) -> Reference:
         """The branch or tag of the source; determining it contacts a remote repository."""
         if self.is_local:
-            return local_reference(self._open_local(), self._wanted_version)
-        return self._checkout.clones.reference(self._source.url, self._wanted_version, self._checkout.login())
+            return local_reference(self._open_local(), self._requested_version)
+        return self._clone_access.clones.reference(
+            self._source.url, self._requested_version, self._clone_access.login()
+        )
 
     @property
-    def _wanted_version(self) -> str:
+    def _requested_version(self) -> str:
+        """The branch or tag to read; empty for the default branch."""
         return self._source.reference or self._source.version
 
-    def begin(self) -> Iterator[str | CrawlAddress]:
+    def start_addresses(self) -> Iterator[str | CrawlAddress]:
         """Fetch the repository and yield its documentation files; template files are yielded as skipped."""
         if not self.is_local:
-            source, login = self._source, self._checkout.login()
-            self._checkout.clones.fetch_commit(
-                source.id, source.url, self._wanted_version, login, self._is_closed.is_set
+            source, login = self._source, self._clone_access.login()
+            self._clone_access.clones.fetch_commit(
+                source.id, source.url, self._requested_version, login, self._is_closed.is_set
             )
         with self._lock:
             files = self._files().files()
@@ -103,7 +106,7 @@ class GitRepository(LocalFiles):
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         """Read one file, unless its object id is unchanged."""
         with self._lock:
-            return self._read(address.url, known)
+            return self._read_file(address.url, known)
 
     def close(self) -> None:
         """Stop a running fetch, and remove git's temporary folder."""
@@ -112,7 +115,7 @@ class GitRepository(LocalFiles):
             if self._opened:
                 self._opened.close()
 
-    def _read(self, url: str, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
+    def _read_file(self, url: str, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
         files = self._files()
         if not self._paths:
             self._paths = {self._file_url(path): path for path in files.files()}
@@ -124,25 +127,26 @@ class GitRepository(LocalFiles):
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)
-        # For example a binary library, whose name may end in a number.
+        # Not a manual page, but for example a binary library whose name ends in a number.
         if form == "man" and file.size_bytes > MAX_FILE_BYTES:
             return Skipped(NOT_DOCUMENTATION_REASON)
         data = files.read(file.path, MAX_FILE_BYTES if form else MAX_DESCRIPTION_BYTES)
-        if data.startswith(_LFS_POINTER):
+        if data.startswith(_LFS_POINTER_PREFIX):
             return Skipped("a Git LFS pointer, whose content is not fetched")
         if form is None:
             return self._handle_non_page(file.path, url, data)
         return read_document(CrawlAddress(url), file.path, form, data, files=files, stamp=file.id, known=known)
 
     def _files(self) -> CommitFiles:
+        """Return the files of the commit, opened on first use."""
         if self._is_closed.is_set():
             raise Cancelled("The repository was closed")
         if self._opened is None:
             if self.is_local:
                 repository = self._open_local()
-                reference = local_reference(repository, self._wanted_version).name
+                reference = local_reference(repository, self._requested_version).name
             else:
-                repository, reference = self._checkout.clones.fetched_repository(self._source.id), FETCHED
+                repository, reference = self._clone_access.clones.fetched_repository(self._source.id), FETCHED
             self._opened = CommitFiles(repository, reference, self._source.folder)
         return self._opened
 
@@ -169,14 +173,15 @@ class GitRepository(LocalFiles):
         return not matches_any(path, source.exclude)
 
     def _handle_non_page(self, path: str, url: str, data: bytes) -> Skipped:
+        """Add a file without a page to the API catalog if it is an API description; return why it is skipped."""
         source = self._source
         if source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(data):
             # For a local repository, the URL must not be a file path, because the file is read from the commit.
-            place = f"{source.url}/{path}@{source.version}" if self.is_local else url
+            api_url = f"{source.url}/{path}@{source.version}" if self.is_local else url
             name, read = PurePosixPath(path).stem, partial(self._read_referenced, path)
-            self._apis.add(FoundDescription.of_source(source, name, place, data, read))
+            self._apis.add(FoundDescription.of_source(source, name, api_url, data, read))
             return Skipped(API_DESCRIPTION_REASON)
         return Skipped(NOT_DOCUMENTATION_REASON)
 
@@ -202,6 +207,7 @@ def select_documents(files: dict[str, TreeFile], *, whole: bool = False) -> list
 
 
 def _is_readable(path: str) -> bool:
+    """Whether a file has a supported format and is in no hidden or skipped folder."""
     *folders, name = path.split("/")
     if any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
         return False

@@ -12,7 +12,7 @@ from deltos.domains.docs.missing_terms import absent_names, missing_words
 from deltos.domains.docs.model import PACKAGE_ADDRESSES, Passage
 from deltos.domains.docs.pages import SECTION_SEPARATOR
 from deltos.domains.docs.query import mentioned_names, parse_query, query_terms, terms_to_look_up
-from deltos.domains.docs.rank import UNDOCUMENTED_PENALTY, PassageSimilarities, order
+from deltos.domains.docs.rank import UNDOCUMENTED_PENALTY, PassageSimilarities, rank_candidates
 from deltos.domains.docs.section_types import DOCUMENTATION_TYPES, types_of
 from deltos.domains.docs.versions import ALL, LATEST, same_version, select_version, version_key, version_not_found
 from deltos.embed.protocol import TextToEmbed
@@ -35,22 +35,21 @@ if TYPE_CHECKING:
 
 # With 200 candidates, page recall@5 and the number of correct sections were lower (benchmarks/RESULTS.md).
 MAX_CANDIDATES = 300
-# Used if types are given, because the type of a candidate is known only after it is loaded.
-TYPED_CANDIDATES = 3_000
+# Maximum number of candidates if types are given, because the types are known only after loading.
+MAX_TYPED_CANDIDATES = 3_000
 # Maximum number of additional candidates by similarity, which may share no terms with the query.
 MAX_NEAREST_CHUNKS = 60
-# If only some sources are searched, this number of most similar chunks is checked first, before all chunks of these
-# sources.
+# Number of the most similar chunks of all sources that are checked first if only some sources are searched.
 MAX_CHECKED_CHUNKS = 1_000
-# Maximum number of results to count; independent of `limit`, so that the total does not depend on it.
-COUNTED_UNITS = 50  # API parts
-COUNTED_CANDIDATES = 100
-# Minimum confidence of passages that are shown together with parts of a named API. 90 % of the passages that are
-# unrelated to such queries are below it (benchmarks/RESULTS.md).
-FAIR_CONFIDENCE = 0.5
-_MIN_NAMED_API_PARTS = 3  # number of best parts of a named API that are shown even if they are unlikely to answer
-# If its probability is lower, even the best passage rarely answers the query (benchmarks/docs_confidence.py).
-WEAK_CHANCE = 0.3
+# Maximum number of results to count. It is independent of `limit`, so that the total does not depend on the limit.
+MAX_COUNTED_API_PARTS = 50
+MAX_COUNTED_CANDIDATES = 100
+# Minimum confidence of passages returned next to results of an API named in the query. 90 % of the passages unrelated
+# to such queries are below it (benchmarks/RESULTS.md).
+MIN_PASSAGE_CONFIDENCE = 0.5
+_MIN_NAMED_API_PARTS = 3  # number of parts of a named API that are shown regardless of their confidence
+# Answer probability below which a passage rarely answers the query (benchmarks/docs_confidence.py).
+MIN_ANSWER_PROBABILITY = 0.3
 _MAX_NAMES_SHOWN = 3
 
 
@@ -66,12 +65,12 @@ class DocsRequest:
     types: tuple[str, ...] = ()
     with_apis: bool = True
     roots: tuple[Path, ...] = ()  # root folders of the projects whose sources are searched; all projects if empty
-    without: frozenset[str] = frozenset()  # ids of sources that are searched only by name; set by `search`
+    excluded_ids: frozenset[str] = frozenset()  # ids of sources of other projects; set by `search`
 
 
 @dataclass(frozen=True, slots=True)
 class DocsResults:
-    """Passages, best first, and notes; if there are no passages, `searched` says how much was searched.
+    """Passages, best first, and notes; if there are no passages, `searched` contains the size of the searched sources.
 
     `total` is the number of results regardless of the limit, or a lower bound if `total_is_least` is set.
     """
@@ -83,15 +82,15 @@ class DocsResults:
     total_is_least: bool = False
     confidence: float = 1.0  # probability that one of the passages answers the query
     is_weak: bool = False  # whether none of the passages is likely to answer the query
-    asked: tuple[str, ...] = ()  # ids of the searched sources
-    left_out: tuple[str, ...] = ()  # names of sources that are searched only by name
-    elsewhere: frozenset[str] = frozenset()  # ids of the sources that only other projects see
-    absent: tuple[str, ...] = ()  # query words that occur in no searched source
+    searched_ids: tuple[str, ...] = ()  # ids of the searched sources
+    omitted_names: tuple[str, ...] = ()  # sources and APIs of other projects, which were not searched
+    excluded_ids: frozenset[str] = frozenset()  # ids of the sources of other projects
+    absent_words: tuple[str, ...] = ()  # query words that occur in no searched source
     absent_names: tuple[str, ...] = ()  # code names in the query that occur in no searched source
 
     @property
     def full_note(self) -> str:
-        """The note, extended by missing names and words, a weak match, and sources that were not searched."""
+        """The note, followed by notes about missing names and words, weak matches and omitted sources."""
         lines = [self.note]
         if self.passages and self.absent_names:
             names = ", ".join(f"`{name}`" for name in self.absent_names[:_MAX_NAMES_SHOWN])
@@ -100,11 +99,11 @@ class DocsResults:
             return "\n".join(filter(None, lines))
         if self.passages:
             lines.append(weak_match(self.confidence))
-            if others := [word for word in self.absent if word not in self.absent_names]:
+            if others := [word for word in self.absent_words if word not in self.absent_names]:
                 lines.append(f"Note: no passage contains: {', '.join(others[:_MAX_NAMES_SHOWN])}.")
-        if self.left_out:
-            more = " …" if len(self.left_out) > _MAX_NAMES_SHOWN else ""
-            names = f"{', '.join(self.left_out[:_MAX_NAMES_SHOWN])}{more}"
+        if self.omitted_names:
+            more = " …" if len(self.omitted_names) > _MAX_NAMES_SHOWN else ""
+            names = f"{', '.join(self.omitted_names[:_MAX_NAMES_SHOWN])}{more}"
             lines.append(
                 f"Note: not searched because they belong to other projects: {names} (search one with source=NAME)."
             )
@@ -115,7 +114,7 @@ class DocsResults:
 class Candidates:
     """The input of ranking: the parsed query, the candidate chunks, and the scores of their pages."""
 
-    asked: WeightedQuery
+    query: WeightedQuery
     candidates: list[CandidateChunk]
     page_scores: dict[int, float]
     similarities: PassageSimilarities | None  # None if unknown
@@ -141,9 +140,9 @@ class DocsSearch:
     def search(self, question: DocsRequest) -> DocsResults:
         """Return the best passages for a request, without duplicates."""
         self._semantic_index()  # load the vectors before the snapshot starts
-        elsewhere = self._library.elsewhere(question.roots)
-        names_elsewhere = [source.name for source in elsewhere]
-        question = replace(question, without=frozenset(source.id for source in elsewhere))
+        excluded = self._library.sources_of_other_projects(question.roots)
+        excluded_names = [source.name for source in excluded]
+        question = replace(question, excluded_ids=frozenset(source.id for source in excluded))
         asked = self._sources_to_search(question)
         named = self._mentioned_apis(question)
         # Sources whose crawl is unfinished may contain APIs.
@@ -151,7 +150,7 @@ class DocsSearch:
         freshness = [*self._library.freshen(asked or unfinished)]
         try:
             freshness += self._freshen_apis(question)
-            # Also before the snapshot, so that it includes APIs added by this search.
+            # Before the snapshot, so that the snapshot includes APIs added by this search.
             descriptions = self._search_apis(question)
         except NotFound as exc:
             names = ", ".join(source.name for source in self._library.unfinished_sources())
@@ -162,70 +161,70 @@ class DocsSearch:
             sources = self._sources_to_search(question)
             ids = [source.id for source in sources]
             found = self.candidates(question.query, ids, question.types)
-            if question.version and not sources and not self.apis_of(question):
+            if question.version and not sources and not self.searched_apis(question):
                 raise version_not_found("any source", question.version, self._library.sources(), self._apis.versions())
-            ranked = _rank_candidates(found)[:COUNTED_CANDIDATES]
+            ranked = _rank_candidates(found)[:MAX_COUNTED_CANDIDATES]
             documentation = self._search_passages(question, found, ranked)
-            if preferred := self._mentioned_sources(question, sources):
+            if preferred := self._mentioned_source_ids(question, sources):
                 of_them = self.candidates(question.query, preferred, question.types)
-                best = _rank_candidates(of_them)[:COUNTED_CANDIDATES]
+                best = _rank_candidates(of_them)[:MAX_COUNTED_CANDIDATES]
                 documentation = _move_to_front(self._search_passages(question, of_them, best), documentation, best)
                 ranked = [*best, *ranked]
             every = merge(
                 documentation,
                 descriptions,
                 is_api_named=bool(named),
-                named_sources=self._named_sources(question) if descriptions else frozenset(),
+                named_sources=self._source_names_in_query(question) if descriptions else frozenset(),
             )
             passages = self._with_continuation(every[: question.limit])
-            is_least = len(found.candidates) > COUNTED_CANDIDATES or len(descriptions) >= COUNTED_UNITS
+            is_least = len(found.candidates) > MAX_COUNTED_CANDIDATES or len(descriptions) >= MAX_COUNTED_API_PARTS
             searched = None if passages else self._store.totals(ids)
-            note = "\n".join(filter(None, (*freshness, self._describe_search(question, found, sources, named))))
-            chance = _best_chance(documentation[: question.limit], ranked)
+            note = "\n".join(filter(None, (*freshness, self._search_notes(question, found, sources, named))))
+            answer_probability = _highest_answer_probability(documentation[: question.limit], ranked)
             confidence = max((passage.confidence for passage in descriptions[: question.limit]), default=0.0)
-            is_weak = chance < WEAK_CHANCE and confidence < MIN_API_CONFIDENCE
+            is_weak = answer_probability < MIN_ANSWER_PROBABILITY and confidence < MIN_API_CONFIDENCE
             return DocsResults(
                 passages,
                 searched,
                 note,
                 len(every),
                 is_least,
-                max(chance, confidence),
+                max(answer_probability, confidence),
                 is_weak,
-                asked=tuple(ids),
-                left_out=() if question.source else (*names_elsewhere, *self.apis_elsewhere(question)),
-                elsewhere=question.without,
-                absent=(
-                    missing_words(question.query, found.asked, found.candidates) if is_weak and not descriptions else ()
+                searched_ids=tuple(ids),
+                omitted_names=() if question.source else (*excluded_names, *self.apis_of_other_projects(question)),
+                excluded_ids=question.excluded_ids,
+                absent_words=(
+                    missing_words(question.query, found.query, found.candidates) if is_weak and not descriptions else ()
                 ),
                 absent_names=absent_names(question.query, every, self._store, ids) if ids and passages else (),
             )
 
-    def _describe_search(
+    def _search_notes(
         self,
         question: DocsRequest,
         found: Candidates,
         sources: Sequence[SourceRow],
         named: Sequence[str],
     ) -> str:
-        """Return a note about why the results may be incomplete and which versions were searched."""
+        """Return notes about missing similarities, searched APIs and searched versions."""
         versions = _versions_note(sources) if question.source else ""
         return " ".join(filter(None, (found.note, _named_apis_note(named), versions)))
 
     def _mentioned_apis(self, question: DocsRequest) -> tuple[str, ...]:
-        """Return the APIs that the query names; empty if the request already selects an API or source."""
+        """Return the APIs named in the query; empty if the request already selects an API or source."""
         if not question.with_apis or question.api_name or question.source:
             return ()
-        return self._apis.named_in(question.query, question.roots)
+        return self._apis.mentioned_apis(question.query, question.roots)
 
-    def _named_sources(self, question: DocsRequest) -> frozenset[str]:
+    def _source_names_in_query(self, question: DocsRequest) -> frozenset[str]:
         """Return the names of visible sources that occur in the query."""
         asked = f" {' '.join(tokens(question.query))} "
-        names = (source.name for source in self._library.sources() if source.id not in question.without)
+        names = (source.name for source in self._library.sources() if source.id not in question.excluded_ids)
         return frozenset(name for name in names if f" {' '.join(tokens(name))} " in asked)
 
-    def _mentioned_sources(self, question: DocsRequest, sources: Sequence[SourceRow]) -> list[str]:
-        """Return the ids of the searched sources whose name the query mentions; empty if it mentions all of them."""
+    def _mentioned_source_ids(self, question: DocsRequest, sources: Sequence[SourceRow]) -> list[str]:
+        """Return the ids of the searched sources named in the query; empty if all of them are named."""
         names = mentioned_names(question.query, {source.name for source in sources})
         found = [source.id for source in sources if source.name in names]
         return found if len(found) < len(sources) else []
@@ -235,7 +234,7 @@ class DocsSearch:
         if question.api_name or (question.types and DOCUMENTATION_TYPES.isdisjoint(question.types)):
             return []
         if not question.source:
-            asked = [source for source in self._library.sources() if source.id not in question.without]
+            asked = [source for source in self._library.sources() if source.id not in question.excluded_ids]
             return select_version(asked, question.version)
         try:
             return self._library.matching_sources(question.source, question.version)
@@ -247,6 +246,7 @@ class DocsSearch:
     def _search_passages(
         self, question: DocsRequest, found: Candidates, best: Sequence[RankedPassage]
     ) -> list[Passage]:
+        """Return the passages of the ranked candidates, best first and without duplicate texts."""
         ranked = {each.candidate.chunk_id: each for each in best}
         wanted = set(documentation_query_words(question.query).split())
         texts: dict[str, Passage] = {}
@@ -254,16 +254,16 @@ class DocsSearch:
             cited = _with_matching_heading(chunk, self._best_anchor_first(chunk.anchors, wanted))
             found_as = ranked[chunk.id]
             score = found_as.score - (
-                UNDOCUMENTED_PENALTY if _is_bare_declaration(chunk.text, found_as.candidate, found.asked) else 0.0
+                UNDOCUMENTED_PENALTY if _is_bare_declaration(chunk.text, found_as.candidate, found.query) else 0.0
             )
-            passage = _passage(cited, score, found_as.confidence, is_near=found_as.is_near)
+            passage = _to_passage(cited, score, found_as.confidence, is_semantic_match=found_as.is_semantic_match)
             known = texts.get(chunk.text)
             if known is None or _is_older_version(known, passage):  # cite identical text from the newer version
                 texts[chunk.text] = passage
         return sorted(texts.values(), key=lambda passage: -passage.score)
 
     def _with_continuation(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
-        """Set `goes_on_in` for passages whose section continues in the next chunk."""
+        """Set `next_passage_id` for passages whose section continues in the next chunk."""
         numbers = {passage.id: int(passage.id.removeprefix("doc:")) for passage in passages if _is_chunk(passage)}
         wanted = {each for number in numbers.values() for each in (number, number + 1)}
         chunks = {chunk.id: chunk for chunk in self._store.chunks(sorted(wanted))} if wanted else {}
@@ -273,14 +273,13 @@ class DocsSearch:
             this, following = chunks.get(number), chunks.get(number + 1)
             if this is None or following is None or not _is_same_section(this, following):
                 return passage
-            return replace(passage, goes_on_in=f"doc:{following.id}")
+            return replace(passage, next_passage_id=f"doc:{following.id}")
 
         return tuple(map(with_continuation, passages))
 
     def _best_anchor_first(self, anchors: tuple[str, ...], wanted: set[str]) -> tuple[str, ...]:
-        """Move the anchor that shares most terms with the query to the front, because a chunk may contain several
-        sections.
-        """
+        """Move the anchor that shares most terms with the query to the front."""
+        # A chunk with several anchors may contain several sections.
         if len(anchors) < 2:
             return anchors
         best = max(anchors, key=lambda anchor: len(wanted & set(self._words.of(unquote(anchor)).split())))
@@ -291,9 +290,9 @@ class DocsSearch:
         shown = self._store.chunks([chunk_id])
         if not shown or all(source.id != shown[0].source_id for source in self._library.sources()):
             return None
-        return self._with_continuation([_passage(shown[0], 1.0, 1.0)])[0]
+        return self._with_continuation([_to_passage(shown[0], 1.0, 1.0)])[0]
 
-    def texts(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
+    def chunks(self, chunk_ids: Sequence[int]) -> list[ShownChunk]:
         """Return the chunks with the given ids."""
         return self._store.chunks(chunk_ids)
 
@@ -312,7 +311,7 @@ class DocsSearch:
         total = self._store.chunk_count()
         asked = parse_query(query, terms, frequencies, total)
         rarest = terms_to_look_up(frequencies, total)
-        limit = TYPED_CANDIDATES if types else MAX_CANDIDATES
+        limit = MAX_TYPED_CANDIDATES if types else MAX_CANDIDATES
         matching = self._store.candidates(rarest, source_ids, limit=limit)
         candidates = _filter_types(matching, types)[:MAX_CANDIDATES]
         similarities, note = self._similarities(TextToEmbed(query, query_words(query))) if source_ids else (None, "")
@@ -324,7 +323,7 @@ class DocsSearch:
             sample = f"Only the {limit:,} best matches were checked for these types."
             note = " ".join(filter(None, (note, sample)))
         return Candidates(
-            asked=asked,
+            query=asked,
             candidates=candidates,
             page_scores=self._store.page_scores(rarest, source_ids, limit=MAX_CANDIDATES),
             similarities=_candidate_similarities(similarities, candidates) if similarities and candidates else None,
@@ -340,16 +339,16 @@ class DocsSearch:
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
             return nearest
-        among = similarities.nearest(MAX_CHECKED_CHUNKS, at_least=0.0)
-        nearest = similarities.among(self._store.visible(among, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
-        if len(nearest) == MAX_NEAREST_CHUNKS or len(among) < MAX_CHECKED_CHUNKS:
+        checked = similarities.nearest(MAX_CHECKED_CHUNKS, at_least=0.0)
+        nearest = similarities.among(self._store.visible(checked, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
+        if len(nearest) == MAX_NEAREST_CHUNKS or len(checked) < MAX_CHECKED_CHUNKS:
             return nearest
         return similarities.among(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
-        """Translate a query into English; keep its own words too if pages are in its language.
+        """Translate a query into English; also keep its original words if pages are in the same language.
 
-        Otherwise, only foreign words that occur in a page are kept.
+        If no pages are in that language, only foreign words that occur in a page are kept.
         """
         english = translate_to_english(query)
         if not english:
@@ -372,7 +371,7 @@ class DocsSearch:
         except EmbedderUnavailable as exc:
             return None, f"Searched by terms only ({exc.message})."
 
-    def apis_of(self, question: DocsRequest) -> list[str]:
+    def searched_apis(self, question: DocsRequest) -> list[str]:
         """Return the names of the APIs to search for a request."""
         if question.source:
             named = [self._api_from_source(question)]
@@ -380,10 +379,12 @@ class DocsSearch:
             named = [question.api_name] if question.api_name else list(self._apis.names(question.roots))
         versions = self._apis.versions()
         wanted = (name for name in named if name and _matches_version(versions.get(name, ""), question.version))
-        found_apis = (api for source in self._sources_with_apis(question) for api in self._apis.brought_by(source.id))
+        found_apis = (
+            api for source in self._sources_with_apis(question) for api in self._apis.apis_of_source(source.id)
+        )
         return list(dict.fromkeys((*wanted, *found_apis)))
 
-    def apis_elsewhere(self, question: DocsRequest) -> list[str]:
+    def apis_of_other_projects(self, question: DocsRequest) -> list[str]:
         """Return the names of APIs that only other projects see; empty if no APIs are searched."""
         if not question.roots or not question.with_apis or question.api_name:
             return []
@@ -399,30 +400,29 @@ class DocsSearch:
         """Return matching parts of the searched APIs in the requested version."""
         if not question.with_apis:
             return []
-        limit = max(COUNTED_UNITS, question.limit)
+        limit = max(MAX_COUNTED_API_PARTS, question.limit)
 
-        def parts_of(api_name: str) -> list[Passage]:
+        def search_api(api_name: str) -> list[Passage]:
             roots = () if api_name else question.roots
             return self._apis.search(question.query, api_name=api_name, types=question.types, limit=limit, roots=roots)
 
         found: list[Passage] = []
         named = self._api_from_source(question) if question.source else question.api_name
         if named or not question.source:
-            found = [each for each in parts_of(named) if _matches_version(each.version, question.version)]
+            found = [each for each in search_api(named) if _matches_version(each.version, question.version)]
         sources_with_apis = self._sources_with_apis(question)
-        for source in sources_with_apis:  # the version of these APIs is that of their source
-            found += parts_of(source.id)
+        for source in sources_with_apis:  # an API in a source has the version of the source
+            found += search_api(source.id)
         return sorted(found, key=lambda passage: -passage.score) if sources_with_apis else found
 
     def _api_from_source(self, question: DocsRequest) -> str:
-        """Return the API with the name given as `source`, because APIs are also listed as sources; empty if there is
-        none.
-        """
+        """Return the name of the API or API group given as `source`; empty if there is none."""
+        # APIs are also listed as sources.
         name = question.source.strip().lower()
         if not name:
             return ""
         names = {api.lower(): api for api in self._apis.names()}
-        is_group = any(api.startswith(f"{name}-") for api in names) and not self._library.knows(question.source)
+        is_group = any(api.startswith(f"{name}-") for api in names) and not self._library.has_source(question.source)
         return names.get(name, question.source.strip() if is_group else "")
 
     def _sources_with_apis(self, question: DocsRequest) -> list[SourceRow]:
@@ -430,7 +430,7 @@ class DocsSearch:
         if not question.source:
             return []
         named = replace(question, api_name="", types=())
-        return [source for source in self._sources_to_search(named) if self._apis.brought_by(source.id)]
+        return [source for source in self._sources_to_search(named) if self._apis.apis_of_source(source.id)]
 
 
 def _is_chunk(passage: Passage) -> bool:
@@ -441,18 +441,21 @@ def _is_same_section(first: ShownChunk, second: ShownChunk) -> bool:
     return (first.source_id, first.url, first.section) == (second.source_id, second.url, second.section)
 
 
-def _best_chance(documentation: Sequence[Passage], ranked: Sequence[RankedPassage]) -> float:
-    """Return the highest probability with which one of the passages answers the query."""
-    chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
-    return max((chances.get(passage.id, 0.0) for passage in documentation), default=0.0)
+def _highest_answer_probability(documentation: Sequence[Passage], ranked: Sequence[RankedPassage]) -> float:
+    """Return the highest answer probability of the passages."""
+    probabilities = {f"doc:{each.candidate.chunk_id}": each.answer_probability for each in ranked}
+    return max((probabilities.get(passage.id, 0.0) for passage in documentation), default=0.0)
 
 
 def _move_to_front(
     preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]
 ) -> list[Passage]:
-    """Return the preferred passages that may answer the query, with raised scores, followed by the other passages."""
-    chances = {f"doc:{each.candidate.chunk_id}": each.chance for each in ranked}
-    first = [passage for passage in preferred if chances[passage.id] >= WEAK_CHANCE]
+    """Return the preferred passages that may answer the query, followed by the others.
+
+    The scores of the preferred passages are raised above all others.
+    """
+    probabilities = {f"doc:{each.candidate.chunk_id}": each.answer_probability for each in ranked}
+    first = [passage for passage in preferred if probabilities[passage.id] >= MIN_ANSWER_PROBABILITY]
     best, lowest = max((each.score for each in others), default=0.0), min((each.score for each in first), default=0.0)
     raised = [replace(each, score=each.score + max(0.0, best - lowest)) for each in first]
     known = {passage.id for passage in first}
@@ -462,7 +465,7 @@ def _move_to_front(
 def _rank_candidates(found: Candidates) -> list[RankedPassage]:
     if not found.candidates:
         return []
-    return order(found.asked, found.candidates, found.page_scores, found.similarities)
+    return rank_candidates(found.query, found.candidates, found.page_scores, found.similarities)
 
 
 def _filter_types(candidates: list[CandidateChunk], types: Collection[str]) -> list[CandidateChunk]:
@@ -472,6 +475,7 @@ def _filter_types(candidates: list[CandidateChunk], types: Collection[str]) -> l
 
 
 def _candidate_similarities(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> PassageSimilarities:
+    """Return the similarities of the candidates to the query."""
     ids = [candidate.chunk_id for candidate in candidates]
     known = similarities.raw(ids)
     return PassageSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
@@ -505,16 +509,15 @@ def merge(
 ) -> list[Passage]:
     """Merge ranked documentation passages and API parts, without duplicates.
 
-    If the query names an API, its parts come first, alternating with passages of named sources; other passages that are
-    likely to answer follow. Otherwise clear API matches alternate with passages that are likely to answer, starting
-    with those of named sources; the remaining passages and API parts follow.
+    If the query names an API, its parts come first, alternating with passages of named sources. For other queries,
+    clear API matches alternate with passages that are likely to answer. The remaining results follow.
     """
     # The scores of the two lists are not comparable; `is_clear` is decided with a separate threshold.
-    fair = [passage for passage in documentation if passage.confidence >= FAIR_CONFIDENCE]
+    fair = [passage for passage in documentation if passage.confidence >= MIN_PASSAGE_CONFIDENCE]
     lists: tuple[Iterable[Passage], ...]
     if is_api_named and descriptions:
         api_parts = [
-            each for place, each in enumerate(descriptions) if place < _MIN_NAMED_API_PARTS or not _is_unlikely(each)
+            each for index, each in enumerate(descriptions) if index < _MIN_NAMED_API_PARTS or not _is_unlikely(each)
         ]
         named_passages = [passage for passage in documentation if passage.source in named_sources]
         lists = (_alternate(api_parts, named_passages), fair, descriptions)
@@ -529,8 +532,8 @@ def merge(
     return list(merged.values())
 
 
-def _alternate(one: Sequence[Passage], other: Sequence[Passage]) -> Iterator[Passage]:
-    return (passage for pair in zip_longest(one, other) for passage in pair if passage is not None)
+def _alternate(first: Sequence[Passage], second: Sequence[Passage]) -> Iterator[Passage]:
+    return (passage for pair in zip_longest(first, second) for passage in pair if passage is not None)
 
 
 def _named_apis_note(named: Sequence[str]) -> str:
@@ -546,16 +549,17 @@ def _named_apis_note(named: Sequence[str]) -> str:
 
 
 def _is_unlikely(part: Passage) -> bool:
+    """Whether an API part is unlikely to answer the query."""
     return part.confidence < MIN_API_CONFIDENCE
 
 
 def _is_bare_declaration(text: str, candidate: CandidateChunk, asked: WeightedQuery) -> bool:
     """Whether a passage is an undocumented declaration although the query asks for more than its name.
 
-    Definitions in packages are excluded, because they have a trait for this.
+    Definitions in packages are excluded, because they have the trait UNDOCUMENTED.
     """
-    is_known = candidate.url.startswith(PACKAGE_ADDRESSES)
-    if not candidate.is_definition or is_known or asked.identifiers or not _is_code_only(text):
+    is_in_package = candidate.url.startswith(PACKAGE_ADDRESSES)
+    if not candidate.is_definition or is_in_package or asked.identifiers or not _is_code_only(text):
         return False
     return not asked.weights.keys() <= {*candidate.heading_words.split(), *candidate.anchor_words.split()}
 
@@ -572,9 +576,9 @@ def _is_code_only(text: str) -> bool:
 
 
 def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> ShownChunk:
-    """Return a chunk with the given anchors, and with the heading to which the first anchor belongs as its section.
+    """Return a chunk with the given anchors and, as its section, the heading to which the first anchor belongs.
 
-    The chunk may contain several merged entries with headings.
+    A chunk may contain several merged entries, each with a heading.
     """
     trail, separator, first = chunk.section.rpartition(SECTION_SEPARATOR)
     joined = [
@@ -592,14 +596,14 @@ def _with_matching_heading(chunk: ShownChunk, anchors: tuple[str, ...]) -> Shown
 
 def _is_anchor_for(anchor: str, heading: str) -> bool:
     """Whether an anchor was generated from a heading or from the name at its beginning."""
-    made_of, name = (
+    anchor_text, name = (
         "".join(character for character in text.lower() if character.isalnum())
         for text in (unquote(anchor), heading.partition("(")[0])
     )
-    return bool(name) and (made_of.endswith(name) or name.endswith(made_of))
+    return bool(name) and (anchor_text.endswith(name) or name.endswith(anchor_text))
 
 
-def _passage(chunk: ShownChunk, score: float, confidence: float, *, is_near: bool = False) -> Passage:
+def _to_passage(chunk: ShownChunk, score: float, confidence: float, *, is_semantic_match: bool = False) -> Passage:
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,
@@ -611,5 +615,5 @@ def _passage(chunk: ShownChunk, score: float, confidence: float, *, is_near: boo
         text=chunk.text,
         score=score,
         confidence=confidence,
-        is_near=is_near,
+        is_semantic_match=is_semantic_match,
     )

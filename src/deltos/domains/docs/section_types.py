@@ -21,7 +21,7 @@ _REFERENCE_WORDS = frozenset("reference references api apis".split())
 
 
 def types_of(candidate: CandidateChunk) -> frozenset[str]:
-    """Return the documentation types of a section, judging by its position, heading and page."""
+    """Return the documentation types of a section, determined from its position, heading, title and URL."""
     heading = set(tokens(candidate.section.rpartition(SECTION_SEPARATOR)[2]))
     around = set(tokens(f"{candidate.section} {candidate.title} {candidate.url.rpartition('/')[2]}"))
     is_glossary = bool(around & _GLOSSARY_WORDS)
@@ -32,4 +32,4 @@ def types_of(candidate: CandidateChunk) -> frozenset[str]:
         "use-case": bool(around & _USE_CASE_WORDS),
         "guide": not candidate.is_definition and not is_glossary,
     }
-    return frozenset(name for name, is_one in found.items() if is_one)
+    return frozenset(name for name, has_type in found.items() if has_type)

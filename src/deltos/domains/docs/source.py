@@ -16,7 +16,7 @@ from deltos.domains.docs.folder import Folder
 from deltos.domains.docs.installed_packages import normalised_name
 from deltos.domains.docs.node_package import NpmPackage
 from deltos.domains.docs.python_package import PythonPackage
-from deltos.domains.docs.repository import Checkout, GitRepository
+from deltos.domains.docs.repository import CloneAccess, GitRepository
 from deltos.domains.docs.website import Website
 from deltos.errors import BadArgument, SourceError
 from deltos.fetch.address import require_web_address
@@ -54,8 +54,9 @@ class SourceAddress:
 
 
 def parse_address(text: str, *, project_root: Path, roots: Sequence[Path]) -> SourceAddress:
-    """Parse a source address; raise BadArgument if it is invalid, AddressRefused if it is a local path outside
-    `roots`.
+    """Parse a source address.
+
+    Raises BadArgument if it is invalid, and AddressRefused if it is a local path outside `roots`.
     """
     text = text.strip()
     if package := package_address(text):
@@ -94,6 +95,7 @@ def package_address(text: str) -> SourceAddress | None:
 
 
 def _local_repository(path: Path) -> SourceAddress:
+    """Return the address of a local git repository; raise BadArgument if there is none at `path`."""
     if not path.is_dir() or find_local(path) is None:
         raise BadArgument(
             f"{visible_location(str(path))} is not a git repository",
@@ -106,7 +108,7 @@ def _local_repository(path: Path) -> SourceAddress:
 class SourceOpener:
     """Opens sources of every kind."""
 
-    client: Callable[[Login | None], HttpClient]
+    client: Callable[[Login | None], HttpClient]  # returns an HTTP client with the given login
     apis: ApiCatalog
     parser: Callable[[], Parser]  # returns a parser for one crawl
     clones: Clones
@@ -146,9 +148,10 @@ class SourceOpener:
 
     def _repository(self, source: SourceRow) -> GitRepository:
         login = partial(self.logins.find, source.auth, source.url)
-        return GitRepository(source, self.apis, Checkout(self.clones, login))
+        return GitRepository(source, self.apis, CloneAccess(self.clones, login))
 
     def _browser_rendering(self, source: SourceRow) -> BrowserRendering | None:
+        """Return a browser for the pages of a source, or None if the source does not use one."""
         if not source.browser:
             return None
         from deltos.browser.render import Renderer  # deferred: few sources need a browser

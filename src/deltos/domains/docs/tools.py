@@ -10,8 +10,8 @@ from deltos.domains.docs.granted_folders import granted_folders
 from deltos.domains.docs.library import NewSource
 from deltos.domains.docs.render import (
     render_added,
-    render_elsewhere,
     render_nothing,
+    render_other_projects,
     render_passages,
     render_removed,
     render_sources,
@@ -66,9 +66,11 @@ class DocsTools:
         )
         found = self.docs.search.search(question)
         if found.searched is not None:
-            apis = self.docs.search.apis_of(question)
-            statuses, note = self._library.statuses(found.elsewhere), found.full_note
-            return Answer(render_nothing(query, found.searched, statuses, apis, note=note, asked=found.asked))
+            apis = self.docs.search.searched_apis(question)
+            statuses, note = self._library.statuses(found.excluded_ids), found.full_note
+            return Answer(
+                render_nothing(query, found.searched, statuses, apis, note=note, searched_ids=found.searched_ids)
+            )
         return render_passages(
             found.passages,
             project_root=root,
@@ -84,9 +86,9 @@ class DocsTools:
         root = call.session.project_root()
         start = f"({root.as_posix().rstrip('/')}/"
         roots = call.session.project_roots()
-        apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.names(roots).values()]
-        statuses = self._library.statuses({source.id for source in self._library.elsewhere(roots)})
-        lines = [*apis, *filter(None, [render_elsewhere(self.docs.names_elsewhere(roots))])]
+        apis = [f"- {line.replace(start, '(', 1)}" for line in self.docs.apis.description_lines(roots).values()]
+        statuses = self._library.statuses({source.id for source in self._library.sources_of_other_projects(roots)})
+        lines = [*apis, *filter(None, [render_other_projects(self.docs.names_of_other_projects(roots))])]
         return render_sources(statuses, lines, project_root=root, token_budget=self.token_budget)
 
     def add_source(self, call: Call) -> Answer:
@@ -117,7 +119,7 @@ class DocsTools:
     def remove_source(self, call: Call) -> Answer:
         """Remove one or all versions of a source, and cancel its crawl."""
         name, version = call.text("source"), call.text("version")
-        if api := self.docs.api_named(name):
+        if api := self.docs.find_api_name(name):
             return Answer(self.docs.apis.remove(api))
         removed = self._library.remove(name, version)
         left = [known for known in self._library.sources() if known.name == removed[0].source.name]
@@ -126,8 +128,8 @@ class DocsTools:
     def crawl_status(self, call: Call) -> Answer:
         """Report the crawl progress of one or all versions of a source."""
         name, version = call.text("source"), call.text("version")
-        if api := self.docs.api_named(name):
-            return Answer(f"{self.docs.apis.names()[api]}. API descriptions are not crawled.")
+        if api := self.docs.find_api_name(name):
+            return Answer(f"{self.docs.apis.description_lines()[api]}. API descriptions are not crawled.")
         sources = self._library.matching_sources(name, version)
         root = call.session.project_root()
         answers = [
@@ -141,7 +143,7 @@ class DocsTools:
     def recrawl_source(self, call: Call) -> Answer:
         """Recrawl one or all versions of a source in the background."""
         name, version = call.text("source"), call.text("version")
-        if api := self.docs.api_named(name):
+        if api := self.docs.find_api_name(name):
             return Answer(self.docs.apis.refresh(api))
         sources = self._library.matching_sources(name, version)
         lines = [self._start_recrawl(source, call, is_only=len(sources) == 1) for source in sources]

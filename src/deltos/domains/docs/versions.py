@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 LATEST = "latest"
 ALL = "all"
 _PRERELEASE_TAGS = frozenset("a alpha b beta c rc pre preview dev next canary nightly snapshot m milestone".split())
-_MAX_DIGITS = 18
+_MAX_DIGITS = 18  # further digits of a number in a version are ignored
 _MAX_NAMES_SHOWN = 10
 
 VersionKey = tuple[tuple[int, ...], int, tuple[int, ...]]
 
 
-def same_version(have: str, wanted: str) -> bool:
-    """Whether a version equals the wanted one or is a release of it: `3.11.4` is a release of `3.11`."""
-    have, wanted = have.lstrip("vV"), wanted.lstrip("vV")
-    return have == wanted or have.startswith(f"{wanted}.")
+def same_version(version: str, wanted: str) -> bool:
+    """Whether a version equals the wanted version or is a release of it: `3.11.4` is a release of `3.11`."""
+    version, wanted = version.lstrip("vV"), wanted.lstrip("vV")
+    return version == wanted or version.startswith(f"{wanted}.")
 
 
 def version_key(version: str) -> VersionKey:
@@ -59,8 +59,9 @@ def newest_first(sources: Iterable[SourceRow]) -> list[SourceRow]:
 
 
 def select_version(sources: Sequence[SourceRow], wanted: str) -> list[SourceRow]:
-    """Return the sources with a version, which may be a prefix, "latest" or "all"; `sources` must be sorted newest
-    first.
+    """Return the sources with the wanted version, which may be a prefix, "latest" or "all".
+
+    The sources must be sorted newest first.
     """
     wanted = wanted.strip()
     if not wanted:

@@ -22,7 +22,7 @@ from deltos.domains.docs.model import (
     Unchanged,
     Unparsed,
 )
-from deltos.domains.docs.pages import RawPage, text_of
+from deltos.domains.docs.pages import RawPage, page_text
 from deltos.errors import AddressRefused, FetchFailed, ParserStopped, SourceError
 from deltos.fetch.rate_limit import HostRateLimiter
 from deltos.fetch.robots import Robots, parse_robots
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage, SourceRow
 
 PARALLEL_REQUESTS = 4
-_MAX_QUERIES_PER_PATH = 30  # calendars and filters generate endless URLs
+_MAX_QUERIES_PER_PATH = 30  # limits calendars and filters, which generate endless URLs
 _MAX_SITEMAPS = 50
-_ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # delay while another thread fetches robots.txt
+_ROBOTS_POLL_INTERVAL_SECONDS = 0.2  # poll interval while another thread fetches robots.txt
 GONE_STATUSES = frozenset((404, 410))
-_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # statuses of servers that have no page for a folder URL
+_MISSING_INDEX_STATUSES = GONE_STATUSES | {403}  # responses to the URL of a folder without an index page
 GONE_PAGE = "gone"  # reason for a page that was indexed and no longer exists
 NOT_TEXT = "not text"
 _MISSING_REASON = "The page says that it does not exist"
@@ -71,7 +71,7 @@ _INDEX_SUFFIX = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 class Website:
     """Reads the pages below a start URL, at the rate that the site allows."""
 
-    parallel = PARALLEL_REQUESTS
+    thread_count = PARALLEL_REQUESTS
     batch_size = 1
     keeps_unlinked_pages = True
 
@@ -102,15 +102,14 @@ class Website:
 
     @property
     def _scope(self) -> SiteScope:
-        """The URLs that belong to the source; if the start page redirects elsewhere, its target determines the
-        scope.
-        """
+        """The URLs that belong to the source; if the start page redirects elsewhere, the target determines them."""
         with self._scope_lock:
             if self._cached_scope is None:
                 self._cached_scope = self._resolve_scope()
             return self._cached_scope
 
     def _resolve_scope(self) -> SiteScope:
+        """Return the scope of the start page or of the URL to which it redirects."""
         scope = SiteScope(normalise(self._source.url), self._source.include, self._source.exclude)
         if not self._robots.rules(scope.start).allow(scope.start):
             return scope
@@ -120,8 +119,8 @@ class Website:
             return scope  # the error is reported when the start page is read
         return scope if scope.admits(final) else SiteScope(final, scope.include, scope.exclude)
 
-    def begin(self) -> Iterator[str | CrawlAddress]:
-        """Yield the llms-full.txt that contains the whole site, or else the start page and the pages in llms.txt and
+    def start_addresses(self) -> Iterator[str | CrawlAddress]:
+        """Yield the URL of an llms-full.txt with the whole site, or the start page and the pages in llms.txt and
         sitemaps.
         """
         start = self._scope.start
@@ -162,8 +161,9 @@ class Website:
         return self._to_task(address, response, digest)
 
     def take_turn(self, address: CrawlAddress) -> float:
-        """Return the delay in seconds that the host requires; other URLs wait while the first one fetches
-        robots.txt.
+        """Return the delay in seconds that the host requires.
+
+        While one thread fetches robots.txt, other URLs of the host wait.
         """
         host = urlsplit(address.url).netloc
         if rules := self._robots.known(address.url):
@@ -182,21 +182,19 @@ class Website:
     # ------------------------------------------------------------------ one page
 
     def _fetch_rules(self, address: CrawlAddress) -> SiteRules:
+        """Return the robots.txt rules for an address, fetching them if needed."""
         host = urlsplit(address.url).netloc
         try:
             rules = self._robots.rules(address.url)
             if host in self._fetching_rules:
-                self._rate_limiter.take_turn(
-                    host, rules.delay_seconds()
-                )  # count this request, now that the required delay is known
+                # Count this request, because the required delay is known only now.
+                self._rate_limiter.take_turn(host, rules.delay_seconds())
             return rules
         finally:
             self._fetching_rules.discard(host)
 
     def _index_page_of(self, url: str) -> str:
-        """Return the URL of a folder's index page if the server has no page for the folder URL; empty if there
-        is none.
-        """
+        """Return the URL of a folder's index page for the folder URL; empty if there is no index page."""
         index = f"{url}{INDEX_PAGE}"
         rules = self._robots.rules(index)
         if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):
@@ -209,9 +207,7 @@ class Website:
             return ""
 
     def _render_in_browser(self, address: CrawlAddress, response: HttpResponse) -> HttpResponse:
-        """Render a page in the browser if the source requires it; the result has no validators, so it always counts as
-        changed.
-        """
+        """Render a page in the browser if the source requires it; the result has no ETag or modification date."""
         is_page = format_of(response.url, response.media_type) == "html" and normalise(response.url) == address.url
         if self._rendering is None or response.not_modified or not is_page:
             return response
@@ -224,6 +220,7 @@ class Website:
         return Skipped("robots.txt forbids it")
 
     def _handle_failure(self, address: CrawlAddress, known: KnownPage | None, exc: FetchFailed) -> Skipped:
+        """Return a skipped outcome for an indexed page that no longer exists; raise all other errors."""
         if exc.status in GONE_STATUSES and (known is not None or address.reason == GONE_PAGE):
             return Skipped(GONE_PAGE)
         if exc.retryable and exc.status:
@@ -231,6 +228,7 @@ class Website:
         raise exc
 
     def _to_task(self, address: CrawlAddress, response: HttpResponse, digest: bytes) -> Unparsed | Skipped:
+        """Return the parsing task for a response, or a skipped outcome for a redirect or a response without a page."""
         url = normalise(response.url)
         if url != address.url:
             inside = self._scope.admits(url)
@@ -246,34 +244,36 @@ class Website:
     def _finish_page(
         self, address: CrawlAddress, response: HttpResponse, digest: bytes, page: WebPage
     ) -> ParsedPages | Skipped:
+        """Return the outcome of a parsed page."""
         if page.requires_login:
             raise SourceError("The page requires a login", hint=HOW_TO_LOG_IN)
         skipped = partial(Skipped, etag=response.etag, last_modified=response.last_modified)
         if page.missing_notice:
             # Treated like status 404: an indexed page is removed, a new page is reported with the reason.
             return skipped(f"{_MISSING_REASON} ('{page.missing_notice}')", is_missing=True)
-        leads_to = tuple(filter(self._is_within_query_limit, page.leads_to))
+        linked_urls = tuple(filter(self._is_within_query_limit, page.linked_urls))
         if page.moved_to:
-            return skipped(f"moved to {page.moved_to}", leads_to)
+            return skipped(f"moved to {page.moved_to}", linked_urls)
         if page.canonical != address.url:
-            return skipped(f"the same page as {page.canonical}", (page.canonical, *leads_to))
+            return skipped(f"the same page as {page.canonical}", (page.canonical, *linked_urls))
         if page.is_noindex and address.depth > 0:
-            return skipped("the page forbids indexing", leads_to)
+            return skipped("the page forbids indexing", linked_urls)
         if (
             page.is_filled_by_script
             and not self._source.auth
             and (descriptions := self._find_descriptions(address.url, response))
         ):
-            return Skipped(_API_PAGE_REASON, (*leads_to, *descriptions))
+            return Skipped(_API_PAGE_REASON, (*linked_urls, *descriptions))
         if page.is_filled_by_script and self._rendering is None:
-            return skipped(NEEDS_BROWSER, leads_to)
+            return skipped(NEEDS_BROWSER, linked_urls)
         rows = (
-            text.row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
-            for url, text in page.texts
+            text.to_row(url, address.url, etag=response.etag, last_modified=response.last_modified, digest=digest)
+            for url, text in page.pages
         )
-        return ParsedPages(tuple(rows), leads_to)
+        return ParsedPages(tuple(rows), linked_urls)
 
     def _handle_non_page(self, url: str, response: HttpResponse) -> Skipped:
+        """Add a response without a page to the API catalog if it is an API description; return why it is skipped."""
         if self._source.auth:
             return Skipped("API descriptions behind a login are not added")
         if self._apis.recognises(response.body):
@@ -287,7 +287,7 @@ class Website:
         return Skipped(reason, (), response.etag, response.last_modified)
 
     def _find_descriptions(self, url: str, response: HttpResponse) -> list[str]:
-        """Return possible URLs of the API description that a viewer page loads, or of the script that names it."""
+        """Return URLs from which a viewer page may load its API description or initializer script."""
         named = description_url_candidates(response.body, url)
         self._api_candidates.update(named)
         return named
@@ -309,14 +309,15 @@ class Website:
             if response is not None and len(response.body) >= _MIN_FULL_TEXT_BYTES:
                 data = response.body
                 try:
-                    names_pages = self._parser.run(has_page_urls, data, content=(data,))
+                    has_urls = self._parser.run(has_page_urls, data, content=(data,))
                 except ParserStopped as exc:
                     return CrawlAddress(url, state="failed", reason=str(exc))
-                if names_pages or url == urljoin(self._scope.start, "llms-full.txt"):
+                if has_urls or url == urljoin(self._scope.start, "llms-full.txt"):
                     return url
         return ""
 
     def _pages_in_llms(self) -> Iterator[str | CrawlAddress]:
+        """Yield the pages listed in llms.txt."""
         for url in self._urls_near_start("llms.txt"):
             response = self._fetch_text(url)
             if response is not None:
@@ -330,6 +331,7 @@ class Website:
                 return
 
     def _pages_in_sitemaps(self) -> Iterator[str | CrawlAddress]:
+        """Yield the pages listed in sitemaps; an unreadable sitemap is yielded as a failed address."""
         named = self._robots.rules(self._scope.start).sitemaps()
         if len(named) > _MAX_SITEMAPS:
             reason = f"only the first {_MAX_SITEMAPS} of its {len(named)} sitemaps were read"
@@ -348,11 +350,13 @@ class Website:
         return self._parser.run(read_sitemap, self._scope, data, content=(data,))
 
     def _urls_near_start(self, name: str) -> list[str]:
+        """Return the URLs of a file in the folder of the start page and at the root of the site."""
         parts = urlsplit(self._scope.start)
         site = f"{parts.scheme}://{parts.netloc}"
         return list(dict.fromkeys((f"{site}{folder_of(parts.path)}{name}", f"{site}/{name}")))
 
     def _fetch_text(self, url: str) -> HttpResponse | None:
+        """Fetch a text file; return None if it cannot be fetched or is not text."""
         try:
             if not self._robots.rules(url).allow(url):
                 return None
@@ -366,9 +370,8 @@ class Website:
 
 
 def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
-    """Whether a "not modified" response comes from the same URL as before, because other pages may have the
-    same ETag.
-    """
+    """Whether a "not modified" response comes from the same URL as in the last crawl."""
+    # After a changed redirect, another page may have the same ETag.
     url = normalise(response.url)
     if url == address.url:
         return not address.reason.startswith(_REDIRECT_PREFIX)
@@ -398,13 +401,13 @@ _MISSING_PHRASES = (
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """The parsed content of a fetched page, and the URLs in its source to which it links.
+    """The parsed content of a fetched page, and its links to pages of the same source.
 
-    `texts` contains the URL and text of each page in the response: usually one, none if the page is skipped.
+    `pages` contains the URL and text of each page in the response: usually one, none if the page is skipped.
     """
 
-    texts: tuple[tuple[str, PageText], ...]
-    leads_to: tuple[str, ...]
+    pages: tuple[tuple[str, PageText], ...]
+    linked_urls: tuple[str, ...]
     canonical: str
     moved_to: str = ""
     requires_login: bool = False
@@ -415,7 +418,7 @@ class WebPage:
 
 def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     """Parse a page that was requested with `url`."""
-    document = raw.document()
+    document = raw.parse()
     canonical = _canonical_url(scope, url, document)
     if document.moved_to:
         # Not in canonical form, because `dir/` may redirect to `dir/index.html`.
@@ -424,11 +427,11 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
     links = _links_within(scope, document)
     texts: tuple[tuple[str, PageText], ...] = ()
     if canonical == url and not document.requires_login:
-        texts = _pages_of_full_text(url, raw.data) or ((url, text_of(document, links)),)
-    leads_to = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
+        texts = _pages_of_full_text(url, raw.data) or ((url, page_text(document, links)),)
+    linked_urls = tuple(dict.fromkeys(link.url.partition("#")[0] for link in links))
     return WebPage(
         texts,
-        leads_to,
+        linked_urls,
         canonical,
         requires_login=document.requires_login,
         is_noindex=document.is_noindex,
@@ -491,9 +494,8 @@ def read_sitemap(scope: SiteScope, data: bytes) -> Sitemap:
 
 
 def _canonical_url(scope: SiteScope, url: str, document: Document) -> str:
-    """Return the declared canonical URL if it is clearly the same page, otherwise `url`; many sites declare
-    wrong URLs.
-    """
+    """Return the declared canonical URL of a page, or `url` if the declared URL is missing or of another page."""
+    # Many sites declare wrong URLs.
     if not document.canonical_url:
         return url
     try:
@@ -540,5 +542,5 @@ def _pages_of_full_text(url: str, data: bytes) -> tuple[tuple[str, PageText], ..
     for mark, end in zip(marks, ends, strict=False):
         body = text[mark.end() : end]
         document = parse_markdown(f"# {mark['title']}\n\n{body}", url=mark["url"], title=mark["title"])
-        pages.append((mark["url"], text_of(document)))
+        pages.append((mark["url"], page_text(document)))
     return tuple(pages)

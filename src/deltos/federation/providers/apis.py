@@ -29,7 +29,7 @@ class ApiProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return operations, schemas and overviews, best first."""
         searcher = self._domains.apis.searcher
-        others = self._domains.apis.library.elsewhere(requested_roots(self._domains, asked))
+        others = self._domains.apis.library.apis_of_other_projects(requested_roots(self._domains, asked))
         fresh = self._domains.apis.freshen(without=others)
         found = searcher.search(asked.query, limit=asked.limit, without=tuple(others))
         hits = tuple(_to_hit(hit, asked.root) for hit in found)

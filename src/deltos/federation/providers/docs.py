@@ -42,7 +42,7 @@ class DocsProvider:
             found.total + found.total_is_least,
             f"{searched or 'sections'} of documentation",
             tuple(found.note.splitlines()),
-            unsearched=found.left_out,
+            unsearched=found.omitted_names,
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
@@ -82,5 +82,5 @@ def _to_hit(passage: Passage, root: Path) -> Hit:
         own_score=passage.score,
         names=passage.anchors,
         path=url.partition("#")[0],
-        is_semantic_match=passage.is_near,
+        is_semantic_match=passage.is_semantic_match,
     )
