@@ -455,7 +455,7 @@ def test_first_result_has_call_details_and_the_next_its_inputs(tmp_path: Path, w
         "body (application/json): Pet",
         "  name: string — What it is called.",
         "  kind*: cat | dog",
-        "→ 201 Pet {name, kind}; else 409",
+        "→ 201 Pet {name, kind}; also 409",
         "Server: https://pets.example/v2 | Auth: not specified",
         "Example:",
         'curl -X POST "https://pets.example/v2/pets" \\',

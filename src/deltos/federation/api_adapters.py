@@ -11,7 +11,7 @@ from deltos.confinement import visible_location
 from deltos.domains.apis.detect import kind_of
 from deltos.domains.apis.index import OwningSource
 from deltos.domains.apis.render import fence, render_api, render_changes, render_unread
-from deltos.domains.apis.source import Fetched
+from deltos.domains.apis.source import FetchedResponse
 from deltos.domains.docs.model import Passage
 from deltos.errors import BadArgument
 from deltos.text.counts import counted
@@ -176,14 +176,14 @@ class GuardedNetwork:
 
         return HttpClient(private_hosts=self.private_hosts, limits=DESCRIPTION_LIMITS)
 
-    def get(self, url: str) -> Fetched:
+    def get(self, url: str) -> FetchedResponse:
         """Fetch a URL."""
         return _to_fetched(self._client.get(url, accept="application/json, application/yaml, */*;q=0.5"))
 
-    def post(self, url: str, body: bytes, content_type: str) -> Fetched:
+    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
         """Post a body and return the response."""
         return _to_fetched(self._client.post(url, body, content_type))
 
 
-def _to_fetched(response: HttpResponse) -> Fetched:
-    return Fetched(response.body, response.url, response.media_type)
+def _to_fetched(response: HttpResponse) -> FetchedResponse:
+    return FetchedResponse(response.body, response.url, response.media_type)

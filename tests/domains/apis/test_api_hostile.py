@@ -10,7 +10,7 @@ from deltos.domains.apis.detect import sniff
 from deltos.domains.apis.endpoints import Filter, show_endpoints
 from deltos.domains.apis.parse.graphql_sdl import parse_sdl
 from deltos.domains.apis.parse.protobuf import parse_protobuf
-from deltos.domains.apis.spec_text import plain
+from deltos.domains.apis.spec_text import strip_markup
 from deltos.errors import SourceError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_parsing_is_fast_on_long_runs(text: str) -> None:
 @pytest.mark.parametrize("run", ["<!--", "<a", "<", "&", "\n ", "a.", "{"])
 def test_rendering_is_fast_on_long_runs(apis: Apis, add: Any, run: str) -> None:
     text = run * (RUN_LENGTH // 10)
-    assert plain(text) is not None
+    assert strip_markup(text) is not None
     operation = {"description": text, "summary": text, "operationId": text}
     add({"openapi": "3.0.0", "info": {"title": "Runs", "description": text}, "paths": {f"/{text}": {"get": operation}}})
     answer = show_endpoints(apis.library, "runs", Filter(method="GET"), page=1, token_budget=5_000)

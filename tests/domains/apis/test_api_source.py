@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deltos.domains.apis.domain import Apis, open_apis
-from deltos.domains.apis.source import Fetched
+from deltos.domains.apis.source import FetchedResponse
 from deltos.errors import SourceError
 from deltos.isolated_parser import IsolatedParser
 from deltos.store.sqlite.library import SqliteLibrary
@@ -69,16 +69,16 @@ class _Handler(BaseHTTPRequestHandler):
 class _Loopback:
     """A network client that can contact only this machine."""
 
-    def get(self, url: str) -> Fetched:
+    def get(self, url: str) -> FetchedResponse:
         return self._open(urllib.request.Request(url))
 
-    def post(self, url: str, body: bytes, content_type: str) -> Fetched:
+    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
         return self._open(urllib.request.Request(url, body, {"Content-Type": content_type}))
 
-    def _open(self, request: urllib.request.Request) -> Fetched:
+    def _open(self, request: urllib.request.Request) -> FetchedResponse:
         try:
             with urllib.request.urlopen(request) as answer:
-                return Fetched(answer.read(), answer.url)
+                return FetchedResponse(answer.read(), answer.url)
         except urllib.error.HTTPError as exc:
             raise SourceError(f"HTTP {exc.code}") from exc
 

@@ -36,7 +36,7 @@ _MAX_TITLE_WORDS = 3  # a longer title is a sentence, not a name
 
 @dataclass(frozen=True, slots=True)
 class ApiMentions:
-    """Names of the APIs that a query mentions, and the query without the mention."""
+    """The names of the APIs mentioned in a query, and the query without the mention."""
 
     names: tuple[str, ...]
     question: str
@@ -52,7 +52,7 @@ class _MentionSpan:
 
 @dataclass(frozen=True, slots=True)
 class _QueryWord:
-    """A word of the query, or two joined words, in lower case, with the positions of the first and last word."""
+    """A word or two joined words of the query in lower case, with the positions of the first and last word."""
 
     text: str
     first: int
@@ -64,7 +64,7 @@ def find_api_mentions(
 ) -> ApiMentions:
     """Return the APIs that a query mentions; `titles` maps each API to its other names.
 
-    `is_topic` says whether the words are also a topic of other APIs, such as "kubernetes cluster" in a hosting API.
+    `is_topic` returns whether the words also occur in other APIs, such as "kubernetes cluster" in a hosting API.
     """
     words = list(_WORD.finditer(question))
     lowered = [word[0].lower() for word in words]
@@ -85,19 +85,19 @@ def find_api_mentions(
     return ApiMentions(tuple(spans), rest if question_words(rest) else question)
 
 
-def _find_spans(question: str, words: Sequence[re.Match[str]], called: Iterable[str]) -> list[_MentionSpan]:
-    """Return the positions at which names of an API occur, as separate or joined words, the longest last."""
-    phrases = dict.fromkeys(each for name in called for each in _phrases_for(name))
+def _find_spans(question: str, words: Sequence[re.Match[str]], names: Iterable[str]) -> list[_MentionSpan]:
+    """Return the spans at which names of an API occur, as separate or joined words, the longest last."""
+    phrases = dict.fromkeys(each for name in names for each in _phrases_for(name))
     vocabulary = {word for phrase in phrases for word in phrase}
-    is_only = [_QueryWord(word[0].lower(), span, span) for span, word in enumerate(words)]
+    separate = [_QueryWord(word[0].lower(), index, index) for index, word in enumerate(words)]
     joined = list(_join_words(question, words, vocabulary))
-    readings = [is_only] if len(joined) == len(is_only) else [is_only, joined]
+    variants = [separate] if len(joined) == len(separate) else [separate, joined]
     found = [
-        _MentionSpan(lowered[first].first, lowered[first + len(phrase) - 1].last)
-        for lowered in readings
+        _MentionSpan(variant[first].first, variant[first + len(phrase) - 1].last)
+        for variant in variants
         for phrase in phrases
-        for first in range(len(lowered) - len(phrase) + 1)
-        if all(each.text == word for each, word in zip(lowered[first:], phrase, strict=False))
+        for first in range(len(variant) - len(phrase) + 1)
+        if all(each.text == word for each, word in zip(variant[first:], phrase, strict=False))
     ]
     return sorted(found, key=lambda span: span.last - span.first)
 
@@ -107,36 +107,34 @@ def _join_words(question: str, words: Sequence[re.Match[str]], vocabulary: Conta
 
     `Pub/Sub`, `pub-sub` and `Pub Sub` match `pubsub`; `read me` does not match `readme`.
     """
-    span = 0
-    while span < len(words):
-        one, other = words[span], words[span + 1] if span + 1 < len(words) else None
-        together = f"{one[0]}{other[0]}".lower() if other else ""
-        if other and together in vocabulary and _can_be_joined(question, one, other):
-            yield _QueryWord(together, span, span + 1)
-            span += 2
+    index = 0
+    while index < len(words):
+        first, second = words[index], words[index + 1] if index + 1 < len(words) else None
+        joined = f"{first[0]}{second[0]}".lower() if second else ""
+        if second and joined in vocabulary and _can_be_joined(question, first, second):
+            yield _QueryWord(joined, index, index + 1)
+            index += 2
         else:
-            yield _QueryWord(one[0].lower(), span, span)
-            span += 1
+            yield _QueryWord(first[0].lower(), index, index)
+            index += 1
 
 
-def _can_be_joined(question: str, one: re.Match[str], other: re.Match[str]) -> bool:
+def _can_be_joined(question: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether two words are connected by a joining character, or are adjacent and both capitalised."""
-    between = question[one.end() : other.start()]
-    return between in _JOINING_CHARACTERS or (between == " " and one[0][0].isupper() and other[0][0].isupper())
+    between = question[first.end() : second.start()]
+    return between in _JOINING_CHARACTERS or (between == " " and first[0][0].isupper() and second[0][0].isupper())
 
 
 @lru_cache(maxsize=_MAX_CACHED_NAMES)
 def _phrases_for(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the word sequences that name an API; a dotted package name may lack its leading parts."""
+    """Return the word sequences by which a query may mention an API, including the ends of a dotted package name."""
     parts = name.split(".", _MAX_PACKAGE_PARTS) if _PACKAGE_NAME.fullmatch(name) else [name]
     inner = (".".join(parts[at:]) for at in range(len(parts)) if len(parts) <= _MAX_PACKAGE_PARTS or not at)
     return tuple(dict.fromkeys(phrase for each in inner for phrase in _name_phrases(each)))
 
 
 def _name_phrases(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the distinctive words of a name, separately and joined; empty if the name is too generic, long or
-    short.
-    """
+    """Return the distinctive words of a name, separate and joined; empty if the name is generic, too long or short."""
     words = tuple(word.lower() for word in _WORD.findall(name))
     distinctive = tuple(word for word in words if word not in _GENERIC_WORDS and not _VERSION.fullmatch(word))
     if not distinctive or len(distinctive) > _MAX_TITLE_WORDS or len("".join(distinctive)) < _MIN_NAME_CHARACTERS:

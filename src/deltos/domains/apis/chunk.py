@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deltos.domains.apis.refs import reference_name
-from deltos.domains.apis.spec_text import group_from_path, index_words, one_line, plain
+from deltos.domains.apis.spec_text import group_from_path, index_words, one_line, strip_markup
 from deltos.store.apis import NewUnit, UnitRow, WordsRow
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.model import ApiDescription, Content, Json, Operation, Schema
 
-MAX_FIELDS = 60
+MAX_FIELDS = 60  # maximum number of indexed fields or enum values of a schema
 MAX_SHARED_DESCRIPTION_USES = 5  # a parameter or response description that occurs more often is not indexed
 MAX_DESCRIPTION_CHARACTERS = 2_000
-MAX_PARAMETER_CHARACTERS = 160  # indexed part of a parameter or response description
+MAX_PARAMETER_CHARACTERS = 160  # number of indexed characters of a parameter or response description
 MAX_RESPONSES = 40
 MAX_TITLE_CHARACTERS = 200
 _COMBINATORS = ("allOf", "oneOf", "anyOf")
@@ -75,7 +75,7 @@ def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operatio
 
 
 def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
-    """Return descriptions shared by too many parameters or responses to distinguish operations."""
+    """Return the descriptions of more than `MAX_SHARED_DESCRIPTION_USES` parameters or responses."""
     counts: Counter[str] = Counter()
     for operation in operations:
         counts.update(parameter.description for parameter in operation.parameters)
@@ -90,7 +90,7 @@ def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation
         names=index_words(overview.title),
         title=overview.title,
         tags=" ".join(groups),
-        description=plain(overview.description)[:MAX_DESCRIPTION_CHARACTERS],
+        description=strip_markup(overview.description)[:MAX_DESCRIPTION_CHARACTERS],
         details=" ".join(scheme.kind + " " + scheme.description for scheme in overview.security_schemes),
     )
     return NewUnit(row, b"", words)
@@ -101,7 +101,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
     pointers = {tag.name: f"#/tags/{index}" for index, tag in enumerate(description.overview.tags)}
     for name, operations in groups.items():
         row = UnitRow("tag", f"tag {name}", pointers.get(name, "#"), name, name)
-        text = plain(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
+        text = strip_markup(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
         listed = " ".join(operation.summary for operation in operations[:20])
         yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
 
@@ -119,26 +119,26 @@ def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -
         tags=encode(operation.tags),
         deprecated=operation.deprecated,
     )
-    found_by = WordsRow(
+    words_row = WordsRow(
         names=f"{index_words(operation.path)} {index_words(operation.name)}",
         title=row.title,
         tags=" ".join(map(index_words, operation.tags or (group,))),
-        description=plain(operation.description[:MAX_DESCRIPTION_CHARACTERS]),
+        description=strip_markup(operation.description[:MAX_DESCRIPTION_CHARACTERS]),
         details=words.of_operation(operation),
     )
-    return NewUnit(row, encode(operation), found_by)
+    return NewUnit(row, encode(operation), words_row)
 
 
 def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
-    found_by = WordsRow(
+    words_row = WordsRow(
         names=index_words(schema.name),
         title=title if isinstance(title, str) else "",
-        description=plain(schema.description[:MAX_DESCRIPTION_CHARACTERS]),
+        description=strip_markup(schema.description[:MAX_DESCRIPTION_CHARACTERS]),
         details=words.of_schema(schema.schema),
     )
-    return NewUnit(row, encode(schema.schema), found_by)
+    return NewUnit(row, encode(schema.schema), words_row)
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ class _UnitWordCollector:
 
     targets: dict[str, Json]
     shared_descriptions: frozenset[str]
-    _memo: dict[str, str] = field(default_factory=dict)
+    _cache: dict[str, str] = field(default_factory=dict)
 
     def of_operation(self, operation: Operation) -> str:
         """Return index terms from an operation's parameters, body fields, response fields and response descriptions."""
@@ -174,15 +174,16 @@ class _UnitWordCollector:
         return self._fields(content.schema, 0)
 
     def _fields(self, schema: Json, hops: int) -> str:
+        """Return the index terms of a schema's fields, enum values and nested schemas, up to 4 levels deep."""
         if not isinstance(schema, dict) or hops > 4:
             return ""
         target = schema.get("$ref")
         if isinstance(target, str):
-            if target not in self._memo:
-                self._memo[target] = ""
+            if target not in self._cache:
+                self._cache[target] = ""
                 fields = self._fields(self.targets.get(target), hops + 1)
-                self._memo[target] = f"{index_words(reference_name(target))} {fields}"
-            return self._memo[target]
+                self._cache[target] = f"{index_words(reference_name(target))} {fields}"
+            return self._cache[target]
         parts: list[str] = []
         properties = schema.get("properties")
         if isinstance(properties, dict):

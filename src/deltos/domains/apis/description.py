@@ -1,4 +1,4 @@
-"""Parse a document into an `ApiDescription`: detect its format and collect the targets of its references."""
+"""Parse a document into an `ApiDescription`: detect the format and collect the reference targets."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def read_description(document: ApiDocument, references: Iterable[str] | None = N
 
 
 def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
+    """Parse a JSON or YAML document; `targets` contains its `$ref` targets."""
     tree = load_tree(document.data)
     root = tree.value
     references = ReferenceFollower(root, document.name, document.read)
@@ -82,7 +83,7 @@ def _read_tree(document: ApiDocument, targets: Iterable[str]) -> ApiDescription:
 
 
 def collect_fragments(found: ApiDescription, references: ReferenceFollower, targets: Iterable[str]) -> dict[str, Json]:
-    """Return the reference targets that are not named schemas but are needed to resolve references of a stored API."""
+    """Return the targets needed to resolve the references of a stored API, except named schemas."""
     stored = {schema.pointer for schema in found.schemas}
     fragments: dict[str, Json] = {}
     pending = [*targets, *references.targets]
@@ -92,14 +93,14 @@ def collect_fragments(found: ApiDescription, references: ReferenceFollower, targ
             if target in stored or target in fragments:
                 continue
             value = references.resolve(target)
-            if value != {} and not _is_shared_part(target):
+            if value != {} and not _is_shared_component(target):
                 fragments[target] = value
         pending = list(references.targets)
     return fragments
 
 
-def _is_shared_part(target: str) -> bool:
-    """Whether a reference leads to a shared part such as a parameter, which the parser copies into each operation."""
+def _is_shared_component(target: str) -> bool:
+    """Whether a reference leads to a shared component such as a parameter, which is copied into each operation."""
     parts = target.partition("#")[2].removeprefix("/components").split("/")
     return len(parts) == 3 and parts[1] in _NON_SCHEMA_SECTIONS
 

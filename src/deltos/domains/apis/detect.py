@@ -49,7 +49,7 @@ _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
     """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to determine the format.
 
-    If `lax` is set, a GraphQL file need not declare a root type, as for files that the user named.
+    If `lax` is set, as for files specified by the user, a GraphQL file need not declare a root type.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16", errors="replace").encode()
@@ -58,12 +58,12 @@ def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
         return None
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return "tree" if lax or any(mark in data for mark in _JSON_MARKS) else None
-    begins = _first_statement(data)
-    if _YAML_START.match(begins) and not _MARKDOWN_FENCE.search(data) and _is_yaml(data, lax=lax):
+    first_statement = _first_statement(data)
+    if _YAML_START.match(first_statement) and not _MARKDOWN_FENCE.search(data) and _is_yaml(data, lax=lax):
         return "tree"
-    if _PROTO_START.match(begins) and _PROTO_DECLARATION.search(_without_strings(head)):
+    if _PROTO_START.match(first_statement) and _PROTO_DECLARATION.search(_without_strings(head)):
         return "protobuf"
-    if _SDL_START.match(begins) and (lax or _SDL_ROOT.search(data)):
+    if _SDL_START.match(first_statement) and (lax or _SDL_ROOT.search(data)):
         plain = _without_strings(data)
         declares = _SDL_TYPE.search(plain) or _SDL_ROOT.search(plain)
         return "graphql" if declares and not _PROGRAM_STATEMENT.search(plain) else None
@@ -76,11 +76,12 @@ def kind_of(lax: bool, data: bytes) -> str:
 
 
 def _first_statement(data: bytes) -> bytes:
-    """Return the text that follows leading blank lines and comments."""
+    """Return the beginning of the text after leading blank lines and comments."""
     return data[_LEADING_COMMENTS.match(data).end() :][:200]  # type: ignore[union-attr]
 
 
 def _is_yaml(data: bytes, *, lax: bool) -> bool:
+    """Whether a YAML file has a top-level key of a supported format."""
     return bool(_TREE_KEY.search(data) or (lax and re.search(rb"^paths[ \t]*:", data, re.MULTILINE)))
 
 
@@ -99,6 +100,6 @@ def kind_of_tree(root: Json) -> Kind | None:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """Return the data without strings and comments, whose text could match any pattern."""
+    """Return the data without strings and comments."""
     data = b"".join(data.split(b'"""')[::2])
     return re.sub(rb'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"(?=[ \t]*\n)', b"", data, flags=re.DOTALL)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.outline import Resolve
 
-MAX_REASONS = 6
-MAX_DEPTH = 3
+MAX_REASONS = 6  # maximum number of reasons per operation
+MAX_DEPTH = 3  # maximum nesting level of compared fields
 _ANY_TYPE = "any"  # type label of a field without a type
 
 
 @dataclass(frozen=True, slots=True)
 class ApiState:
-    """A stored version of an API, decoded for comparison."""
+    """The decoded operations and schemas of one version of an API."""
 
     operations: Mapping[str, Operation]
     encoded_operations: Mapping[str, bytes]
@@ -40,7 +40,7 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
         OperationChange(
             key,
             "changed",
-            tuple(_find_breaks(old.operations[key], new.operations[key], old.resolve, new.resolve)),
+            tuple(_find_breaking_changes(old.operations[key], new.operations[key], old.resolve, new.resolve)),
         )
         for key, encoded in new.encoded_operations.items()
         if key in old.operations
@@ -52,51 +52,54 @@ def compare(old: ApiState, new: ApiState) -> tuple[OperationChange, ...]:
 def _affected_schemas(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> set[str]:
     """Return the schemas that changed, and the schemas that refer to them directly or indirectly."""
     touched = {pointer for pointer in {*old, *new} if old.get(pointer) != new.get(pointer)}
-    users: dict[str, list[str]] = {}
+    dependants: dict[str, list[str]] = {}
     for pointer, encoded in new.items():
         for target in find_references(encoded):
-            users.setdefault(target, []).append(pointer)
+            dependants.setdefault(target, []).append(pointer)
     pending = list(touched)
     while pending:
-        for user in users.get(pending.pop(), ()):
-            if user not in touched:
-                touched.add(user)
-                pending.append(user)
+        for dependant in dependants.get(pending.pop(), ()):
+            if dependant not in touched:
+                touched.add(dependant)
+                pending.append(dependant)
     return touched
 
 
-def _find_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
+def _find_breaking_changes(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> list[str]:
     """Return at most `MAX_REASONS` reasons why callers of an operation may fail."""
     reasons = [
-        *_parameter_breaks(old, new, resolve_old, resolve_new),
-        *_request_breaks(old, new, resolve_old, resolve_new),
-        *_response_breaks(old, new, resolve_old, resolve_new),
+        *_breaking_parameter_changes(old, new, resolve_old, resolve_new),
+        *_breaking_request_changes(old, new, resolve_old, resolve_new),
+        *_breaking_response_changes(old, new, resolve_old, resolve_new),
         *(["now needs authentication"] if _requires_auth(new) and not _requires_auth(old) else []),
     ]
     return reasons[:MAX_REASONS]
 
 
 def _requires_auth(operation: Operation) -> bool:
+    """Whether every way of calling an operation requires authentication."""
     return bool(operation.security) and all(operation.security)
 
 
-def _parameter_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _breaking_parameter_changes(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
     after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
-    for place, parameter in after.items():
-        known = before.get(place)
+    for key, parameter in after.items():
+        known = before.get(key)
         what = f"{parameter.location} parameter '{parameter.name}'"
         if parameter.required and (known is None or not known.required):
             yield f"{what} is now required"
         elif known is not None:
             yield from _narrowing_reasons(what, known.schema, parameter.schema, resolve_old, resolve_new)
-    for place, parameter in before.items():
-        if place not in after:
+    for key, parameter in before.items():
+        if key not in after:
             yield f"{parameter.location} parameter '{parameter.name}' removed"
 
 
 def _narrowing_reasons(what: str, old: Json, new: Json, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
-    """Return reasons why an input accepts fewer values than before: another type, or fewer enum values."""
+    """Yield reasons why an input accepts fewer values than before: another type, or fewer enum values."""
     values_old, values_new = _enum_values(old), _enum_values(new)
     if values_old and values_new:
         if gone := [value for value in values_old if value not in values_new]:
@@ -112,7 +115,9 @@ def _enum_values(schema: Json) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-def _request_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _breaking_request_changes(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     if new.body_required and not old.body_required:
         yield "a request body is now required"
     before = {content.media_type: content.schema for content in old.bodies}
@@ -122,11 +127,13 @@ def _request_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolv
         if content.media_type in before:
             fields_old = _fields(before[content.media_type], resolve_old)
             fields_new = _fields(content.schema, resolve_new)
-            yield from _input_field_breaks(fields_old, fields_new)
+            yield from _breaking_input_field_changes(fields_old, fields_new)
             return
 
 
-def _input_field_breaks(old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+def _breaking_input_field_changes(
+    old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
+) -> Iterator[str]:
     for name, (kind, required) in new.items():
         known = old.get(name)
         if required and (known is None or not known[1]):
@@ -136,7 +143,9 @@ def _input_field_breaks(old: Mapping[str, tuple[str, bool]], new: Mapping[str, t
     yield from (f"request field '{name}' removed" for name in old if name not in new)
 
 
-def _response_breaks(old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve) -> Iterator[str]:
+def _breaking_response_changes(
+    old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
+) -> Iterator[str]:
     after = {response.status: response for response in new.responses}
     for response in old.responses:
         if response.status.startswith(("4", "5")) or response.status == "default":
@@ -151,10 +160,10 @@ def _response_breaks(old: Operation, new: Operation, resolve_old: Resolve, resol
                 continue
             fields_old = _fields(content.schema, resolve_old)
             fields_new = _fields(contents[content.media_type], resolve_new)
-            yield from _output_field_breaks(response.status, fields_old, fields_new)
+            yield from _breaking_output_field_changes(response.status, fields_old, fields_new)
 
 
-def _output_field_breaks(
+def _breaking_output_field_changes(
     status: str, old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
 ) -> Iterator[str]:
     for name, (kind, _) in old.items():
@@ -172,6 +181,7 @@ def _fields(schema: Json, resolve: Resolve) -> dict[str, tuple[str, bool]]:
 def _walk_fields(
     schema: Json, resolve: Resolve, prefix: str, seen: tuple[int, ...], *, required: bool
 ) -> Iterable[tuple[str, tuple[str, bool]]]:
+    """Yield the dotted name of each field with its type and required flag."""
     if len(seen) >= MAX_DEPTH:
         return
     for member in members_of(schema, resolve):

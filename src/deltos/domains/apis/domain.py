@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.semantic_index import SemanticIndex
     from deltos.store.library import LibraryStore
 
-# Descriptions parsed at the same time; the remaining child processes stay free for other work.
+# Maximum number of descriptions parsed at the same time. The other child processes stay free for other work.
 MAX_CONCURRENT_PARSES = 3
 
 
@@ -37,8 +37,7 @@ class Apis:
     def freshen(self, api_name: str = "", *, without: Collection[int] = ()) -> tuple[str, ...]:
         """Re-read API descriptions whose files have changed, and return notes about stale results.
 
-        If `api_name` is given, only this API or group is checked; otherwise all APIs except those whose ids are in
-        `without`.
+        If `api_name` is given, only this API or group is checked. APIs whose ids are in `without` are never checked.
         """
         try:
             rows = self.library.group(api_name) if api_name else self.library.rows()

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Api
     from deltos.store.apis import ApiRow, UnitRow
 
-MAX_FULL_OPERATIONS = 3  # if at most this number of operations match, they are shown in full
+MAX_FULL_OPERATIONS = 3  # maximum number of matching operations that are shown in full
 _RESERVED_HEADER_CHARACTERS = 420
 _MAX_TAG_INDEX_CHARACTERS = 1_600
-_MIN_PAGE_FILL = 0.6  # a group starts a new page only if at least this share of the current page is used
+_MIN_PAGE_FILL = 0.6  # share of a page that must be used before a group may start a new page
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def show_endpoints(
     token_budget: int,
     project_root: Path | None = None,
 ) -> Answer:
-    """Render the operations of an API that pass a filter; for a group of APIs, list the APIs to choose from.
+    """Render the operations of an API that match a filter; for a group of APIs, list the APIs to choose from.
 
     Paths in citations are relative to `project_root`.
     """
@@ -88,7 +88,7 @@ def show_endpoints(
 
 
 def _apis_with_matches(library: ApiLibrary, rows: Sequence[ApiRow], wanted: Filter) -> list[ApiRow]:
-    """Return the APIs of a group that have operations which pass the filter."""
+    """Return the APIs of a group that have operations matching the filter."""
     kinds = ("operation", "webhook")
     return [row for row in rows if select(library.store.units(row.id, kinds), wanted)] if wanted else []
 
@@ -107,7 +107,7 @@ def _list_group(name: str, rows: Sequence[ApiRow], wanted: Filter, characters: i
 
 
 def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
-    """Return the operations that pass a filter; partial matches are used only if there is no exact match."""
+    """Return the operations that match a filter; partial matches count only if there is no exact match."""
     chosen = [unit for unit in units if not wanted.method or unit.method == wanted.method.strip().upper()]
     if wanted.tag:
         chosen = _filter_by_tag(chosen, wanted.tag.strip().lower())
@@ -164,13 +164,15 @@ def _render_types(
     api = api_of(row)
     citation = _citation(api, project_root)
     resolve = library.resolver(row.id)
-    room = (characters - _RESERVED_HEADER_CHARACTERS) // len(named)
+    characters_each = (characters - _RESERVED_HEADER_CHARACTERS) // len(named)
     parts = [f"{_title(api)}: {'a type' if len(named) == 1 else 'types'}, no operation. {_QUOTED_NOTE}"]
     for unit in named:
         schema = library.value(unit)
         source = f"Source: {citation}{unit.pointer}"
         about = text_of(schema.get("description")) if isinstance(schema, dict) else ""
-        text = render_schema(unit.title, schema, resolve, description=about, characters=room - len(source) - 30)
+        text = render_schema(
+            unit.title, schema, resolve, description=about, characters=characters_each - len(source) - 30
+        )
         parts += [source, fence(text)]
     text = truncate("\n\n".join(parts), characters=characters)
     return Answer(text, truncated=False, original_characters=len(text))
@@ -203,9 +205,9 @@ def _render_in_full(
     api = api_of(row)
     resolve = library.resolver(row.id)
     citation = _citation(api, project_root)
-    room = (characters - _RESERVED_HEADER_CHARACTERS) // len(chosen) - 2
+    characters_each = (characters - _RESERVED_HEADER_CHARACTERS) // len(chosen) - 2
     shown = [
-        render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=room)
+        render_operation(library.operation(unit), api.overview, resolve, citation=citation, characters=characters_each)
         for unit in chosen
     ]
     shortened = any(operation.shortened for operation in shown)
@@ -243,15 +245,16 @@ def _render_page(api: Api, chosen: list[UnitRow], wanted: Filter, page: int, cha
 
 
 def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[EndpointLines], number: int) -> str:
-    of = f" with {wanted}" if wanted else ""
+    """Return the first line of a page, with the number of operations and a hint about filters."""
+    filter_text = f" with {wanted}" if wanted else ""
     if len(pages) == 1:
-        head = f"{_title(api)}: {counted(count, 'operation')}{of}."
+        head = f"{_title(api)}: {counted(count, 'operation')}{filter_text}."
     else:
         first = sum(page.operations for page in pages[: number - 1]) + 1
         last = first + pages[number - 1].operations - 1
         more = f"page={number + 1} for more, or " if number < len(pages) else ""
         head = (
-            f"{_title(api)}: showing {first}-{last}/{count} operations{of}, page {number}/{len(pages)} "
+            f"{_title(api)}: showing {first}-{last}/{count} operations{filter_text}, page {number}/{len(pages)} "
             f"({more}filter by tag, path or method)."
         )
     fewer = f" down to {MAX_FULL_OPERATIONS} or fewer" if count > MAX_FULL_OPERATIONS else ""
@@ -280,10 +283,11 @@ def paginate(groups: dict[str, list[UnitRow]], characters: int) -> list[Endpoint
 
 
 def _tag_index(groups: dict[str, list[UnitRow]], characters: int) -> str:
-    """Return a line that lists all tags with their numbers of operations."""
+    """Return a line that lists all tags, each with its number of operations."""
     text = ", ".join(f"{one_line(name, 60)} ({len(units)})" for name, units in groups.items())
     return one_line(f"All {len(groups)} tags: {text}", characters)
 
 
 def _title(api: Api) -> str:
+    """Return the name and version of an API."""
     return one_line(f"{api.name} {api.overview.version}".strip(), 120)

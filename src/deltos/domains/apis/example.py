@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from deltos.domains.apis.graphql_call import graphql_document
-from deltos.domains.apis.sample import Sampler, author_values, kind_of_value
+from deltos.domains.apis.sample import Sampler, documented_values, kind_of_value
 from deltos.domains.apis.shell_variable import shell_variable
 
 if TYPE_CHECKING:
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import ApiParameter, Content, Json, Operation, Overview, SecurityScheme
     from deltos.domains.apis.outline import Resolve
 
-MAX_GENERATED_CHARACTERS = 6_000
-MAX_FORM_LEVELS = 6
+MAX_GENERATED_CHARACTERS = 6_000  # a longer body is replaced by a file name
+MAX_FORM_LEVELS = 6  # deeper values are sent as JSON
 _NAME_SEPARATORS = str.maketrans("", "", "_- .")
 _PATH_PARAMETER = re.compile(r"\{([^{}]+)\}|(?<=/):([A-Za-z_]\w*)")
 _SEPARATELY_SET_HEADERS = frozenset(("content-type", "content-length", "authorization"))
 _METHODS_WITHOUT_BODY = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# Preferences among several media types: the first entry with which a media type ends, or which it contains.
+# Preferred media types, best first. A media type matches an entry if it ends with the entry, or if it contains an
+# entry that starts with a letter.
 _MEDIA_TYPE_PREFERENCES = (
     "/json",
     "merge-patch+json",
@@ -71,7 +72,7 @@ def _header_or_cookie_flag(parameter: ApiParameter, sampler: Sampler) -> str:
     """Return the curl flag that sends a header or cookie parameter."""
     value = (
         _escape_double_quoted(value_text)
-        if (value_text := _author_value(parameter, sampler))
+        if (value_text := _documented_value(parameter, sampler))
         else shell_variable(parameter.name)
     )
     name = _escape_double_quoted(parameter.name)
@@ -93,7 +94,7 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
         for parameter in operation.parameters
         if parameter.location == "query" and parameter.required
     ]
-    query += _query_api_key(operation, overview)
+    query += _query_api_keys(operation, overview)
     server = _server_url(operation, overview)
     joint = "&" if "?" in path else "?"
     path = path if path.startswith(("/", "?")) or not path else f"/{path}"
@@ -101,19 +102,19 @@ def _quoted_url(operation: Operation, overview: Overview, sampler: Sampler) -> s
 
 
 def _value_or_variable(parameter: ApiParameter | None, name: str, sampler: Sampler, *, following: str = "") -> str:
-    """Return the value that the API's author gives for a parameter, URL-encoded, or else a shell variable."""
-    value_text = _author_value(parameter, sampler) if parameter else ""
+    """Return the URL-encoded documented example value of a parameter, or a shell variable if there is none."""
+    value_text = _documented_value(parameter, sampler) if parameter else ""
     return quote(value_text, safe="") if value_text else shell_variable(name, following=following)
 
 
-def _author_value(parameter: ApiParameter, sampler: Sampler) -> str:
+def _documented_value(parameter: ApiParameter, sampler: Sampler) -> str:
     """Return a parameter's example, default or first enum value; empty if there is none or it is a placeholder."""
-    schema = sampler.merged(parameter.schema)
-    values: Iterable[Json] = sampler.fitting(author_values(schema), schema)
+    schema = sampler.merge_parts(parameter.schema)
+    values: Iterable[Json] = sampler.fitting_values(documented_values(schema), schema)
     if kind_of_value(schema) == "array":
-        items = sampler.merged(schema.get("items"))
+        items = sampler.merge_parts(schema.get("items"))
         values = [each[0] for each in values if isinstance(each, list) and each]
-        values += sampler.fitting(author_values(items), items)
+        values += sampler.fitting_values(documented_values(items), items)
     texts = (_form_text(each) for each in values if not isinstance(each, (dict, list)))
     return next((text for text in texts if text and not _is_placeholder(text)), "")
 
@@ -136,12 +137,14 @@ def _server_url(operation: Operation, overview: Overview) -> str:
 
 
 def _auth_headers(operation: Operation, overview: Overview) -> list[str]:
+    """Return the curl arguments for the first alternative of the required authentication."""
     schemes = {scheme.name: scheme for scheme in overview.security_schemes}
     needed = next((need for need in operation.security if need), ())
     return [header for name in needed if name in schemes and (header := _auth_header(schemes[name]))]
 
 
 def _auth_header(scheme: SecurityScheme) -> str:
+    """Return the curl argument for an authentication scheme; empty if it is not sent in a header or cookie."""
     if scheme.kind == "http" and scheme.scheme.lower() == "basic":
         return '-u "$API_USER:$API_PASSWORD"'
     if scheme.kind in ("http", "oauth2", "openIdConnect"):
@@ -153,7 +156,8 @@ def _auth_header(scheme: SecurityScheme) -> str:
     return ""
 
 
-def _query_api_key(operation: Operation, overview: Overview) -> list[str]:
+def _query_api_keys(operation: Operation, overview: Overview) -> list[str]:
+    """Return the query parameters that send API keys."""
     needed = next((need for need in operation.security if need), ())
     return [
         f"{quote(scheme.parameter)}=$API_KEY"
@@ -168,10 +172,10 @@ def _body_arguments(operation: Operation, sampler: Sampler) -> list[str]:
         return []
     content = _preferred_content(operation.bodies)
     media_type = concrete_media_type(content.media_type, operation.method)
-    value = next(sampler.fitting(content.examples, content.schema), None) or sampler.value(content.schema)
+    value = next(sampler.fitting_values(content.examples, content.schema), None) or sampler.value(content.schema)
     if "form" in media_type:
         is_multipart = "multipart" in media_type
-        pairs = list(_form_pairs(value, sampler.merged(content.schema), content.deep, sampler)) if value else []
+        pairs = list(_form_pairs(value, sampler.merge_parts(content.schema), content.deep, sampler)) if value else []
         return [_form_flag(name, part, is_multipart=is_multipart) for name, part in pairs]
     header = f"-H {shlex.quote(f'Content-Type: {media_type}')}"
     if _is_binary(content, media_type, sampler):
@@ -194,28 +198,29 @@ def _encode_body(value: Json, media_type: str) -> str:
 
 
 def _is_binary(content: Content, media_type: str, sampler: Sampler) -> bool:
+    """Whether a request body is a file instead of text."""
     if "json" in media_type or media_type.startswith("text/"):
         return False
-    schema = sampler.merged(content.schema)
+    schema = sampler.merge_parts(content.schema)
     is_plain = kind_of_value(schema) in ("", "string", "file")
     return schema.get("format") == "binary" or (is_plain and "xml" not in media_type and "yaml" not in media_type)
 
 
 def _preferred_content(bodies: tuple[Content, ...]) -> Content:
-    """Return the request body in the preferred media type: JSON if available, else a form."""
+    """Return the request body in the preferred media type: JSON if available, then forms."""
 
     def rank(content: Content) -> int:
         media_type = content.media_type.partition(";")[0].strip().lower()
         fits = (
             media_type.endswith(part) or (part[0].isalpha() and part in media_type) for part in _MEDIA_TYPE_PREFERENCES
         )
-        return next((place for place, is_fit in enumerate(fits) if is_fit), len(_MEDIA_TYPE_PREFERENCES))
+        return next((index for index, is_fit in enumerate(fits) if is_fit), len(_MEDIA_TYPE_PREFERENCES))
 
     return min(bodies, key=rank)
 
 
 def concrete_media_type(media_type: str, method: str) -> str:
-    """Return a media type in which wildcards such as `*/*` are replaced, so that a request can use it."""
+    """Return a media type without wildcards such as `*/*`, which a request cannot use."""
     if "*" in media_type and method == "PATCH":
         return "application/merge-patch+json"
     if "*" in media_type:
@@ -226,11 +231,11 @@ def concrete_media_type(media_type: str, method: str) -> str:
 def _form_pairs(
     value: Json, schema: dict[str, Json], deep: tuple[str, ...], sampler: Sampler
 ) -> Iterator[tuple[str, Json]]:
-    """Return the name and value of each form field: one field per list item, and keys of nested objects in brackets."""
+    """Yield the name and value of each form field: one per list item, and keys of nested objects in brackets."""
     members = schema.get("properties")
     for name, part in value.items() if isinstance(value, dict) else ():
-        member = sampler.merged(members.get(name) if isinstance(members, dict) else None)
-        if _is_file(member) or _is_file(sampler.merged(member.get("items"))):
+        member = sampler.merge_parts(members.get(name) if isinstance(members, dict) else None)
+        if _is_file(member) or _is_file(sampler.merge_parts(member.get("items"))):
             yield name, _FILE
         elif isinstance(part, list) and member.get("collectionFormat", "multi") != "multi":
             yield name, ",".join(map(_form_text, part))
@@ -262,6 +267,7 @@ def _is_file(schema: dict[str, Json]) -> bool:
 
 
 def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
+    """Return the curl flag that sends a form field."""
     if isinstance(value, _FilePlaceholder):
         return f"-F {shlex.quote(f'{name}=@file')}"
     text = _form_text(value)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import Vectors
     from deltos.store.apis import FoundUnit
 
-_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the operation itself
-_MAX_FIELD_WORDS = 70  # per field; additional terms have little effect
+_MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the operation itself
+_MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
 _UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
 _UNKNOWN_WORD_WEIGHT = 0.8  # weight of words unknown to the model, which are often distinctive product names
-_SYNONYM_SIMILARITY = 0.5  # about the similarity of words such as "abort" and "cancel" in the model
+_SYNONYM_SIMILARITY = 0.5  # similarity of synonyms if there is no embedding model
 _MAX_TITLE_WORDS = 15
 _PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())
 
@@ -38,14 +38,18 @@ _PREPOSITIONS = frozenset("with of for in on to from by at as into using via abo
 class OperationFeatures(NamedTuple):
     """Ranking features of one operation.
 
-    - `question_in_X`: share of the query that field X covers; `X_in_question`: share of field X that the query covers.
-    - `names`: title, path and operation id together; `parents`: nouns of the path before the last one; `extra_parents`:
-    number of parents that are not in the query. - `cosine`, `X_encoder_cosine`: similarity to the embedded query; other
-    cosines: similarity to the sum of its word vectors. - `action_cosine`: similarity of an action phrase such as
-    "delete pet". - `object_match`: similarity of the last noun in the path and the object of the query, such as `issue`
-    in "create an issue with labels". - `verb`: similarity of the first words in the query and the title. -
-    `log_action_probability`: log probability that the query asks for the operation's action. - `api_…`: similarity and
-    mention of the operation's API.
+    - `question_in_X`: share of the query that field X covers.
+    - `X_in_question`: share of field X that the query covers.
+    - `names`: title, path and operation id together.
+    - `parents`: nouns of the path before the last noun; `extra_parents`: number of parents that are not in the query.
+    - `cosine`, `X_encoder_cosine`: similarity to the embedded query.
+    - `X_cosine`: similarity to the sum of the query's word vectors.
+    - `action_cosine`: similarity of the query to an action phrase such as "delete pet".
+    - `object_match`: similarity of the last noun in the path and the object of the query, such as `issue` in "create an
+      issue with labels".
+    - `verb`: similarity of the first words in the query and the title.
+    - `log_action_probability`: log probability that the query asks for the operation's action.
+    - `api_similarity`, `api_is_named`: similarity of the operation's API to the query, and mention of its name.
 
     Features of other fields and of exact term matches were tried without a gain.
     """
@@ -100,13 +104,13 @@ class _OperationTerms:
 class _TermSimilarities:
     """Similarities of query terms to the terms of all operations, and term weights."""
 
-    columns: Mapping[str, int]
-    similarities: Vectors
+    columns: Mapping[str, int]  # column of each operation term
+    similarities: Vectors  # one row per query term, one column per operation term
     question_weights: Vectors
     weights: Vectors
-    vectors: Vectors | None = None
-    question_vector: Vectors | None = None
-    encoder_vector: Vectors | None = None
+    vectors: Vectors | None = None  # word vectors of the operation terms
+    question_vector: Vectors | None = None  # normalised sum of the query's word vectors
+    encoder_vector: Vectors | None = None  # embedded query
 
     def question_share(self, fields: _FieldColumns) -> Vectors:
         """Return the share of the query that each field covers."""
@@ -135,12 +139,10 @@ class _TermSimilarities:
         return match
 
     def cosines(self, fields: _FieldColumns) -> tuple[Vectors, Vectors]:
-        """Return the cosine similarity of each field to the sum of the query's word vectors, and to the
-        embedded query.
-        """
+        """Return the cosine similarities of each field to the query's summed word vectors and to the embedded query."""
         if self.vectors is None or self.question_vector is None or self.encoder_vector is None:
-            nothing = np.zeros(len(fields.starts), np.float32)
-            return nothing, nothing
+            zeros = np.zeros(len(fields.starts), np.float32)
+            return zeros, zeros
         sums = np.add.reduceat(self.vectors[fields.columns], fields.starts, axis=0)
         sums /= np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9)
         return sums @ self.question_vector, sums @ self.encoder_vector
@@ -148,7 +150,7 @@ class _TermSimilarities:
 
 @dataclass(frozen=True, slots=True)
 class _FieldColumns:
-    """Term columns of one field for all operations, and the position at which the terms of each operation start."""
+    """Columns of the terms of one field for all operations, and the start position of each operation's terms."""
 
     columns: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
     starts: np.ndarray[tuple[int, ...], np.dtype[np.intp]]
@@ -194,6 +196,7 @@ def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[in
 
 
 def _operation_terms(unit: FoundUnit) -> _OperationTerms:
+    """Return the index terms of an operation by field."""
     segments = path_segments(unit.row.path.partition("#")[0].removesuffix(".json"))
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
     title = _index_terms(unit.words.title)
@@ -230,44 +233,52 @@ def _action_terms(action: int) -> tuple[str, ...]:
 def _compare_terms(
     question: str, query_terms: Sequence[str], operations: Sequence[_OperationTerms], model: CombinedEmbedder | None
 ) -> _TermSimilarities:
+    """Return the similarities of the query terms to all terms of the operations."""
     columns: dict[str, int] = {}
     for operation in operations:
         for word in (*operation.all, *operation.parents, *operation.resource, *operation.action_terms):
             columns.setdefault(word, len(columns))
-    is_same = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
+    term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
     for row, word in enumerate(query_terms):
         if (column := columns.get(word)) is not None:
-            is_same[row, column] = 1.0
+            term_matches[row, column] = 1.0
     if model is None:
         for row, word in enumerate(query_terms):
             for other in synonyms_in_index(word):
                 if (column := columns.get(other)) is not None:
-                    is_same[row, column] = max(is_same[row, column], _SYNONYM_SIMILARITY)
+                    term_matches[row, column] = max(term_matches[row, column], _SYNONYM_SIMILARITY)
         weights = np.append(np.ones(len(columns), np.float32), np.float32(0))
-        return _TermSimilarities(columns, is_same, np.ones(len(query_terms), np.float32), weights)
+        return _TermSimilarities(columns, term_matches, np.ones(len(query_terms), np.float32), weights)
     table = model.table
     vectors = np.vstack([table.word_vectors(list(columns)), np.zeros((1, table.dimensions), np.float32)])
     asked_vectors = table.word_vectors(query_terms)
     lengths, asked_lengths = np.linalg.norm(vectors, axis=1), np.linalg.norm(asked_vectors, axis=1)
     similar = (asked_vectors / (asked_lengths[:, None] + 1e-9)) @ (vectors / (lengths[:, None] + 1e-9)).T
-    similarities = np.maximum(np.maximum(0.0, (similar - _UNRELATED_COSINE) / (1 - _UNRELATED_COSINE)), is_same)
+    similarities = np.maximum(np.maximum(0.0, (similar - _UNRELATED_COSINE) / (1 - _UNRELATED_COSINE)), term_matches)
     weights = np.where(lengths > 0, lengths, _UNKNOWN_WORD_WEIGHT)
     weights[-1] = 0.0
     total = asked_vectors.sum(axis=0)
     question_weights = np.where(asked_lengths > 0, asked_lengths, _UNKNOWN_WORD_WEIGHT)
-    read = model.question_in_word_space(TextToEmbed(question, " ".join(query_terms)))
+    encoder_vector = model.question_in_word_space(TextToEmbed(question, " ".join(query_terms)))
     return _TermSimilarities(
-        columns, similarities, question_weights, weights, vectors, total / (np.linalg.norm(total) + 1e-9), read
+        columns,
+        similarities,
+        question_weights,
+        weights,
+        vectors,
+        total / (np.linalg.norm(total) + 1e-9),
+        encoder_vector,
     )
 
 
 def _field_columns(compared: _TermSimilarities, texts: Sequence[Sequence[str]]) -> _FieldColumns:
-    none = len(compared.columns)
+    """Return the columns of one field's terms, given the terms of each operation."""
+    no_term = len(compared.columns)
     columns: list[int] = []
     starts: list[int] = []
     for words in texts:
         starts.append(len(columns))
-        columns += [compared.columns[word] for word in words] or [none]
+        columns += [compared.columns[word] for word in words] or [no_term]
     return _FieldColumns(np.array(columns, np.intp), np.array(starts, np.intp))
 
 

@@ -1,4 +1,4 @@
-"""Check before a search whether local API descriptions have changed on disk, and re-read those."""
+"""Detect before a search which local API descriptions have changed on disk, and re-read them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from deltos.store.apis import ApiRow
 
 _COMPARE_TIMEOUT_SECONDS = 1.0  # time limit for comparing files, per search
-_READ_TIMEOUT_SECONDS = 10.0  # after this time, no more descriptions are re-read
+_READ_TIMEOUT_SECONDS = 10.0  # time limit for re-reading changed descriptions, per search
 _MAX_NAMES_SHOWN = 5
-_MAX_UNTHROTTLED_SECONDS = 0.01
+_MAX_UNTHROTTLED_SECONDS = 0.01  # a comparison that takes longer delays the next one
 
 _State = Literal["same", "changed", "gone", "unfinished"]
 
@@ -47,7 +47,7 @@ class DescriptionWatch:
                 by_source.setdefault(row.source, []).append(row)
         started = time.monotonic()
         notes: list[str] = []
-        late: list[str] = []
+        unchecked: list[str] = []
         for source, described in by_source.items():
             names = ", ".join(row.name for row in described[:_MAX_NAMES_SHOWN])
             state = self._throttled_compare(source, described, started + _COMPARE_TIMEOUT_SECONDS)
@@ -56,13 +56,13 @@ class DescriptionWatch:
                     f"Note: the file of {names} no longer exists; showing its last version. remove_source removes it."
                 )
             elif state == "unfinished" or (state == "changed" and time.monotonic() - started > _READ_TIMEOUT_SECONDS):
-                late.append(names)
+                unchecked.append(names)
             elif state == "changed":
                 notes += self._read_again(described, names)
-        if late:
+        if unchecked:
             notes.append(
-                f"Note: not checked for changes within the time limit: {', '.join(late[:_MAX_NAMES_SHOWN])}"
-                f"{' …' if len(late) > _MAX_NAMES_SHOWN else ''}. recrawl_source updates them."
+                f"Note: not checked for changes within the time limit: {', '.join(unchecked[:_MAX_NAMES_SHOWN])}"
+                f"{' …' if len(unchecked) > _MAX_NAMES_SHOWN else ''}. recrawl_source updates them."
             )
         return tuple(notes)
 
@@ -83,6 +83,7 @@ class DescriptionWatch:
         return []
 
     def _throttled_compare(self, source: str, rows: Sequence[ApiRow], deadline: float) -> _State:
+        """Compare the files of a source with the index unless an expensive comparison was made recently."""
         throttle = self._throttles.setdefault(source, DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
             return "same"
@@ -90,11 +91,12 @@ class DescriptionWatch:
             return "unfinished"
         with throttle.measure():
             try:
-                return self._compare(Path(source), rows, deadline)
+                return self._compare_files(Path(source), rows, deadline)
             except (OSError, FileRefused):
                 return "gone"
 
-    def _compare(self, path: Path, rows: Sequence[ApiRow], deadline: float) -> _State:
+    def _compare_files(self, path: Path, rows: Sequence[ApiRow], deadline: float) -> _State:
+        """Compare the modification times of files with the time of indexing."""
         read_at = max(row.indexed_at for row in rows)
         if path.is_dir():
             if any(not Path(location_of(api_of(row))).exists() for row in rows):
@@ -112,7 +114,7 @@ class DescriptionWatch:
         return "same"
 
     def _referenced_files(self, rows: Sequence[ApiRow]) -> list[str]:
-        """Return the files to which the descriptions in one file refer, relative to its folder."""
+        """Return the paths of the files to which the descriptions refer, relative to the folder of the descriptions."""
         found: dict[str, None] = {}
         for row in rows:
             read_at, referenced = self._referenced_documents.get(row.id, (0.0, ()))
@@ -126,8 +128,9 @@ class DescriptionWatch:
 
 
 def _is_newer(file: Path, read_at: float) -> bool:
+    """Whether a file was modified after `read_at`."""
     try:
-        facts = os.lstat(file)
+        status = os.lstat(file)
     except OSError:  # a referenced file was removed or renamed; re-reading the description reports it
         return False
-    return read_at < max(facts.st_mtime, facts.st_ctime) <= time.time()
+    return read_at < max(status.st_mtime, status.st_ctime) <= time.time()

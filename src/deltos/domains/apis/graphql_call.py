@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from deltos.domains.apis.outline import Resolve
     from deltos.domains.apis.sample import Sampler
 
-MAX_PLAIN_FIELDS = 5
+MAX_SCALAR_FIELDS = 5
 MAX_LEVELS = 8
 _PAGE_SIZE_ARGUMENT = "first: 10"
-# Preferred because schemas are often sorted alphabetically.
+# Fields selected first; schemas often list fields alphabetically, not by importance.
 _PREFERRED_FIELDS = ("id", "number", "name", "title", "url", "state")
 _IGNORED_FIELD = "clientMutationId"
 
@@ -36,7 +36,7 @@ def graphql_document(operation: Operation, sampler: Sampler) -> str:
 
 def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
     """Return a value as a GraphQL literal, in which enum values and field names are not quoted."""
-    flat = sampler.merged(schema)
+    flat = sampler.merge_parts(schema)
     if isinstance(value, list):
         return f"[{', '.join(_graphql_literal(each, flat.get('items'), sampler) for each in value)}]"
     if isinstance(value, dict):
@@ -47,7 +47,7 @@ def _graphql_literal(value: Json, schema: Json, sampler: Sampler) -> str:
 
 
 def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Json]]:
-    """Return the name and definition of the type of a field or its list items; empty for built-in GraphQL types."""
+    """Return the name and definition of a field's type or item type; empty for built-in GraphQL types."""
     while isinstance(schema, dict) and "$ref" not in schema:
         schema = schema.get("items")
     target = text_of(mapping(schema).get("$ref"))
@@ -55,12 +55,13 @@ def _type_definition(schema: Json, resolve: Resolve) -> tuple[str, dict[str, Jso
 
 
 def _is_leaf(schema: Json, resolve: Resolve) -> bool:
+    """Whether a field has a scalar or enum type, which has no fields of its own."""
     target, definition = _type_definition(schema, resolve)
     return not target or definition.get("x-kind") in ("enum", "scalar")
 
 
 def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return the fields to select from a type, in braces: scalar fields, or else those of the first object."""
+    """Return the selected fields of a type in braces: scalar fields, or fields of the first object if there are none."""
     if _is_leaf(schema, resolve):
         return ""
     target, definition = _type_definition(schema, resolve)
@@ -70,10 +71,12 @@ def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ())
         for name, member in mapping(definition.get("properties")).items()
         if name != _IGNORED_FIELD and "deprecated" not in member and not _needs_arguments(member)
     }
-    plain = sorted((name for name, member in members.items() if _is_leaf(member, resolve)), key=_field_rank)
-    inner = [name for name in members if name not in plain and _type_definition(members[name], resolve)[0] not in seen]
+    scalars = sorted((name for name, member in members.items() if _is_leaf(member, resolve)), key=_field_rank)
+    inner = [
+        name for name in members if name not in scalars and _type_definition(members[name], resolve)[0] not in seen
+    ]
     pages = [name for name in ("nodes", "edges", "node") if name in inner]
-    chosen = plain[:MAX_PLAIN_FIELDS] if plain and not pages else (pages or inner)[: len(seen) < MAX_LEVELS]
+    chosen = scalars[:MAX_SCALAR_FIELDS] if scalars and not pages else (pages or inner)[: len(seen) < MAX_LEVELS]
     fields = [
         f"{name}{f'({_PAGE_SIZE_ARGUMENT})' if 'first: Int' in _arguments(members[name]) else ''}"
         f"{_field_selection(members[name], resolve, seen)}"
@@ -83,6 +86,7 @@ def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ())
 
 
 def _field_rank(name: str) -> int:
+    """Return the sort key of a field: preferred fields come first."""
     return _PREFERRED_FIELDS.index(name) if name in _PREFERRED_FIELDS else len(_PREFERRED_FIELDS)
 
 

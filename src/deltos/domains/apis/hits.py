@@ -32,7 +32,7 @@ _EMBED_BATCH_SIZE = 64
 
 
 class ApiSearcher:
-    """Searches operations and schemas of indexed APIs, and fetches one by its id."""
+    """Searches and fetches operations and schemas of indexed APIs."""
 
     def __init__(self, library: ApiLibrary, semantic_index: Callable[[], SemanticIndex | None] = lambda: None) -> None:
         self._library = library
@@ -53,8 +53,8 @@ class ApiSearcher:
         If no `api_name` is given, the APIs that the query mentions are searched, or all APIs if it mentions none. APIs
         whose ids are in `without` are skipped. Raises NotFound for an unknown `api_name`.
 
-        If `brief` is set, the first hit is rendered with everything that a call needs, and the others in one or two
-        lines.
+        If `brief` is set, the first hit is rendered with all details needed for a call, and the others in one or
+        two lines.
         """
         kinds = kinds_of(types)
         if types and not kinds:
@@ -79,8 +79,8 @@ class ApiSearcher:
             )
             renderer = _HitRenderer(self._library)
             if not brief:
-                return [renderer.hit(unit, MAX_HIT_CHARACTERS) for unit in found]
-            return [renderer.brief(unit, is_first=not position) for position, unit in enumerate(found)]
+                return [renderer.render(unit, MAX_HIT_CHARACTERS) for unit in found]
+            return [renderer.render_brief(unit, is_first=not position) for position, unit in enumerate(found)]
 
     def mentioned_apis(self, query: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without the mentions."""
@@ -90,13 +90,13 @@ class ApiSearcher:
         """Return the full text of the unit with an id such as `api:stripe:POST /v1/refunds`."""
         name, _, key = unit_id.removeprefix(ID_PREFIX).partition(":")
         with self._library.store.snapshot():
-            row = self._library.known(name)
+            row = self._library.find_exact(name)
             unit = self._library.store.unit(row.id, key) if row else None
             if row is None or unit is None:
                 raise NotFound(
                     f"No operation or schema with id '{unit_id}'", hint="Search again: the API may have changed."
                 )
-            return _HitRenderer(self._library).hit(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
+            return _HitRenderer(self._library).render(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
         """Return the number of searchable units of one API, or of all APIs except those whose ids are in `without`."""
@@ -118,13 +118,13 @@ class _HitRenderer:
         self._library = library
         self._opened: dict[str, tuple[ApiRow, Api, Resolve]] = {}
 
-    def hit(self, found: RankedUnit, characters: int) -> ApiHit:
+    def render(self, found: RankedUnit, characters: int) -> ApiHit:
         """Render a unit in full, in at most `characters`."""
         row, api, resolve = self._open(found.api_name)
-        return self._hit(found, self._text(found.row, row, api, resolve, characters))
+        return self._to_hit(found, self._render_text(found.row, row, api, resolve, characters))
 
-    def brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
-        """Render a unit for a list: the first one with everything that a call needs, the others in one or two lines."""
+    def render_brief(self, found: RankedUnit, *, is_first: bool) -> ApiHit:
+        """Render a unit for a list: the first with all details needed for a call, the others in one or two lines."""
         row, api, resolve = self._open(found.api_name)
         unit = found.row
         if unit.kind in ("operation", "webhook"):
@@ -133,13 +133,15 @@ class _HitRenderer:
                 text = operation_brief(operation, api.overview, resolve, characters=MAX_BRIEF_CHARACTERS)
             else:
                 text = operation_signature(operation, resolve, characters=MAX_SIGNATURE_CHARACTERS)
-            return self._hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
+            return self._to_hit(found, text, f"{api.overview.title or api.name} > {unit.grouping}")
         if unit.kind in ("schema", "message") and not is_first:
             value = self._library.value(unit)
-            return self._hit(found, schema_signature(unit.title, value, resolve, characters=MAX_SIGNATURE_CHARACTERS))
-        return self._hit(found, self._text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
+            return self._to_hit(
+                found, schema_signature(unit.title, value, resolve, characters=MAX_SIGNATURE_CHARACTERS)
+            )
+        return self._to_hit(found, self._render_text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
 
-    def _hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
+    def _to_hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
         _, api, _ = self._open(found.api_name)
         unit = found.row
         return ApiHit(
@@ -158,12 +160,14 @@ class _HitRenderer:
         )
 
     def _open(self, name: str) -> tuple[ApiRow, Api, Resolve]:
+        """Return an API and the function that resolves its references; both are cached."""
         if name not in self._opened:
             row = self._library.row(name)
             self._opened[name] = (row, api_of(row), self._library.resolver(row.id))
         return self._opened[name]
 
-    def _text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
+    def _render_text(self, unit: UnitRow, row: ApiRow, api: Api, resolve: Resolve, characters: int) -> str:
+        """Return the text of a unit of any kind, in at most `characters`."""
         if unit.kind in ("operation", "webhook"):
             operation = self._library.operation(unit)
             return operation_text(operation, api.overview, resolve, characters=characters)

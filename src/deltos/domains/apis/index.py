@@ -27,7 +27,7 @@ from deltos.domains.apis.prepare import (
     changes_between,
     prepare,
 )
-from deltos.domains.apis.source import Fetched, fetched_document, find_documents, is_http_url, is_same_place
+from deltos.domains.apis.source import FetchedResponse, fetched_document, find_documents, is_http_url, is_same_location
 from deltos.errors import BadArgument, DeltosError, ParserStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
@@ -74,15 +74,13 @@ _FILE_SUFFIXES = frozenset("yaml yml json graphql graphqls gql proto swagger ope
 MAX_NAME_CHARACTERS = 60
 MAX_WARNINGS = 20
 MAX_REFERENCE_ROUNDS = 40  # maximum length of a chain of references between documents
-MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents to which one document refers
+MAX_REFERENCED_DOCUMENTS_SECONDS = 120.0  # time limit for reading the documents that one document references
 _REFERENCED_DOCUMENTS_TIMEOUT_REASON = (
     f"the time limit of {MAX_REFERENCED_DOCUMENTS_SECONDS:.0f} s for reading referenced documents was reached"
 )
-MAX_STOPPED_DOCUMENTS = (
-    20  # documents that exceed the parsing limits, after which the source is abandoned as hostile or broken
-)
-_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, stored while it differs from the current state
-MAX_LISTED_UNREAD_DOCUMENTS = 100  # unreadable documents stored by name, per source
+MAX_STOPPED_DOCUMENTS = 20  # a source with this number of documents beyond the parsing limits is abandoned
+_REPORTED_STATE_KEY = "deltos:told"  # key of the last reported state, which is stored until changes are reported
+MAX_LISTED_UNREAD_DOCUMENTS = 100  # maximum number of unreadable documents stored by name for a source
 _log = logging.getLogger(__name__)
 
 
@@ -106,7 +104,7 @@ class OwningSource:
 
 @dataclass(frozen=True, slots=True)
 class _ApiOwnership:
-    """The source of an API, and the projects to which it is visible, as a JSON list."""
+    """The source of an API, and a JSON list of the projects to which it is visible."""
 
     source_name: str
     source: str
@@ -131,21 +129,21 @@ class RefreshReport:
 
 @dataclass(slots=True)
 class _ParsedSource:
-    """Parsed documents of one source; `stopped` is the number of documents that exceeded the parsing limits."""
+    """Parsed documents of one source."""
 
     parser: Parser
     apis: list[PreparedApi] = field(default_factory=list)
     failures: list[UnreadDocument] = field(default_factory=list)
-    stopped: int = 0
+    stopped_count: int = 0  # number of documents that exceeded the parsing limits
 
     @property
-    def is_given_up(self) -> bool:
+    def is_abandoned(self) -> bool:
         """Whether the source is abandoned, because too many documents exceeded the parsing limits."""
-        return self.stopped >= MAX_STOPPED_DOCUMENTS
+        return self.stopped_count >= MAX_STOPPED_DOCUMENTS
 
     def read_documents(self, documents: Sequence[ApiDocument]) -> None:
         """Parse documents that may form one API; if that fails, retry without the documents that cause the failure."""
-        if not documents or self.is_given_up:
+        if not documents or self.is_abandoned:
             return
         result = self._prepare_or_error(documents)
         if isinstance(result, PreparedDocuments):
@@ -162,7 +160,7 @@ class _ParsedSource:
         """Return the documents that can be parsed separately; stop if the source is abandoned."""
         good: list[ApiDocument] = []
         for document in documents:
-            if self.is_given_up:
+            if self.is_abandoned:
                 break
             result = self._prepare_or_error([document])
             if isinstance(result, PreparedDocuments):
@@ -171,22 +169,22 @@ class _ParsedSource:
                 self.record_failure(document, result)
         return good
 
-    def useful(self) -> list[PreparedApi]:
-        """Return the parsed APIs, without APIs that only define types, unless there are no others."""
+    def usable_apis(self) -> list[PreparedApi]:
+        """Return the parsed APIs; APIs that only define types are returned only if there are no others."""
         return [api for api in self.apis if not api.has_only_types] or self.apis
 
-    def error(self, hint: str = "") -> SourceError:
-        """Return the error for a source without readable documents."""
-        kind = ParserStopped if self.stopped else SourceError
+    def first_error(self, hint: str = "") -> SourceError:
+        """Return the error of the first document, for a source without readable documents."""
+        kind = ParserStopped if self.stopped_count else SourceError
         return kind(f"{self.failures[0].document}: {self.failures[0].reason}", hint=hint)
 
     def record_failure(self, document: ApiDocument, error: SourceError) -> None:
         """Record a document that could not be read."""
-        self.stopped += isinstance(error, ParserStopped)
+        self.stopped_count += isinstance(error, ParserStopped)
         self.failures.append(UnreadDocument(document.citation, str(error)))
 
     def _prepare_or_error(self, documents: Sequence[ApiDocument]) -> PreparedDocuments | SourceError:
-        """Parse documents and return None, or return the error that prevented it."""
+        """Parse documents and return the result, or the error if they cannot be parsed."""
         try:
             return self._prepare(documents)
         except ParserStopped as exc:
@@ -274,7 +272,7 @@ class ApiIndexer:
         source_name = name.strip()
         if owner is None:
             self._check_name_is_free(source_name, url)
-        document = fetched_document(Fetched(data, url), self._network)
+        document = fetched_document(FetchedResponse(data, url), self._network)
         if read is not None:
             citation = url if is_http_url(url) else Path(url).name
             document = replace(document, citation=citation, read=read)
@@ -290,66 +288,66 @@ class ApiIndexer:
         projects: Sequence[str],
         progress: Progress,
     ) -> AddReport:
-        read_at = self._clock()  # determined first, so that changes made while reading are detected later
-        reading = self._read(_with_progress(documents, progress))
-        readings = reading.useful()
-        if not readings:
-            raise reading.error()
-        self._record_unread(location, reading.failures)
+        read_at = self._clock()  # set before reading, so that changes made while reading are detected later
+        parsed_source = self._parse_documents(_with_progress(documents, progress))
+        prepared_apis = parsed_source.usable_apis()
+        if not prepared_apis:
+            raise parsed_source.first_error()
+        self._record_unread(location, parsed_source.failures)
         apis = []
-        before = _match_known_rows(readings, [] if owner else self._find_added_from(location), source_name)
-        for number, (each, known) in enumerate(zip(readings, before, strict=True)):
-            progress.report(number, len(readings), "APIs stored")
-            is_only = len(readings) == 1
+        known_rows = _match_known_rows(prepared_apis, [] if owner else self._find_added_from(location), source_name)
+        for number, (each, known) in enumerate(zip(prepared_apis, known_rows, strict=True)):
+            progress.report(number, len(prepared_apis), "APIs stored")
+            is_only = len(prepared_apis) == 1
             warnings: tuple[str, ...] = ()
             if known and source_name in ("", known.source_name, known.name if is_only else ""):
-                api_name, belongs_to = known.name, known.source_name
+                api_name, owner_name = known.name, known.source_name
             elif owner is None:
                 api_name, warnings = self._choose_name(each, source_name, location, is_only=is_only)
-                belongs_to = source_name or api_name
+                owner_name = source_name or api_name
             else:
                 api_name, warnings = self._choose_owned_name(each, source_name, location, owner, is_only=is_only)
-                belongs_to = owner.id
-            # A crawl does not report changes; the next refresh does.
+                owner_name = owner.id
+            # A crawl does not report changes. They are reported by the next refresh.
             reported_state = self._reported_state(row) if owner and (row := self._store.api(api_name)) else None
             before_projects = projects_of(known) if known else ()
-            everyone = SHARED in (*before_projects, *projects)
-            seen_by = (SHARED,) if everyone else tuple(dict.fromkeys((*before_projects, *projects)))
-            place = _ApiOwnership(belongs_to, location, encode(seen_by).decode())
-            apis.append(self._store_reading(each, api_name, place, warnings, read_at, reported_state))
+            is_shared = SHARED in (*before_projects, *projects)
+            visible_to = (SHARED,) if is_shared else tuple(dict.fromkeys((*before_projects, *projects)))
+            ownership = _ApiOwnership(owner_name, location, encode(visible_to).decode())
+            apis.append(self._store_api(each, api_name, ownership, warnings, read_at, reported_state))
             if known:
                 self._remove_replaced(known, api_name, location)
         self._embed_new()
-        return AddReport(tuple(apis), tuple(reading.failures))
+        return AddReport(tuple(apis), tuple(parsed_source.failures))
 
     def _find_added_from(self, location: str) -> list[ApiRow]:
         """Return the APIs that the user added from a location, without APIs owned by a documentation source."""
         rows = ApiLibrary(self._store).rows()
         own = [row for row in rows if row.name == row.source_name or row.name.startswith(f"{row.source_name}-")]
         return sorted(
-            (row for row in own if is_same_place(row.source, location)), key=lambda row: row.source != location
+            (row for row in own if is_same_location(row.source, location)), key=lambda row: row.source != location
         )
 
     def _remove_replaced(self, before: ApiRow, name: str, location: str) -> None:
-        """Remove the APIs that were replaced under a new name, and the failures recorded for their former location."""
+        """Remove an API that was replaced under a new name, and the failures recorded for its former location."""
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
             self._store.replace_unread(before.source, ())
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
-        """Re-read a source, given by its name or the name of one of its APIs; return the changes since the last
-        report.
-        """
-        rows = self._rows(name)
+        """Re-read the source with the given name or API name; return the changes since the last report."""
+        rows = self._selected_rows(name)
         before = {row.name: self._reported_state(row) for row in rows}
         apis, failures = self._read_again(rows, {}, root)
-        changes = [self._changes(api, before.get(api.name) or _ReportedState("", StoredApi())) for api in apis]
+        changes = [
+            self._compare_with_reported(api, before.get(api.name) or _ReportedState("", StoredApi())) for api in apis
+        ]
         return RefreshReport(tuple(changes), failures)
 
     def read_quietly(self, name: str) -> None:
         """Re-read a source without reporting changes; the next `refresh` reports them."""
-        rows = self._rows(name)
+        rows = self._selected_rows(name)
         self._read_again(rows, {row.name: self._reported_state(row) for row in rows}, None)
 
     def _read_again(
@@ -359,59 +357,60 @@ class ApiIndexer:
         source, source_name = rows[0].source, rows[0].source_name
         documents = find_documents(source, network=self._network, parser=self._parser, root=root)
         read_at = self._clock()
-        reading = self._read(documents)
-        readings = reading.useful()
-        self._record_unread(source, reading.failures)
-        if not readings:
-            raise reading.error(hint="The old version was kept.")
+        parsed_source = self._parse_documents(documents)
+        prepared_apis = parsed_source.usable_apis()
+        self._record_unread(source, parsed_source.failures)
+        if not prepared_apis:
+            raise parsed_source.first_error(hint="The old version was kept.")
         apis = []
-        for each, known in zip(readings, _match_known_rows(readings, rows), strict=True):
+        for each, known in zip(prepared_apis, _match_known_rows(prepared_apis, rows), strict=True):
             api_name = known.name if known else self._choose_name(each, source_name, source, is_only=False)[0]
             reported_state = reported_states.get(api_name)
-            place = _ApiOwnership(source_name, source, rows[0].projects)
-            apis.append(self._store_reading(each, api_name, place, (), read_at, reported_state))
+            ownership = _ApiOwnership(source_name, source, rows[0].projects)
+            apis.append(self._store_api(each, api_name, ownership, (), read_at, reported_state))
         self._embed_new()
-        return apis, tuple(reading.failures)
+        return apis, tuple(parsed_source.failures)
 
     def _embed_new(self) -> None:
-        """Embed the operations and schemas that have no vector yet."""
+        """Embed the operations and schemas that do not have a vector."""
         if semantic_index := self._semantic_index():
             semantic_index.embed_new()
 
     def remove(self, name: str) -> tuple[str, ...]:
         """Remove the APIs of a source, or one API; return the names of the removed APIs."""
-        rows = self._rows(name)
+        rows = self._selected_rows(name)
         for row in rows:
             self._store.remove(row.name)
         return tuple(row.name for row in rows)
 
-    def _rows(self, name: str) -> list[ApiRow]:
+    def _selected_rows(self, name: str) -> list[ApiRow]:
+        """Return the API with this name, or all APIs of the source with this name."""
         library = ApiLibrary(self._store)
-        exact = library.known(name.strip())
+        exact = library.find_exact(name.strip())
         if exact is not None:
             return [exact]
         return [row for row in self._store.apis_of_source(name.strip()) if is_visible(row)] or [library.row(name)]
 
-    def _read(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
+    def _parse_documents(self, documents: Iterable[ApiDocument]) -> _ParsedSource:
         """Parse every document; protobuf files are parsed together, because they may form one API."""
-        reading = _ParsedSource(self._parser)
+        parsed_source = _ParsedSource(self._parser)
         protobuf: list[ApiDocument] = []
         for document in documents:
             if document.problem:
-                reading.record_failure(document, document.problem)
+                parsed_source.record_failure(document, document.problem)
             elif document.kind == "protobuf":
                 protobuf.append(document)
             else:
-                reading.read_documents([document])
-            if reading.is_given_up:
+                parsed_source.read_documents([document])
+            if parsed_source.is_abandoned:
                 break
-        reading.read_documents(protobuf)
-        if reading.is_given_up:
+        parsed_source.read_documents(protobuf)
+        if parsed_source.is_abandoned:
             reason = (
                 f"{MAX_STOPPED_DOCUMENTS} documents exceeded the parsing limits; the remaining documents were skipped."
             )
-            reading.failures.append(UnreadDocument("further documents", reason))
-        return reading
+            parsed_source.failures.append(UnreadDocument("further documents", reason))
+        return parsed_source
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
         """Store the documents that could not be read, so that API lists mention them."""
@@ -422,29 +421,30 @@ class ApiIndexer:
             named.append(UnreadRow(source, "further documents", f"{more} more could not be read."))
         self._store.replace_unread(source, named)
 
-    def _store_reading(
+    def _store_api(
         self,
-        reading: PreparedApi,
+        prepared: PreparedApi,
         name: str,
-        place: _ApiOwnership,
+        ownership: _ApiOwnership,
         warnings: Iterable[str],
         read_at: float,
         reported_state: _ReportedState | None = None,
     ) -> Api:
+        """Store a parsed API, replacing its old version; `reported_state` is stored with it if given."""
         row = ApiRow(
             name=name,
-            source_name=place.source_name,
-            source=place.source,
-            projects=place.projects,
-            citation=reading.citation,
-            overview=encode(reading.overview),
-            operations=reading.operations,
-            schemas=reading.schemas,
-            webhooks=reading.webhooks,
-            warnings=encode(_truncate_warnings(warnings, reading.warnings)),
+            source_name=ownership.source_name,
+            source=ownership.source,
+            projects=ownership.projects,
+            citation=prepared.citation,
+            overview=encode(prepared.overview),
+            operations=prepared.operations,
+            schemas=prepared.schemas,
+            webhooks=prepared.webhooks,
+            warnings=encode(_truncate_warnings(warnings, prepared.warnings)),
             indexed_at=read_at,
         )
-        units = (unit for piece in reading.units for unit in pickle.loads(piece))  # noqa: S301 (from our own child)
+        units = (unit for batch in prepared.units for unit in pickle.loads(batch))  # noqa: S301 (from our own child)
         kept = (
             [
                 NewUnit(
@@ -465,7 +465,7 @@ class ApiIndexer:
     def _check_name_is_free(self, name: str, location: str) -> None:
         """Raise BadArgument if another API already has this name."""
         taken = self._row_by_name(name) if name else None
-        if taken is not None and not is_same_place(taken.source, location):
+        if taken is not None and not is_same_location(taken.source, location):
             origin = f", from {visible_location(taken.source)}" if is_visible(taken) else ""
             raise BadArgument(
                 f"An API with the name '{name}' already exists{origin}",
@@ -473,47 +473,47 @@ class ApiIndexer:
             )
 
     def _choose_name(
-        self, reading: PreparedApi, source_name: str, location: str, *, is_only: bool
+        self, prepared: PreparedApi, source_name: str, location: str, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
         """Return an unused name for an API, and a warning if it is not the first choice."""
-        own = slug(reading.overview.title) or slug(_file_stem(reading))
+        own = slug(prepared.overview.title) or slug(_file_stem(prepared))
         wanted = source_name if source_name and is_only else "-".join(filter(None, (source_name, own)))
-        version = slug(reading.overview.version)
+        version = slug(prepared.overview.version)
         names = [wanted, f"{wanted}-{version}"] if version else [wanted]
-        return self._first_unused_name(reading, location, names, numbered=wanted)
+        return self._first_unused_name(prepared, location, names, numbered=wanted)
 
     def _choose_owned_name(
-        self, reading: PreparedApi, file_name: str, location: str, owner: OwningSource, *, is_only: bool
+        self, prepared: PreparedApi, file_name: str, location: str, owner: OwningSource, *, is_only: bool
     ) -> tuple[str, tuple[str, ...]]:
         """Return an unused name for a description owned by a documentation source.
 
-        Its current name is preferred, then its file name if that is distinctive, then its title; a name that is already
-        used is prefixed with the name of the source.
+        The current name is preferred, then a distinctive file name, then the title. The name of the source is added if
+        the name is already used.
         """
         known = (row for row in self._store.apis_of_source(owner.id) if row.source == location)
-        if kept := next((row.name for row in known if row.citation == reading.citation), ""):
+        if kept := next((row.name for row in known if row.citation == prepared.citation), ""):
             return kept, ()
-        title, source = slug(reading.overview.title), slug(owner.name)
+        title, source = slug(prepared.overview.title), slug(owner.name)
         stem = file_name if _is_distinctive(file_name) else ""
         wanted = "-".join(filter(None, (stem, title))) if not is_only else stem or title
         wanted = wanted or source or file_name
         qualified = f"{source}-{wanted}" if source and source != wanted else wanted
-        return self._first_unused_name(reading, location, [wanted, qualified], numbered=qualified)
+        return self._first_unused_name(prepared, location, [wanted, qualified], numbered=qualified)
 
     def _first_unused_name(
-        self, reading: PreparedApi, location: str, names: Sequence[str], *, numbered: str
+        self, prepared: PreparedApi, location: str, names: Sequence[str], *, numbered: str
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the first unused name in `names`, or else `numbered` with a number appended."""
+        """Return the first unused name in `names` or, if all are used, `numbered` with a number appended."""
         wanted = names[0]
-        further = (f"{numbered}-{number}" for number in range(2, 1_000))
-        for name in chain(names, further):
+        numbered_names = (f"{numbered}-{number}" for number in range(2, 1_000))
+        for name in chain(names, numbered_names):
             taken = self._row_by_name(name)
-            if taken is None or (taken.citation == reading.citation and is_same_place(taken.source, location)):
+            if taken is None or (taken.citation == prepared.citation and is_same_location(taken.source, location)):
                 warning = f"Another API has the name '{wanted}'; this one was named '{name}'."
                 return name, () if name == wanted else (warning,)
         raise BadArgument(f"Too many APIs have the name '{wanted}'", hint="Choose another name for this API.")
 
-    def _stored(self, row: ApiRow) -> StoredApi:
+    def _stored_api(self, row: ApiRow) -> StoredApi:
         """Return the stored operations and schemas of an API."""
         schemas = self._store.units(row.id, ("schema", "message", "fragment"))
         return StoredApi(
@@ -522,14 +522,14 @@ class ApiIndexer:
         )
 
     def _reported_state(self, row: ApiRow) -> _ReportedState:
-        """Return the last reported state of an API, or its current state if that has been reported."""
+        """Return the last reported state of an API, or the current state if no changes are unreported."""
         kept = self._store.target(row.id, _REPORTED_STATE_KEY)
-        return _decode_state(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored(row))
+        return _decode_state(kept) if kept else _ReportedState(api_of(row).overview.version, self._stored_api(row))
 
-    def _changes(self, api: Api, reported_state: _ReportedState) -> ApiChanges:
+    def _compare_with_reported(self, api: Api, reported_state: _ReportedState) -> ApiChanges:
         """Compare an API with its last reported state, in a child process."""
         old_version, old = reported_state.version, reported_state.stored
-        new = self._stored(ApiLibrary(self._store).row(api.name))
+        new = self._stored_api(ApiLibrary(self._store).row(api.name))
         content = (body for side in (old, new) for part in side for _, body in part)
         try:
             changes = self._parser.run(changes_between, old, new, content=content)
@@ -539,37 +539,41 @@ class ApiIndexer:
         return ApiChanges(api.name, old_version, api.overview.version, *changes)
 
 
-def _match_known_rows(readings: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = "") -> list[ApiRow | None]:
+def _match_known_rows(
+    prepared_apis: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = ""
+) -> list[ApiRow | None]:
     """Return the stored API that each parsed API replaces, by position, preferring the API named `name`.
 
     Packages in one folder have the same citation and are distinguished by title, which may have changed.
     """
-    if len(readings) == 1 and len({row.citation for row in rows}) == 1:
+    if len(prepared_apis) == 1 and len({row.citation for row in rows}) == 1:
         return [next((row for row in rows if row.name == name), rows[0])]
     left = sorted(rows, key=lambda row: row.name != name)
     known: dict[int, ApiRow] = {}
     for is_title_kept in (True, False):
-        for place, reading in enumerate(readings):
-            if place not in known and (row := _find_row(reading, left, is_title_kept=is_title_kept)):
-                known[place] = row
+        for position, prepared in enumerate(prepared_apis):
+            if position not in known and (row := _find_row(prepared, left, is_title_kept=is_title_kept)):
+                known[position] = row
                 left.remove(row)
-    return [known.get(place) for place in range(len(readings))]
+    return [known.get(position) for position in range(len(prepared_apis))]
 
 
-def _find_row(reading: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
-    cited = (row for row in rows if row.citation == reading.citation)
-    title = reading.overview.title
+def _find_row(prepared: PreparedApi, rows: Iterable[ApiRow], *, is_title_kept: bool) -> ApiRow | None:
+    """Return the row with the same citation and, if `is_title_kept` is set, the same title; None if there is none."""
+    cited = (row for row in rows if row.citation == prepared.citation)
+    title = prepared.overview.title
     return next((row for row in cited if not is_title_kept or api_of(row).overview.title == title), None)
 
 
 def _absolute_location(location: str) -> str:
-    """Return an absolute path, with `..` resolved now, because symbolic links may prevent that later."""
+    """Return an absolute path with `..` resolved."""
+    # Resolved now, because symbolic links could change the result later.
     path = given_path(location).absolute()
     return str(path.resolve() if ".." in path.parts else path)
 
 
 def _encode_state(state: _ReportedState) -> bytes:
-    """Return a state encoded as JSON text, as the store requires."""
+    """Return a state encoded as JSON, which the store requires."""
     return msgspec.json.encode(zlib.compress(msgspec.msgpack.encode(state)))
 
 
@@ -579,9 +583,8 @@ def _decode_state(body: bytes) -> _ReportedState:
 
 
 def _with_progress(documents: Iterable[ApiDocument], progress: Progress) -> Iterator[ApiDocument]:
-    """Yield the documents and report progress; the total is unknown, so it is reported as one more than the current
-    number.
-    """
+    """Yield the documents and report progress."""
+    # The total is unknown. It is reported as one more than the current number.
     for number, document in enumerate(documents, 1):
         progress.report(number, number + 1, "descriptions found")
         yield document
@@ -592,32 +595,36 @@ def _read_wanted_documents(
 ) -> bool:
     """Read the documents that the child process requested, within limits; return whether any new document was read."""
     before = len(referenced)
-    room = MAX_DESCRIPTION_BYTES - sum(len(text) for text in referenced.values() if isinstance(text, bytes))
+    remaining_bytes = MAX_DESCRIPTION_BYTES - sum(len(text) for text in referenced.values() if isinstance(text, bytes))
     for position, paths in wanted:
         read = documents[position].read
         for path in paths:
             if (position, path) not in referenced:
                 is_late = time.monotonic() > deadline
                 referenced[position, path] = found = (
-                    _REFERENCED_DOCUMENTS_TIMEOUT_REASON if is_late else _read_referenced(read, path, room)
+                    _REFERENCED_DOCUMENTS_TIMEOUT_REASON if is_late else _read_referenced(read, path, remaining_bytes)
                 )
-                room -= len(found) if isinstance(found, bytes) else 0
+                remaining_bytes -= len(found) if isinstance(found, bytes) else 0
             if isinstance(referenced[position, path], bytes):
                 break
     return len(referenced) > before
 
 
-def _read_referenced(read: ReadDocument | None, path: str, room: int) -> bytes | str:
+def _read_referenced(read: ReadDocument | None, path: str, remaining_bytes: int) -> bytes | str:
     """Return the content of a referenced document, or the reason why it cannot be read."""
     try:
         data = read(path) if read else b""
     except SourceError as exc:
         return exc.message
-    return data if len(data) <= room else f"together, the documents have more than {MAX_DESCRIPTION_BYTES:,} bytes"
+    return (
+        data
+        if len(data) <= remaining_bytes
+        else f"together, the documents have more than {MAX_DESCRIPTION_BYTES:,} bytes"
+    )
 
 
 def _truncate_warnings(*warnings: Iterable[str]) -> list[str]:
-    """Return the first `MAX_WARNINGS` warnings and the number of omitted ones."""
+    """Return the first `MAX_WARNINGS` warnings, and a line with the number of omitted warnings."""
     every = list(chain(*warnings))
     more = len(every) - MAX_WARNINGS
     return every if more <= 0 else [*every[:MAX_WARNINGS], f"{more} more warnings were omitted."]
@@ -643,8 +650,9 @@ def _is_distinctive(file_name: str) -> bool:
     return any(word not in _GENERIC_TITLE_WORDS and word not in _GENERIC_FILE_WORDS for word in words)
 
 
-def _file_stem(reading: PreparedApi) -> str:
-    name = reading.name or urlsplit(reading.citation).hostname or reading.citation
+def _file_stem(prepared: PreparedApi) -> str:
+    """Return the file name of an API without suffixes, or the host if it has no file name."""
+    name = prepared.name or urlsplit(prepared.citation).hostname or prepared.citation
     end = len(name)
     while (dot := name.rfind(".", 0, end)) >= 0 and name[dot + 1 : end] in _FILE_SUFFIXES:
         end = dot

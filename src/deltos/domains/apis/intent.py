@@ -19,11 +19,12 @@ from deltos.text.words import TOKEN, stemmer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Positions of the actions in `ACTIONS`. ACT is any other action.
 LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
-_MAX_LEADING_WORDS = 8  # the first words name the action, later words its object
+_MAX_LEADING_WORDS = 8  # number of words used; later words describe the object of the action
 # Openings of queries without meaning, longer ones first.
 _OPENINGS = tuple(
     tuple(words.split())
@@ -91,13 +92,13 @@ def grams(text: str) -> list[str]:
 
 
 def _strip_opening(words: list[str]) -> list[str]:
-    """Return the words without an opening such as "how do I", or all words if nothing else is left."""
+    """Return the words without an opening such as "how do I", or all words if no other words remain."""
     opening = next((each for each in _OPENINGS if tuple(words[: len(each)]) == each), ())
     return words[len(opening) :] or words
 
 
 @cache
 def _learned_weights() -> Mapping[str, list[float]]:
-    """Return the weights of each n-gram, by action; those of the empty n-gram are the prior."""
+    """Return the weights of each n-gram, by action; the weights of the empty n-gram are the prior."""
     stored: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text("utf-8"))
     return stored

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.model import Json
 
-MAX_DEPTH = 400
-MAX_ALIASED_NODES = 1_000_000
+MAX_DEPTH = 400  # maximum nesting level
+MAX_ALIASED_NODES = 1_000_000  # maximum number of values to which all YAML aliases together expand
 MAX_NAMED_DUPLICATES = 10
-MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not parsed as YAML, which would be many times slower
+MAX_LENIENT_RETRY_BYTES = 5_000_000  # larger invalid JSON is not parsed as YAML, which is many times slower
 _TOO_DEEP_MESSAGE = "The description is nested too deeply to be read"
-_NO_KEY = object()
+_NO_KEY = object()  # marks a mapping in which no key waits for its value
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _PATH_KEY = re.compile(rb'"(/[^"\\]*)"\s*:\s*\{')
 
@@ -53,7 +53,7 @@ def _load_json(data: bytes) -> Tree:
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
-        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
+        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"The limit is about {MAX_DEPTH} levels.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _load_lenient_json(data)
     return Tree(*_merge_duplicate_paths(data, value))
@@ -65,7 +65,7 @@ def _load_lenient_json(data: bytes) -> Tree:
     try:
         return Tree(_replace_lone_surrogates(json.loads(text, strict=False)), ("The file is not strict JSON.",))
     except RecursionError:
-        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most about {MAX_DEPTH} levels are supported.") from None
+        raise SourceError(_TOO_DEEP_MESSAGE, hint=f"The limit is about {MAX_DEPTH} levels.") from None
     except ValueError as exc:
         problem = str(exc)
     if len(data) <= MAX_LENIENT_RETRY_BYTES:
@@ -79,7 +79,7 @@ def _load_lenient_json(data: bytes) -> Tree:
 
 
 def _replace_lone_surrogates(value: Json) -> Json:
-    r"""Return a value without lone surrogates, which an escape such as `\\ud800` can produce and no store accepts."""
+    r"""Return a value in which lone surrogates such as `\\ud800` are replaced, because no store accepts them."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -89,7 +89,8 @@ def _replace_lone_surrogates(value: Json) -> Json:
 
 
 def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, ...]]:
-    """Merge paths that are defined twice, because JSON parsers silently drop the first definition."""
+    """Merge paths that are defined twice; return the document and warnings."""
+    # JSON parsers silently drop the first definition.
     paths = value.get("paths") if isinstance(value, dict) else None
     if not isinstance(paths, dict):
         return value, ()
@@ -98,7 +99,7 @@ def _merge_duplicate_paths(data: bytes, value: Json) -> tuple[Json, tuple[str, .
     if not any(key in paths for key in twice):
         return value, ()
     builder = _DuplicateMerger()
-    merged = json.loads(data, object_pairs_hook=builder.mapping)
+    merged = json.loads(data, object_pairs_hook=builder.build_mapping)
     return (merged, builder.warnings()) if builder.keys else (value, ())
 
 
@@ -116,8 +117,8 @@ class _DuplicateMerger:
         more = len(self.keys) - len(named)
         return (*named, f"{more} more keys occur twice; all were used.") if more else named
 
-    def mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return a mapping built from pairs."""
+    def build_mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a mapping of the key and value pairs; the values of repeated keys are merged."""
         result: dict[str, Any] = {}
         for key, value in pairs:
             if key in result:
@@ -146,11 +147,12 @@ def load_yaml(text: str) -> Tree:
         tree = load_yaml(cleaned)
         return Tree(tree.value, ("Unprintable characters were replaced.", *tree.warnings))
     except yaml.YAMLError as exc:
-        raise SourceError(f"Not valid YAML: {_yaml_problem(exc)}", hint="Is the file complete?") from exc
+        raise SourceError(f"Not valid YAML: {_yaml_problem(exc)}", hint="Check whether the file is complete.") from exc
 
 
 def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
-    """Yield parser events; PyYAML's resolver and composer would take four times as long."""
+    """Yield PyYAML's parser events."""
+    # PyYAML's resolver and composer would take four times as long.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
     try:
         while loader.check_event():
@@ -160,6 +162,7 @@ def _parser_events(yaml: Any, text: str) -> Iterator[Any]:
 
 
 def _yaml_problem(exc: Exception) -> str:
+    """Return the line number and problem of a YAML error."""
     mark = getattr(exc, "problem_mark", None)
     problem = getattr(exc, "problem", None) or "cannot be read"
     return f"line {mark.line + 1}: {problem}" if mark else str(problem)
@@ -190,7 +193,7 @@ class _YamlBuilder:
                     self.anchors[event.anchor] = (value, 1)
             elif name == "MappingStartEvent" or name == "SequenceStartEvent":
                 if len(parents) >= MAX_DEPTH:
-                    raise SourceError(_TOO_DEEP_MESSAGE, hint=f"At most {MAX_DEPTH} levels are supported.")
+                    raise SourceError(_TOO_DEEP_MESSAGE, hint=f"The limit is {MAX_DEPTH} levels.")
                 parents.append((container, key, event.anchor, self.nodes))
                 container, key = {} if name == "MappingStartEvent" else [], _NO_KEY
                 continue
@@ -201,16 +204,16 @@ class _YamlBuilder:
                 if anchor:
                     self.anchors[anchor] = (value, self.nodes - start)
             elif name == "AliasEvent":
-                value = self.alias(event.anchor)
+                value = self.resolve_alias(event.anchor)
             elif name == "DocumentEndEvent" and container:
                 return Tree(container[0], (*self.duplicates.warnings(), *_ignored_documents_warning(events)))
             else:
                 continue
-            key = self.put(container, key, value)
+            key = self.add_value(container, key, value)
         return Tree(container[0] if container else None, self.duplicates.warnings())
 
-    def put(self, container: Any, key: Any, value: Any) -> Any:
-        """Add `value` to the open container; return the key whose value is still missing, if there is one."""
+    def add_value(self, container: Any, key: Any, value: Any) -> Any:
+        """Add `value` to the open container; return the key that waits for its value, or `_NO_KEY`."""
         if container.__class__ is list:
             container.append(value)
             return _NO_KEY
@@ -222,7 +225,7 @@ class _YamlBuilder:
             container[key] = value
         return _NO_KEY
 
-    def alias(self, name: str) -> Any:
+    def resolve_alias(self, name: str) -> Any:
         """Return the value of an alias; raise SourceError if all aliased values together are too large."""
         value, size = self.anchors.get(name, (f"*{name}", 1))
         self.aliased += size

@@ -49,8 +49,9 @@ class ApiLibrary:
         return [row for row in self.store.apis() if is_visible(row)]
 
     def apis_of_other_projects(self, roots: Iterable[Path]) -> dict[int, str]:
-        """Return ids and names of the APIs that are not visible to the projects at `roots`; empty if `roots` is
-        empty.
+        """Return the names of the APIs that are not visible to the projects at `roots`, by id.
+
+        Empty if `roots` is empty.
         """
         projects = [project_of(root) for root in roots]
         return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
@@ -59,7 +60,7 @@ class ApiLibrary:
         """Return the documents that could not be read, of one source or of all visible sources."""
         return [row for row in self.store.unread() if is_visible(row) and source in ("", row.source)]
 
-    def known(self, name: str) -> ApiRow | None:
+    def find_exact(self, name: str) -> ApiRow | None:
         """Return the visible API with exactly this name, or None if there is none."""
         row = self.store.api(name)
         return row if row and is_visible(row) else None
@@ -70,7 +71,7 @@ class ApiLibrary:
 
     def row(self, name: str) -> ApiRow:
         """Return the API with this name, or the only API whose name begins with it; raise NotFound if there is none."""
-        if row := self.known(name.strip()):
+        if row := self.find_exact(name.strip()):
             return row
         rows = self.rows()
         if not rows:
@@ -91,10 +92,10 @@ class ApiLibrary:
         """Return the APIs that `name` selects: one API, or all APIs of a source or name prefix."""
         wanted = name.strip()
         rows = self.rows()
-        of_source = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
-        if not of_source and wanted:
-            of_source = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
-        return of_source or [self.row(name)]
+        selected = [row for row in rows if wanted and wanted in (row.name, row.source_name)]
+        if not selected and wanted:
+            selected = [row for row in rows if row.name.lower().startswith(f"{wanted.lower()}-")]
+        return selected or [self.row(name)]
 
     def mentioned_apis(self, question: str, without: Collection[int] = ()) -> ApiMentions:
         """Return the APIs that a query mentions, and the query without the mentions.
@@ -109,11 +110,11 @@ class ApiLibrary:
                 titles[row.name].append(_provider_name(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
-            left_out = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
-            left_out += [*without, *self.hidden_ids()]
+            excluded = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
+            excluded += [*without, *self.hidden_ids()]
             longest = max(words, key=len)
             found = self.store.search(
-                (longest,), _EQUAL_COLUMN_WEIGHTS, api_id=None, kinds=("operation",), limit=1, without=left_out
+                (longest,), _EQUAL_COLUMN_WEIGHTS, api_id=None, kinds=("operation",), limit=1, without=excluded
             )
             return bool(found)
 
@@ -121,7 +122,7 @@ class ApiLibrary:
         return replace(mentions, names=()) if len(mentions.names) == len(rows) else mentions
 
     def ids_except(self, rows: Sequence[ApiRow]) -> tuple[int, ...]:
-        """Return the ids of all APIs except the given ones, including hidden APIs."""
+        """Return the ids of all APIs except `rows`, including hidden APIs."""
         wanted = {row.id for row in rows}
         return tuple(row.id for row in self.store.apis() if row.id not in wanted)
 
@@ -148,6 +149,7 @@ class ApiLibrary:
 
 
 def _provider_name(row: ApiRow) -> str:
+    """Return the first part of an API name, such as `google` for `google-drive`."""
     return row.name.partition("-")[0]
 
 
@@ -162,9 +164,8 @@ def is_visible(row: ApiRow | UnreadRow) -> bool:
 
 
 def location_of(api: Api) -> str:
-    """Return the absolute path or URL of a description, whose stored citation is relative to the parent of the added
-    folder.
-    """
+    """Return the absolute path or URL of an API description."""
+    # The citation of a local file is relative to the parent of the added folder.
     if is_http_url(api.source) or is_http_url(api.citation):
         return api.citation
     return (Path(api.source).resolve().parent / api.citation).as_posix()

@@ -16,7 +16,7 @@ Json = Any
 
 
 GRAPHQL_DATA = "data"
-"""Status of GraphQL responses, whose types refer to each other in cycles."""
+"""Value of `Response.status` for GraphQL responses."""
 
 
 class ApiParameter(Struct, frozen=True, omit_defaults=True):
@@ -30,9 +30,9 @@ class ApiParameter(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """A request or response body in one media type, with the author's examples.
+    """A request or response body in one media type, with the documented examples.
 
-    `deep` contains the form fields whose nested keys are written in brackets.
+    `deep` contains the names of form fields with the style `deepObject`, whose nested keys are written in brackets.
     """
 
     media_type: str
@@ -70,7 +70,7 @@ class Operation(Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> str:
-        """The identification of the operation: `METHOD path`."""
+        """The method and path, which identify the operation: `METHOD path`."""
         return f"{self.method} {self.path}"
 
 
@@ -149,7 +149,7 @@ class ApiHit:
     """A search result; `citation` is the URL or path of the specification with a JSON pointer.
 
     `score` orders the hits of one answer; `confidence` (0 to 1) is comparable between answers. `is_clear` marks a unit
-    to which the query clearly refers, `is_semantic_match` one that shares no word with the query.
+    to which the query clearly refers, `is_semantic_match` a match without shared terms.
     """
 
     id: str

@@ -14,7 +14,7 @@ Resolve = Callable[[str], Json]
 
 MAX_ENUM_VALUES = 24
 MAX_ENUM_CHARACTERS = 400
-_MIN_NESTED_LINES = 4  # a field is not expanded if fewer lines remain
+_MIN_NESTED_LINES = 4  # minimum number of remaining lines for expanding a field
 MAX_VALUE_CHARACTERS = 40
 MAX_ALTERNATIVES = 6
 MAX_OMITTED_NAMES_CHARACTERS = 240
@@ -23,7 +23,7 @@ _MAX_LABEL_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of a schema to show; if `is_terse` is set, only required fields have descriptions."""
+    """Level of detail of a schema outline; if `is_terse` is set, only required fields have descriptions."""
 
     depth: int = 2
     description_characters: int = 100
@@ -41,8 +41,9 @@ class SchemaField:
 
 
 def outline(schema: Json, resolve: Resolve, detail: Detail) -> list[str]:
-    """Return a schema as lines, as deep as `detail.lines` allows; required fields come first, omitted fields
-    are named.
+    """Return a schema as lines, at the greatest depth that fits `detail.lines`.
+
+    If not all fields fit, required fields come first, and the last line lists the omitted fields.
     """
     for depth in range(detail.depth, 0, -1):
         lines = _take_lines(_outline_lines(schema, resolve, detail, depth, 0, ()), detail.lines)
@@ -82,7 +83,7 @@ def _expand_members(schema: Json, resolve: Resolve, detail: Detail) -> list[str]
 
 
 def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, max_lines_left: int) -> list[str]:
-    """Return the lines of the first nested fields, and a line with the names of the omitted ones."""
+    """Return the lines of the first nested fields, and a line with the names of the omitted fields."""
     fields = members_of(member.schema, resolve)
     shown = [line for line in lines if not line.startswith("    ")][: max_lines_left - 1]
     names = one_line(", ".join(field.name for field in fields[len(shown) :]), MAX_OMITTED_NAMES_CHARACTERS)
@@ -97,7 +98,7 @@ def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
 
 
 def shown_members(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields in display order: as written, or for a GraphQL input, required and enum fields first."""
+    """Return the fields in display order: as written; for a GraphQL input, required and enum fields first."""
     members = members_of(schema, resolve)
     if not is_graphql_input(schema, resolve):
         return members
@@ -160,6 +161,7 @@ def _reference_label(target: str, resolve: Resolve, depth: int) -> str:
 
 
 def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
+    """Return the type label of a schema without references and combined schemas."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = "|".join(map(str, kind))
@@ -184,7 +186,7 @@ def _plain_label(schema: dict[str, Json], resolve: Resolve, depth: int) -> str:
 def _format_range(schema: dict[str, Json], minimum: str, maximum: str, unit: str) -> str:
     """Return the range of allowed values, such as ` 1..100` or ` ≤30000`; empty if it is unlimited."""
     low, high = (short_value(value) if _is_number(value := schema.get(name)) else "" for name in (minimum, maximum))
-    low = "" if unit and low in ("0", "1") else low  # "not empty" is too little information to show
+    low = "" if unit and low in ("0", "1") else low  # a minimum length of 0 or 1 is not shown
     if low and high:
         return f" {low}..{high}{unit}"
     return f" ≥{low}{unit}" if low else f" ≤{high}{unit}" if high else ""
@@ -208,6 +210,7 @@ def follow(schema: Json, resolve: Resolve) -> Json:
 def _outline_lines(
     schema: Json, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
+    """Yield the lines of a schema down to `depth`, indented by `level`."""
     if alternatives := _alternatives(schema, resolve):
         for option in alternatives:
             yield f"{'  ' * level}one of: {label(option, resolve)}"
@@ -223,7 +226,7 @@ def _outline_lines(
 def _nested_field_lines(
     member: SchemaField, resolve: Resolve, detail: Detail, depth: int, level: int, seen: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield the lines of nested fields; a type that contains itself is only named."""
+    """Yield the lines of nested fields; the fields of a recursive type are listed only once."""
     name = _type_name(member.schema)
     if name and name in seen:
         yield f"{'  ' * (level + 1)}(cycle: {name}, shown above)"
@@ -256,6 +259,7 @@ def _alternatives(schema: Json, resolve: Resolve) -> list[Json]:
 def _collect_fields(
     schema: Json, resolve: Resolve, found: dict[str, SchemaField], seen: tuple[str, ...], depth: int
 ) -> None:
+    """Add the fields of a schema to `found`, by name."""
     if depth > MAX_HOPS or not isinstance(schema, dict):
         return
     if isinstance(target := schema.get("$ref"), str):
@@ -271,7 +275,7 @@ def _collect_fields(
     if isinstance(properties := schema.get("properties"), dict):
         for name, value in properties.items():
             found[name] = SchemaField(name, value, name in required or (name in found and found[name].required))
-    for name in required:  # some required fields are named only here
+    for name in required:  # some required fields are listed only in `required`
         known = found[name].schema if name in found else extra if isinstance(extra, dict) else {}
         found[name] = SchemaField(name, known, required=True)
     if "items" in schema:
@@ -281,6 +285,7 @@ def _collect_fields(
 
 
 def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: int) -> str:
+    """Return a field as a line: `name*: type = default — description`."""
     schema = member.schema if isinstance(member.schema, dict) else {}
     arguments = schema.get("x-arguments")
     name = f"{member.name}({one_line(arguments, 80)})" if isinstance(arguments, str) else member.name
@@ -297,7 +302,7 @@ def _member_line(member: SchemaField, resolve: Resolve, detail: Detail, level: i
 
 
 def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
-    """Return at most `limit` + 1 lines, which suffices to detect that there are too many."""
+    """Return the first `limit` + 1 lines; the additional line shows that there are too many."""
     kept = []
     for line in lines:
         kept.append(line)
@@ -307,6 +312,7 @@ def _take_lines(lines: Iterator[str], limit: int) -> list[str]:
 
 
 def _enum_text(values: list[Json]) -> str:
+    """Return enum values as text: `a | b | … (30 values)`."""
     shown: list[str] = []
     for value in values[:MAX_ENUM_VALUES]:
         shown.append(short_value(value))

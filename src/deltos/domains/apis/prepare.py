@@ -35,12 +35,12 @@ _IMPORT_STATEMENT = re.compile(rb"""^[ \t]*import[ \t]+(?:public[ \t]+|weak[ \t]
 
 
 class RawDocument(NamedTuple):
-    """A document as bytes; `refers` says whether its referenced documents can be read."""
+    """A document as bytes, and whether the parent can read the documents to which it refers."""
 
     data: bytes
     citation: str
     name: str
-    refers: bool
+    can_follow_references: bool
 
 
 # Maps the position of a document and a path relative to it to the content of the referenced document, or to the reason
@@ -49,14 +49,14 @@ ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 
 class WantedDocument(NamedTuple):
-    """Candidate paths of one referenced document, of which the first readable one is used."""
+    """Candidate paths of one referenced document; the first readable file is used."""
 
     position: int
     paths: tuple[str, ...]
 
 
 class MissingDocuments(NamedTuple):
-    """Documents that are needed before preparation can continue."""
+    """Documents that the parent must read before the preparation can continue."""
 
     wanted: tuple[WantedDocument, ...]
 
@@ -93,7 +93,7 @@ class PreparedDocuments(NamedTuple):
     failures: tuple[UnreadDocument, ...]
 
 
-class _ReadDescription(NamedTuple):
+class _ParsedDocument(NamedTuple):
     """A parsed description and its document."""
 
     document: ApiDocument
@@ -117,33 +117,34 @@ def prepare(
         if len(documents) > 1 and all(_is_proto_file(raw) for raw in documents):
             return _prepare_protobuf(documents, referenced)
         missing: list[WantedDocument] = []
-        readings: list[_ReadDescription] = []
+        parsed_documents: list[_ParsedDocument] = []
         failures: list[UnreadDocument] = []
         for position, raw in enumerate(documents):
-            read = _referenced_document_reader(position, referenced, missing) if raw.refers else None
+            read = _referenced_document_reader(position, referenced, missing) if raw.can_follow_references else None
             document = ApiDocument(raw.data, raw.citation, raw.name, read)
             try:
                 description = read_description(document, references.get(position))
-                readings.append(_ReadDescription(replace(document, data=b""), description))
+                parsed_documents.append(_ParsedDocument(replace(document, data=b""), description))
             except SourceError as exc:
                 failures.append(UnreadDocument(raw.citation, str(exc)))
         if missing and not is_last_round:
             return MissingDocuments(tuple(dict.fromkeys(missing)))
-        apis = [_prepare_api(reading, failures) for reading in readings]
+        apis = [_prepare_api(parsed, failures) for parsed in parsed_documents]
         return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
-def _prepare_api(reading: _ReadDescription, failures: list[UnreadDocument]) -> PreparedApi | None:
-    description = reading.description
+def _prepare_api(parsed: _ParsedDocument, failures: list[UnreadDocument]) -> PreparedApi | None:
+    """Return an API ready to store; record a failure and return None if it is nested too deeply."""
+    description = parsed.description
     webhooks = sum(operation.webhook for operation in description.operations)
     try:
         units = tuple(_pickle_units(description))
     except RecursionError:
-        failures.append(UnreadDocument(reading.document.citation, "The description is nested too deeply to be stored"))
+        failures.append(UnreadDocument(parsed.document.citation, "The description is nested too deeply to be stored"))
         return None
     return PreparedApi(
-        citation=reading.document.citation,
-        name=reading.document.name,
+        citation=parsed.document.citation,
+        name=parsed.document.name,
         overview=description.overview,
         operations=len(description.operations) - webhooks,
         schemas=sum(not schema.message for schema in description.schemas),
@@ -154,11 +155,12 @@ def _prepare_api(reading: _ReadDescription, failures: list[UnreadDocument]) -> P
 
 
 def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
+    """Yield the units of an API in pickled batches."""
     from deltos.domains.apis.chunk import chunk_api
 
     units = iter(chunk_api(description))
-    while piece := list(islice(units, _UNITS_PER_BATCH)):
-        yield pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
+    while batch := list(islice(units, _UNITS_PER_BATCH)):
+        yield pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
 
 
 # ---------------------------------------------------------------------- referenced documents
@@ -167,16 +169,16 @@ def _pickle_units(description: ApiDescription) -> Iterator[bytes]:
 def _missing_documents(
     documents: Sequence[RawDocument], referenced: ReferencedDocuments, references: dict[int, list[str]]
 ) -> Iterator[WantedDocument]:
-    """Yield the referenced documents that have not been read yet, found by scanning the raw bytes.
+    """Yield the referenced documents that have not been read yet.
 
-    The documents are not parsed for this, because that would be slow for each level of references. Reference targets
-    found in the documents are added to `references`.
+    References are found in the raw bytes, because parsing again for each level of references would be slow. The
+    reference targets in the documents are added to `references`.
     """
     from deltos.domains.apis.refs import MAX_DOCUMENTS, find_references
 
     local_names = _import_names(documents) if len(documents) > 1 else frozenset()
     for position, raw in enumerate(documents):
-        if not raw.refers:
+        if not raw.can_follow_references:
             continue
         seen: set[str] = set()
         pending = [("", raw.data)]
@@ -188,8 +190,10 @@ def _missing_documents(
                 if paths[0] in seen or len(seen) >= MAX_DOCUMENTS:
                     continue
                 seen.add(paths[0])
-                known = [referenced.get((position, one)) for one in paths]
-                found = next(((one, text) for one, text in zip(paths, known, strict=True) if _is_available(text)), None)
+                known = [referenced.get((position, each)) for each in paths]
+                found = next(
+                    ((each, text) for each, text in zip(paths, known, strict=True) if _is_available(text)), None
+                )
                 if found is not None and isinstance(found[1], bytes):
                     pending.append((found[0], found[1]))
                 elif None in known:
@@ -201,7 +205,7 @@ def _is_available(text: bytes | str | None) -> bool:
 
 
 def _referenced_paths(targets: list[str], path: str, root_name: str) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of other documents to which references in the document at `path` lead."""
+    """Yield the paths of the other documents to which the document at `path` refers."""
     from deltos.domains.apis.refs import referenced_path
 
     for target in targets:
@@ -210,7 +214,7 @@ def _referenced_paths(targets: list[str], path: str, root_name: str) -> Iterator
 
 
 def _import_names(documents: Sequence[RawDocument]) -> frozenset[str]:
-    """Return all names by which imports may refer to one of the documents: the ends of their paths."""
+    """Return the path suffixes of the documents, by which imports may refer to them."""
     parts = [raw.citation.split("/") for raw in documents]
     return frozenset("/".join(path[start:]) for path in parts for start in range(len(path)))
 
@@ -229,6 +233,8 @@ def _imported_paths(data: bytes, local_names: frozenset[str]) -> Iterator[tuple[
 def _referenced_document_reader(
     position: int, referenced: ReferencedDocuments, missing: list[WantedDocument]
 ) -> ReadDocument:
+    """Return a function that reads referenced documents and adds unread documents to `missing`."""
+
     def read(path: str) -> bytes:
         found = referenced.get((position, path))
         if isinstance(found, bytes):
@@ -263,8 +269,8 @@ def _prepare_protobuf(documents: Sequence[RawDocument], referenced: ReferencedDo
         first = documents[package.positions[0]]
         is_only = len(package.positions) == 1
         citation = first.citation if is_only else str(PurePosixPath(first.citation).parent)
-        reading = _ReadDescription(ApiDocument(b"", citation, first.name), package.description)
-        apis.append(_prepare_api(reading, failures))
+        parsed = _ParsedDocument(ApiDocument(b"", citation, first.name), package.description)
+        apis.append(_prepare_api(parsed, failures))
     return PreparedDocuments(tuple(api for api in apis if api), tuple(failures))
 
 
@@ -276,13 +282,13 @@ def _is_protobuf(overview: Overview) -> bool:
 
 
 class StoredApi(NamedTuple):
-    """The stored bodies of an API: pairs of key and operation, and of pointer and schema."""
+    """The stored operations of an API with their keys, and its schemas with their pointers."""
 
     operations: tuple[tuple[str, bytes], ...] = ()
     schemas: tuple[tuple[str, bytes], ...] = ()
 
-    def reading(self) -> ApiState:
-        """Return the bodies decoded for comparison."""
+    def decode(self) -> ApiState:
+        """Return the operations and schemas decoded for comparison."""
         from deltos.domains.apis.diff import ApiState
 
         bodies = dict(self.operations)
@@ -312,11 +318,12 @@ def changes_between(old: StoredApi, new: StoredApi) -> StoredChanges:
     """Return the differences between two stored versions of an API."""
     from deltos.domains.apis.diff import compare
 
-    before, after = old.reading(), new.reading()
-    gained = _names_missing_from(after.encoded_schemas, before.encoded_schemas)
-    lost = _names_missing_from(before.encoded_schemas, after.encoded_schemas)
-    return StoredChanges(compare(before, after), gained, lost)
+    before, after = old.decode(), new.decode()
+    added = _missing_schemas(after.encoded_schemas, before.encoded_schemas)
+    removed = _missing_schemas(before.encoded_schemas, after.encoded_schemas)
+    return StoredChanges(compare(before, after), added, removed)
 
 
-def _names_missing_from(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
+def _missing_schemas(schemas: Mapping[str, bytes], others: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the pointers of the schemas that `others` does not contain."""
     return tuple(pointer for pointer in schemas if pointer not in others)

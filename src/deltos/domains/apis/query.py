@@ -20,7 +20,7 @@ _METHOD_AND_PATH = re.compile(
 _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has weight 1
-MAX_WORDS = 40
+MAX_WORDS = 40  # further words of a query are ignored
 # Words that may open a query about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
     "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()
@@ -107,7 +107,7 @@ class ApiQuery:
     def match_words(self) -> tuple[str, ...]:
         """Return query words and synonyms for the word index, any of which may match.
 
-        Synonyms of verbs are used only for ranking, because they are so frequent that matches of nouns would be lost.
+        Synonyms of verbs are used only for ranking, because they would displace matches of nouns.
         """
         only_verbs = all(concept.verb for concept in self.concepts)
         stems: dict[str, None] = {}
@@ -126,22 +126,22 @@ def parse_query(text: str) -> ApiQuery:
         path = match[1]
     words = question_words(text)
     verb = next((verb for word in words[:3] if (verb := verb_of(word))), "")
-    concepts = tuple(map(_concept, dict.fromkeys(words)))
+    concepts = tuple(map(_to_concept, dict.fromkeys(words)))
     return ApiQuery(text, concepts, verb, method, path, tuple(stems_of(text)), find_names(text))
 
 
 def find_names(text: str) -> frozenset[str]:
-    """Return the words of a query that may be names of types or operations; a single word always may."""
+    """Return the words of a query that may be names of types or operations, including a single word."""
     words = _NAME.findall(text)
     return frozenset(word for word in words if len(words) == 1 or CODE_SIGNS.search(word) or "/" in word)
 
 
 def strip_opening(text: str) -> str:
-    """Return a query without an opening such as `which endpoint`, or unchanged if nothing else is left."""
+    """Return a query without an opening such as `which endpoint`, or unchanged if no other words remain."""
     words = text.split()
     bare_words = [word.strip("`'\".,;:?!()").lower() for word in words]
-    opening = next((place for place, word in enumerate(bare_words) if word not in _OPENING_WORDS), len(bare_words))
-    nouns = [place for place in range(opening) if bare_words[place] in _INTERFACE_NOUNS]
+    opening = next((index for index, word in enumerate(bare_words) if word not in _OPENING_WORDS), len(bare_words))
+    nouns = [index for index in range(opening) if bare_words[index] in _INTERFACE_NOUNS]
     if not nouns or opening == len(bare_words):
         return text
     # A noun alone may be the object of the query (`api keys`) or a verb (`request a refund`).
@@ -165,9 +165,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _index_form(stemmed: str) -> str:
-    """Return a word that the index stems to `stemmed`, because the stem itself may have another stem: `relea` for
-    `releas`.
-    """
+    """Return a word that the index stems to `stemmed`."""
+    # A stem can have another stem: the stem of `releas` is `relea`.
     forms = (f"{stemmed}{ending}" for ending in ("", "e", "s", "es", "ed", "y"))
     return next((form for form in forms if stem(form) == stemmed), stemmed)
 
@@ -185,6 +184,7 @@ def verb_of(word: str) -> str:
 
 @cache
 def _verb_stems() -> dict[str, str]:
+    """Return the API verb of each verb stem."""
     known: dict[str, str] = {}
     for verb, words in VERBS.items():
         for word in words:
@@ -213,5 +213,6 @@ def synonyms_in_index(index_word: str) -> Mapping[str, float]:
     return _synonyms(shared_words().of).get(index_word, {})
 
 
-def _concept(word: str) -> Concept:
+def _to_concept(word: str) -> Concept:
+    """Return a query word with its synonyms."""
     return Concept(word, {stem(word): 1.0, **synonyms_of(word)}, bool(verb_of(word)))

@@ -1,4 +1,4 @@
-"""Find `$ref` references in raw bytes, follow them across documents, and report unresolved ones."""
+"""Find `$ref` references in raw bytes, follow them across documents, and report unresolved references."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
 MAX_HOPS = 16  # longer chains of references are treated as cycles
-MAX_DOCUMENTS = 50_000  # same limit as for files in a folder; bytes and time are limited where documents are read
+MAX_DOCUMENTS = 50_000  # maximum number of referenced documents; bytes and time are limited by the reader
 MAX_NAMED_REFERENCES = 3
 _ENTRY_TOKEN_COUNT = 3  # as in `#/definitions/Pet`
 _DEFINITION_LISTS = frozenset(
@@ -46,15 +46,16 @@ class ReferenceFollower:
     root: Json
     root_name: str = ""
     read: ReadDocument | None = None
-    targets: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    dangling: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)  # rewritten targets in loaded documents
+    refused: list[str] = field(default_factory=list)  # references to documents that were not read
+    dangling: list[str] = field(default_factory=list)  # references to missing targets
     _documents: dict[str, Json] = field(default_factory=dict)
     _resolved: dict[str, Json] = field(default_factory=dict)
 
     def follow(self, value: Json) -> Json:
-        """Return the target of `value` if it is a reference, otherwise `value`; an empty mapping if the target is
-        missing or a cycle.
+        """Return the target of `value` if it is a reference, or `value` itself if it is not.
+
+        The result is an empty mapping if the target is missing or the references form a cycle.
         """
         hops = 0
         while isinstance(value, dict) and isinstance(target := value.get("$ref"), str):
@@ -86,6 +87,7 @@ class ReferenceFollower:
         return lines
 
     def _document(self, path: str) -> Json:
+        """Return the parsed document at a path, loaded once; None if it cannot be read."""
         if not path or posixpath.normpath(path) == self.root_name:
             return self.root
         if path not in self._documents:
@@ -93,6 +95,7 @@ class ReferenceFollower:
         return self._documents[path]
 
     def _load(self, path: str) -> Json:
+        """Read and parse a referenced document; record a refused reference and return None on failure."""
         if self.read is None or _EXTERNAL_TARGET.match(path):
             self.refused.append(path)
             return None
@@ -109,7 +112,7 @@ class ReferenceFollower:
 
 
 def referenced_path(target: str, path: str, root_name: str) -> str:
-    """Return the path of the document to which a reference leads, relative to the root document.
+    """Return the path of the referenced document, relative to the root document.
 
     `path` is the document that contains the reference. Empty for the root document and for targets that are not
     allowed.
@@ -173,11 +176,13 @@ def _rewrite_references(document: Json, path: str, root_name: str) -> Iterator[s
 
 
 def _absolute_target(target: str, path: str, folder: str, root_name: str) -> str:
+    """Return a target in the document at `path`, rewritten relative to the root document."""
     file, _, pointer = target.partition("#")
     whole = posixpath.normpath(posixpath.join(folder, file)) if file else path
     return f"{'' if whole == root_name else whole}#{pointer}"
 
 
 def _list_some(names: list[str]) -> str:
+    """Return the first names, separated by commas; an ellipsis marks omitted names."""
     shown = ", ".join(names[:MAX_NAMED_REFERENCES])
     return f"{shown}, …" if len(names) > MAX_NAMED_REFERENCES else shown

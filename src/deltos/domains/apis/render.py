@@ -1,4 +1,4 @@
-"""Render APIs as Markdown within a budget; text written by the API's author is in a fence."""
+"""Render APIs as Markdown within a budget; text from API descriptions is fenced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltos.domains.apis.example import example_call
 from deltos.domains.apis.model import GRAPHQL_DATA
 from deltos.domains.apis.outline import Detail, label, outline, short_value
 from deltos.domains.apis.refs import reference_name
-from deltos.domains.apis.spec_text import first_sentence, one_line, plain
+from deltos.domains.apis.spec_text import first_sentence, one_line, strip_markup
 from deltos.markup.text import fenced
 from deltos.text.counts import counted
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_OPERATION_CHARACTERS = 16_000
 MAX_SUMMARY_CHARACTERS = 100
-MAX_TAGS = 12
+MAX_TAGS_SHOWN = 12
 MAX_WARNINGS_SHOWN = 3
 MAX_CHANGES = 100
 # Levels of detail, most detailed first; the first level whose rendering fits the budget is used.
@@ -50,16 +50,16 @@ DETAIL_LEVELS = (
     Detail(depth=1, description_characters=0, lines=4),
 )
 _DESCRIPTION_LENGTH_STEPS = (4_000, 2_000, 1_600, 1_200, 800, 600, 500, 300, 200, 100)
-_MAX_EXAMPLE_SHARE = 0.7
-_GRAPHQL_DEPTH = 2
+_MAX_EXAMPLE_SHARE = 0.7  # maximum share of the budget for the example call
+_GRAPHQL_DEPTH = 2  # maximum depth of GraphQL response types
 _MAX_GRAPHQL_LINES = 40
 _OMITTED_PREFIX = "… and "
-_MAX_SOURCE_CHARACTERS = 10_000
+_MAX_SOURCE_CHARACTERS = 10_000  # longer descriptions are truncated before markup is removed
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A rendered text, and whether parts were omitted."""
+    """A rendered text, and whether it was shortened."""
 
     text: str
     shortened: bool
@@ -114,6 +114,7 @@ def example_if_short(operation: Operation, overview: Overview, resolve: Resolve,
 
 
 def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Rendered:
+    """Render the sections of an operation at the highest level of detail that fits `max_length` characters."""
     text = whole = ""
     for detail, description_characters in zip(DETAIL_LEVELS, _DESCRIPTION_LENGTH_STEPS, strict=True):
         text = "\n\n".join(_sections(operation, resolve, detail, description_characters))
@@ -124,8 +125,9 @@ def _fit_sections(operation: Operation, resolve: Resolve, max_length: int) -> Re
 
 
 def _sections(operation: Operation, resolve: Resolve, detail: Detail, description_characters: int) -> list[str]:
+    """Return the summary, description, tags, inputs and responses of an operation, each as text."""
     summary = one_line(operation.summary, 200)
-    description = plain(operation.description[:_MAX_SOURCE_CHARACTERS]).strip()
+    description = strip_markup(operation.description[:_MAX_SOURCE_CHARACTERS]).strip()
     sections = ["(deprecated)"] if operation.deprecated else []
     if not " ".join(description.split()).startswith(summary.rstrip("…")):
         sections.append(summary)
@@ -149,7 +151,7 @@ def _shorten_description(text: str, characters: int) -> str:
 
 
 def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: Detail) -> str:
-    """Render a table of parameters; required ones come first and are marked with `*`."""
+    """Render a table of parameters; required parameters come first and are marked with `*`."""
     ordered = sorted(parameters, key=lambda parameter: not parameter.required)
     shown = ordered if len(ordered) <= detail.lines else ordered[: detail.lines - 1]
     described = bool(detail.description_characters)
@@ -173,15 +175,18 @@ def _parameters(parameters: Sequence[ApiParameter], resolve: Resolve, detail: De
 
 
 def _type_label(schema: Json, resolve: Resolve) -> str:
+    """Return the type of a parameter and, if there is one, its default value."""
     default = schema.get("default") if isinstance(schema, dict) else None
     return label(schema, resolve) + (f" = {short_value(default)}" if default not in (None, "") else "")
 
 
 def _cell(text: str, characters: int) -> str:
+    """Return text truncated and escaped for a table cell."""
     return one_line(text, characters).replace("|", "\\|") if text and characters else ""
 
 
 def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
+    """Render the request bodies; further media types are only listed."""
     required = ", required" if operation.body_required else ""
     parts = []
     for index, content in enumerate(distinct_contents(operation.bodies)):
@@ -200,7 +205,7 @@ def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -
 
 
 def distinct_contents(contents: Iterable[Content]) -> list[Content]:
-    """Return the contents that have distinct schemas, so that a schema used for several media types appears once."""
+    """Return the contents without repeated schemas; a schema used for several media types appears once."""
     kept: list[Content] = []
     for content in contents:
         if all(content.schema != other.schema for other in kept):
@@ -250,6 +255,7 @@ def success_responses(responses: Sequence[Response]) -> list[Response]:
 
 
 def _response_summary(response: Response) -> str:
+    """Return the status, description and type names of a response as one line."""
     named = {
         reference_name(content.schema["$ref"])
         for content in response.contents
@@ -270,8 +276,8 @@ def auth_line(operation: Operation, overview: Overview) -> str:
         for name in need:
             scheme = schemes.get(name)
             how = " ".join(filter(None, (scheme.kind, scheme.scheme))) if scheme else ""
-            place = f" in {scheme.location} '{scheme.parameter}'" if scheme and scheme.parameter else ""
-            names.append(f"{one_line(name, 60)} ({how}{place})" if how else one_line(name, 60))
+            where = f" in {scheme.location} '{scheme.parameter}'" if scheme and scheme.parameter else ""
+            names.append(f"{one_line(name, 60)} ({how}{where})" if how else one_line(name, 60))
         ways.append(" and ".join(names) or "no auth")
     return one_line(" or ".join(ways), 400)
 
@@ -292,7 +298,7 @@ def render_schema(
             f"{name}: {kind}" if kind != name else name,
             *(f"  {line}" for line in outline(schema, resolve, detail)),
         ]
-        about = _shorten_description(plain(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
+        about = _shorten_description(strip_markup(description[:_MAX_SOURCE_CHARACTERS]).strip(), description_characters)
         text = "\n".join([*([about] if about else []), *lines])
         if len(text) <= characters:
             return text
@@ -309,8 +315,8 @@ def render_api(api: Api, tags: Sequence[str]) -> str:
     about = one_line(first_sentence(overview.description) or overview.title, 140)
     lines = [f"{head} — {about}" if about else head]
     if tags:
-        more = f", … ({len(tags)} tags)" if len(tags) > MAX_TAGS else ""
-        lines.append(f"  tags: {one_line(', '.join(tags[:MAX_TAGS]), 300)}{more}")
+        more = f", … ({len(tags)} tags)" if len(tags) > MAX_TAGS_SHOWN else ""
+        lines.append(f"  tags: {one_line(', '.join(tags[:MAX_TAGS_SHOWN]), 300)}{more}")
     lines.extend(f"  warning: {one_line(warning, 200)}" for warning in api.warnings[:MAX_WARNINGS_SHOWN])
     if len(api.warnings) > MAX_WARNINGS_SHOWN:
         lines.append(f"  {_OMITTED_PREFIX}{len(api.warnings) - MAX_WARNINGS_SHOWN} more warnings")
@@ -327,13 +333,13 @@ def render_overview(api: Api, groups: Sequence[tuple[str, int]]) -> str:
     overview = api.overview
     lines = [f"{overview.title or api.name} {overview.version} ({overview.kind})".replace("  ", " ")]
     if overview.description:
-        lines.append(_shorten_description(plain(overview.description[:_MAX_SOURCE_CHARACTERS]).strip(), 1_500))
+        lines.append(_shorten_description(strip_markup(overview.description[:_MAX_SOURCE_CHARACTERS]).strip(), 1_500))
     if overview.servers:
         lines.append(f"Servers: {', '.join(overview.servers[:5])}")
     for scheme in overview.security_schemes[:8]:
-        place = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
+        where = f" in {scheme.location} '{scheme.parameter}'" if scheme.parameter else ""
         about = f" — {one_line(scheme.description, 120)}" if scheme.description else ""
-        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{place}){about}")
+        lines.append(f"Auth: {scheme.name} ({' '.join(filter(None, (scheme.kind, scheme.scheme)))}{where}){about}")
     lines.append(f"Groups: {one_line(', '.join(f'{name} ({count})' for name, count in groups), 1_000)}")
     return "\n".join(lines)
 

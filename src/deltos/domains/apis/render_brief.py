@@ -32,7 +32,7 @@ _DETAIL_LEVELS = (
     Detail(1, 0, 20),
     Detail(1, 0, 8),
 )
-_MAX_SOURCE_CHARACTERS = 4_000
+_MAX_SOURCE_CHARACTERS = 4_000  # longer descriptions are truncated before markup is removed
 
 
 def operation_brief(operation: Operation, overview: Overview, resolve: Resolve, *, characters: int) -> str:
@@ -89,7 +89,7 @@ def _server_and_auth(operation: Operation, overview: Overview) -> list[str]:
 
 
 def _description_lines(operation: Operation) -> list[str]:
-    """Return the description of an operation without a repetition of the summary."""
+    """Return the description of an operation without the summary at its beginning."""
     about = one_line(operation.description[:_MAX_SOURCE_CHARACTERS], _MAX_DESCRIPTION_CHARACTERS)
     summary = one_line(operation.summary, 140).rstrip(".…")
     rest = about.removeprefix(summary).lstrip(" .") if summary else ""
@@ -101,7 +101,7 @@ def _required_first(parameters: Iterable[ApiParameter]) -> list[ApiParameter]:
 
 
 def _parameters(parameters: Iterable[ApiParameter], resolve: Resolve, detail: Detail) -> list[str]:
-    """Return a line for each parameter; required ones come first and are marked with `*`."""
+    """Return a line for each parameter; required parameters come first and are marked with `*`."""
     ordered = _required_first(parameters)
     lines = []
     for parameter in ordered[:_MAX_PARAMETERS]:
@@ -148,7 +148,7 @@ def _response_lines(responses: tuple[Response, ...], resolve: Resolve) -> list[s
         text = _content(response.contents, resolve) or one_line(response.description, 80)
         lines.append(f"→ {response.status} {text}".rstrip())
     if rest := [response.status for response in responses if response not in success[:2]]:
-        lines[-1:] = [f"{lines[-1] if lines else '→'}; else {one_line(', '.join(rest), 80)}"]
+        lines[-1:] = [f"{lines[-1] if lines else '→'}; also {one_line(', '.join(rest), 80)}"]
     return lines
 
 

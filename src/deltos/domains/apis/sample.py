@@ -1,4 +1,4 @@
-"""Generate sample values for schemas: an example by the author if it fits, or required fields with placeholders."""
+"""Generate sample values for schemas: a documented example if it fits, or required fields with placeholders."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 MAX_OPTIONS = 12  # maximum number of alternatives tried per schema
 MAX_SAMPLE_LEVELS = 24
 MAX_STEPS = 4_000  # maximum number of schema parts visited per sample
-MAX_AUTHOR_VALUE_CHARACTERS = 700
+MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer documented examples are not used
 MAX_PATTERN_CHARACTERS = 80  # longer patterns are not shown as placeholders
-MAX_ITEMS = 50
-MAX_LENGTH = 1_000
+MAX_ITEMS = 50  # maximum number of list items or alternatives considered
+MAX_LENGTH = 1_000  # maximum number of characters of a text, or of fields of an object
 # Sample texts by the end of a format or GraphQL scalar name; the first matching entry is used.
 _TEXT_BY_FORMAT = {
     **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
@@ -60,7 +60,7 @@ _WELL_KNOWN_VALUES: dict[str, Json] = {
     **dict.fromkeys(("Int32Value", "UInt32Value", "Int64Value", "UInt64Value", "FloatValue", "DoubleValue"), 1),
 }
 _WELL_KNOWN_PREFIX = "#/google.protobuf."
-_CHOICES_KEY = "x-choices"  # key for the `oneOf` and `anyOf` lists of a merged schema, each with its keyword
+_CHOICES_KEY = "x-choices"  # key in merged schemas for pairs of the keyword `oneOf` or `anyOf` and its list
 _JSON_TYPES: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -79,13 +79,14 @@ _KIND_BY_KEYWORD = {
 
 
 def sample(schema: Json, resolve: Resolve) -> Json:
-    """Return a sample value that fits a schema, with its required fields or, if it has none, its first field."""
+    """Return a sample value that fits a schema, with the required fields or, if there are none, the first field."""
     return Sampler(resolve).value(schema)
 
 
 class Sampler:
-    """Generates sample values for schemas of one API and checks values against schemas, within a limited number of
-    steps.
+    """Generates sample values for schemas of one API, and checks values against schemas.
+
+    The total number of steps is limited.
     """
 
     def __init__(self, resolve: Resolve) -> None:
@@ -102,11 +103,11 @@ class Sampler:
             if (name := target.removeprefix(_WELL_KNOWN_PREFIX)) != target and name in _WELL_KNOWN_VALUES:
                 return _WELL_KNOWN_VALUES[name]
             seen = (*seen, target)
-        flat = self.merged(schema)
-        for given in self.fitting(author_values(flat), flat):
-            return given
+        flat = self.merge_parts(schema)
+        for documented in self.fitting_values(documented_values(flat), flat):
+            return documented
         if not flat.get(_CHOICES_KEY):
-            return self._value_by_type(flat, seen)
+            return self._generate_value(flat, seen)
         values = []
         for value in self._option_values(flat, seen):
             if self.conforms(value, flat):
@@ -114,14 +115,14 @@ class Sampler:
             values.append(value)
         return values[0] if values else {}
 
-    def fitting(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
-        """Yield the author's values that are short and fit the schema, converted to the types of the schema."""
+    def fitting_values(self, values: Iterable[Json], schema: Json) -> Iterator[Json]:
+        """Yield the documented values that are short and fit the schema, converted to the types of the schema."""
         for given in values:
-            value = self.with_types(given, schema)
-            if len(json.dumps(value, default=str)) <= MAX_AUTHOR_VALUE_CHARACTERS and self.conforms(value, schema):
+            value = self.convert_types(given, schema)
+            if len(json.dumps(value, default=str)) <= MAX_DOCUMENTED_VALUE_CHARACTERS and self.conforms(value, schema):
                 yield value
 
-    def merged(self, schema: Json) -> dict[str, Json]:
+    def merge_parts(self, schema: Json) -> dict[str, Json]:
         """Return a schema with references resolved and `allOf` parts merged."""
         found: dict[str, Json] = {}
         pending = [schema]
@@ -139,27 +140,26 @@ class Sampler:
             pending.extend(sequence(part.get("allOf"))[:MAX_ITEMS])
         return found
 
-    def with_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
-        """Return an author's value with the types of its schema, because YAML scalars are text, and without read-only
-        fields.
-        """
-        flat = self.merged(schema)
+    def convert_types(self, value: Json, schema: Json, depth: int = 0) -> Json:
+        """Convert a documented value to the types of its schema, and drop read-only fields."""
+        # YAML scalars are parsed as text.
+        flat = self.merge_parts(schema)
         if isinstance(value, dict) and depth < MAX_SAMPLE_LEVELS:
             members = mapping(flat.get("properties"))
             for _, options in sequence(flat.get(_CHOICES_KEY)):
                 for option in options[:MAX_OPTIONS]:
-                    members = {**mapping(self.merged(option).get("properties")), **members}
+                    members = {**mapping(self.merge_parts(option).get("properties")), **members}
             return {
-                name: self.with_types(part, members[name], depth + 1) if name in members else part
+                name: self.convert_types(part, members[name], depth + 1) if name in members else part
                 for name, part in value.items()
                 if not self._is_read_only(members.get(name))
             }
         if isinstance(value, list) and depth < MAX_SAMPLE_LEVELS:
-            return [self.with_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
+            return [self.convert_types(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS]]
         return coerce_to_type(value, flat)
 
     def _is_read_only(self, schema: Json) -> bool:
-        return isinstance(schema, dict) and is_flag_set(self.merged(schema).get("readOnly"))
+        return isinstance(schema, dict) and is_flag_set(self.merge_parts(schema).get("readOnly"))
 
     def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
         """Yield a value for each alternative of the first choice, using the first alternative of other choices."""
@@ -181,7 +181,7 @@ class Sampler:
         key = next((key for key, mapped in keys.items() if mapped in (target, reference_name(target))), "")
         return {**value, name: key or value.get(name, reference_name(target))}
 
-    def _value_by_type(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+    def _generate_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
         kind = kind_of_value(flat)
         if kind == "object" or not (kind or flat.get("format")):
             return self._object_value(flat, seen)
@@ -210,12 +210,12 @@ class Sampler:
 
     def _optional_field_rank(self, schema: Json) -> int:
         """Return the sort key of an optional field: scalars first, deprecated fields last."""
-        flat = self.merged(schema)
+        flat = self.merge_parts(schema)
         return 2 * is_flag_set(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
 
     def _nested_value(self, schema: Json, seen: tuple[str, ...]) -> Json:
         value = self.value(schema, seen) if isinstance(schema, dict) and self._steps > 0 else "string"
-        return value or ("string" if value == {} and not kind_of_value(self.merged(schema)) else value)
+        return value or ("string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value)
 
     def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
         minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
@@ -224,7 +224,9 @@ class Sampler:
         if not minimum and (is_recursive or _limit_value(flat, "maxItems") == 0):
             return []
         first = self._nested_value(items, seen)
-        values = [coerce_to_type(each, self.merged(items)) for each in sequence(self.merged(items).get("enum"))]
+        values = [
+            coerce_to_type(each, self.merge_parts(items)) for each in sequence(self.merge_parts(items).get("enum"))
+        ]
         return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
 
     def _text_value(self, flat: dict[str, Json]) -> str:
@@ -254,17 +256,17 @@ class Sampler:
         return known is None or bool(known.search(text.encode()))
 
     def conforms(self, value: Json, schema: Json, depth: int = 0) -> bool:
-        """Whether a value fits a schema, judging by the common keywords."""
+        """Whether a value fits a schema; only common keywords are checked."""
         self._steps -= 1
         if not isinstance(schema, dict) or depth > MAX_SAMPLE_LEVELS or self._steps <= 0:
             return True
-        flat = self.merged(schema)
+        flat = self.merge_parts(schema)
         if value is None and is_flag_set(flat.get("nullable")):
             return True
         return (
             _fits_type(value, flat)
             and self._fits_text(value, flat)
-            and self._fits_members(value, flat, depth)
+            and self._fits_items_and_fields(value, flat, depth)
             and all(
                 self._fits_choice(value, keyword, options, depth)
                 for keyword, options in sequence(flat.get(_CHOICES_KEY))
@@ -274,7 +276,7 @@ class Sampler:
     def _fits_text(self, value: Json, flat: dict[str, Json]) -> bool:
         return not isinstance(value, str) or self._matches(flat.get("pattern"), value)
 
-    def _fits_members(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
+    def _fits_items_and_fields(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
         if isinstance(value, list):
             return all(self.conforms(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS])
         if not isinstance(value, dict):
@@ -297,7 +299,7 @@ class Sampler:
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
     """Whether a value has the type, the size and one of the fixed values that a merged schema requires."""
-    kinds, own = _kinds(flat), _JSON_TYPES.get(type(value), "")
+    kinds, own = _allowed_types(flat), _JSON_TYPES.get(type(value), "")
     is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # `file`, `bytes`, `ID`
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
         return False
@@ -313,8 +315,9 @@ def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
 
 
 def coerce_to_type(value: Json, schema: dict[str, Json]) -> Json:
-    """Return a scalar converted to the type of its schema, because YAML scalars are parsed as text."""
-    kinds = _kinds(schema)
+    """Return a scalar converted to the type of its schema."""
+    # YAML scalars are parsed as text.
+    kinds = _allowed_types(schema)
     if isinstance(value, (int, float)) and kinds == {"string"}:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if not isinstance(value, str) or not kinds or "string" in kinds:
@@ -338,13 +341,14 @@ def kind_of_value(flat: dict[str, Json]) -> str:
     return next((kind for keyword, kind in _KIND_BY_KEYWORD.items() if keyword in flat), "")
 
 
-def _kinds(flat: dict[str, Json]) -> set[str]:
+def _allowed_types(flat: dict[str, Json]) -> set[str]:
+    """Return the types in a merged schema; empty if every type is allowed."""
     kind = flat.get("type")
-    return {one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str) and one != "any"}
+    return {each for each in (kind if isinstance(kind, list) else [kind]) if isinstance(each, str) and each != "any"}
 
 
-def author_values(flat: dict[str, Json]) -> Iterator[Json]:
-    """Yield the author's values for a schema, most specific first."""
+def documented_values(flat: dict[str, Json]) -> Iterator[Json]:
+    """Yield the example, default and enum values of a schema, most specific first."""
     for name in ("example", "x-example", "default", "const"):
         if flat.get(name) not in (None, ""):
             yield flat[name]
@@ -353,7 +357,7 @@ def author_values(flat: dict[str, Json]) -> Iterator[Json]:
 
 
 def _merge_schema_part(found: dict[str, Json], part: dict[str, Json]) -> None:
-    """Merge one part of a schema into another; the stricter limits are kept."""
+    """Merge an `allOf` part into a schema; the stricter limits are kept."""
     for name, value in part.items():
         known = found.get(name)
         if name in ("oneOf", "anyOf"):
@@ -383,6 +387,7 @@ def as_number(value: Json) -> float | None:
 
 
 def _limit_value(flat: dict[str, Json], name: str) -> float | None:
+    """Return a limit such as `minLength`, or None if it is missing, negative or not finite."""
     number = as_number(flat.get(name))
     return number if number is not None and math.isfinite(number) and number >= 0 else None
 

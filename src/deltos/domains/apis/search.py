@@ -34,9 +34,9 @@ NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
 MAX_WORD_CANDIDATES = 100
 MAX_SEMANTIC_CANDIDATES = 80  # candidates added by similarity
 _MAX_SIMILARITY_CANDIDATES = 600  # most similar units of all APIs and kinds, before filtering
-_MIN_SIMILARITY = 0.12  # meaningless queries reach lower similarities too
-_MIN_SIMILARITY_ONE_WORD = 0.25  # for one-word queries, to which some unit is always similar
-# If the best unit lacks more than this share of the query, similarity counts much more.
+_MIN_SIMILARITY = 0.12  # lower similarities also occur for meaningless queries
+_MIN_SIMILARITY_ONE_WORD = 0.25  # higher, because some unit is always similar to a single word
+# If every unit lacks more than this share of the query, similarity counts much more.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("operation", "webhook"),
@@ -47,24 +47,24 @@ KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 TYPE_OF_KIND = {kind: name for name in ("endpoint", "schema", "overview") for kind in KINDS_OF_TYPE[name]}
 _KIND_GROUPS = (("operation",), ("webhook", "schema", "message", "tag", "overview"))
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-_MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # if no operation has the method and path in the query
-_MIN_VERBATIM_CONFIDENCE = 0.9  # if a title or description contains the query verbatim
-# Measured: within the right API, precision is about the cosine similarity minus this value.
+_MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has the method and path in the query
+_MIN_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if a title or description contains the query verbatim
+# Subtracted from the cosine similarity to get a confidence, measured within the right API.
 _COSINE_CONFIDENCE_OFFSET = 0.07
 _OTHER_KIND_FACTOR = 0.6  # for similarities of schemas and overviews, because the encoder was trained on operations
-_MIN_QUOTED_WORDS = 3  # for a verbatim match
-_MAX_DESCRIPTION_CHARACTERS = 600  # later text is rarely about the unit itself
+_MIN_QUOTED_WORDS = 3  # minimum number of query words for a verbatim match
+_MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the unit itself
 
-# Minimum score with which a query clearly refers to a unit. It is reached by 95 % of paraphrased operations and by 3 %
+# Minimum score of a unit to which the query clearly refers. It is reached by 95 % of paraphrased operations and by 3 %
 # of queries about documentation (docs/decisions.md).
-CLEAR_MATCH = 1.7
+MIN_CLEAR_SCORE = 1.7
 
 
 @dataclass(frozen=True, slots=True)
 class RankedUnit:
     """A unit with its score and confidence.
 
-    `name_match` is 2 if the query contains the unit's exact name, 1 if it differs only in case, else 0.
+    `name_match` is 2 if the query contains the unit's exact name, 1 if only the case differs, or 0.
     """
 
     row: UnitRow
@@ -185,7 +185,8 @@ def find_units(
 def _find_named_types(
     store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
 ) -> list[FoundUnit]:
-    """Return types whose exact name is in the query, because word matching may miss them among many similar names."""
+    """Return the types whose exact name is in the query."""
+    # Word matching may miss them among many similar names.
     units = [store.unit(api_id, f"schema {name}") for name in question.names]
     keys = [unit.id for unit in units if unit and unit.id not in known]
     return store.units_by_id(keys, api_id=api_id, kinds=kinds) if keys else []
@@ -194,33 +195,33 @@ def _find_named_types(
 def _order_units(ranked: Sequence[RankedUnit], question: ApiQuery, scores: Sequence[float]) -> list[RankedUnit]:
     """Return the ranked units, best first.
 
-    Term features decide which positions operations and other units have; the learned ranker orders the operations.
+    Term features order the units. The operations among them are reordered by the learned ranker.
     """
     by_words = sorted(
         range(len(ranked)),
-        key=lambda place: (
-            -ranked[place].name_match,  # units with an exact name come first
-            -ranked[place].score,
-            ranked[place].row.id,
+        key=lambda index: (
+            -ranked[index].name_match,  # units with an exact name come first
+            -ranked[index].score,
+            ranked[index].row.id,
         ),
     )
-    places = [place for place in by_words if ranked[place].row.kind == "operation"]
+    operations = [index for index in by_words if ranked[index].row.kind == "operation"]
     learned = sorted(
-        places,
-        key=lambda place: (-_name_rank(ranked[place], question), -scores[place], len(ranked[place].row.path)),
+        operations,
+        key=lambda index: (-_name_rank(ranked[index], question), -scores[index], len(ranked[index].row.path)),
     )
-    instead = dict(zip(places, learned, strict=True))
-    shown = [_move_to_position(ranked[place], ranked[instead.get(place, place)]) for place in by_words]
-    # Ranking uses more features than the confidence does, but a lower result must not have a higher confidence.
+    replacements = dict(zip(operations, learned, strict=True))
+    shown = [_replace_unit(ranked[index], ranked[replacements.get(index, index)]) for index in by_words]
+    # Ranking uses more features than the confidence. A lower result must not have a higher confidence.
     confidences = accumulate((unit.confidence for unit in shown), min)
     return [replace(unit, confidence=confidence) for unit, confidence in zip(shown, confidences, strict=True)]
 
 
-def _move_to_position(place: RankedUnit, unit: RankedUnit) -> RankedUnit:
-    """Return `unit` with the score of `place` and the higher confidence of the two."""
-    confidence = max(place.confidence, unit.confidence)
+def _replace_unit(replaced: RankedUnit, unit: RankedUnit) -> RankedUnit:
+    """Return `unit` with the score of the replaced unit and the higher confidence of both."""
+    confidence = max(replaced.confidence, unit.confidence)
     return replace(
-        place, row=unit.row, api_name=unit.api_name, is_semantic_match=unit.is_semantic_match, confidence=confidence
+        replaced, row=unit.row, api_name=unit.api_name, is_semantic_match=unit.is_semantic_match, confidence=confidence
     )
 
 
@@ -231,7 +232,7 @@ def _name_rank(unit: RankedUnit, question: ApiQuery) -> int:
 
 
 def _name_match(unit: FoundUnit, question: ApiQuery) -> int:
-    """Return 2 if the query contains the unit's exact name, 1 if a compound name differs only in case, else 0."""
+    """Return 2 if the query contains the unit's exact name, 1 if only the case of a compound name differs, or 0."""
     names = _unit_names(unit, question.names)
     if names & question.names:
         return 2
@@ -267,7 +268,7 @@ def _contains_query_verbatim(unit: FoundUnit, question: ApiQuery) -> bool:
 
 
 def _address_match(row: UnitRow, question: ApiQuery) -> int:
-    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, else 0."""
+    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, or 0 if the path differs."""
     if not (row.path and question.path) or _path_shape(row.path) != _path_shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1
@@ -305,7 +306,7 @@ def api_similarities(
 
 
 def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
-    """Return the share of the query that even the best unit lacks, scaled so that the expected share is 0."""
+    """Return the share of the query that no unit covers, rescaled so that the expected share counts as 0."""
     share = 1 - max(max(row.coverage, float(row.address or row.exact_title)) for row in rows)
     return max(0.0, share - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
 
@@ -313,6 +314,7 @@ def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
 def _rank_units(
     question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
 ) -> list[RankedUnit]:
+    """Return the candidates with their scores and confidences, in the given order."""
     is_address_missing = bool(question.method and question.path) and not any(row.address for row in rows)
     is_name = any(map(_is_compound, question.names))  # an ordinary word need not be a name
     ranker = load_ranker(WEIGHTS_FILE, UnitFeatures._fields)
@@ -325,8 +327,8 @@ def _rank_units(
                 unit.row,
                 unit.api_name,
                 ranker.score(row),
-                # The cosine similarity approximates the confidence of a semantic match; its weight in the ranker only
-                # serves ordering.
+                # The cosine similarity approximates the confidence of a semantic match. The ranker's weights are
+                # only for ordering.
                 confidence=min(
                     max(
                         ranker.confidence(by_words),
@@ -335,7 +337,7 @@ def _rank_units(
                     ),
                     _MAX_WRONG_ADDRESS_CONFIDENCE if is_address_missing and not row.address_of_other_method else 1.0,
                 ),
-                is_clear=(by_words >= CLEAR_MATCH or (name_match > 0 and is_name)) and not is_address_missing,
+                is_clear=(by_words >= MIN_CLEAR_SCORE or (name_match > 0 and is_name)) and not is_address_missing,
                 is_semantic_match=not (unit.score or row.coverage),
                 is_verbatim=row.exact_title,
                 name_match=name_match,
@@ -352,14 +354,13 @@ def _word_candidates(
     limit: int,
     without: Sequence[int],
 ) -> list[FoundUnit]:
-    """Return units that share words with the query; operations are searched separately, so that schemas do not displace
-    them.
-    """
+    """Return units that share words with the query."""
+    # Operations are searched separately, so that schemas do not displace them.
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _KIND_GROUPS]
     found: list[FoundUnit] = []
     for position, wanted in enumerate(filter(None, groups)):
-        most = limit // 3 if position else limit
-        search = partial(store.search, api_id=api_id, kinds=wanted, limit=most, without=without)
+        max_units = limit // 3 if position else limit
+        search = partial(store.search, api_id=api_id, kinds=wanted, limit=max_units, without=without)
         matches = search(question.match_words(), COLUMN_WEIGHTS)
         if position == 0:  # matches of synonyms and other fields can displace the operation with exactly this name
             known, lowest = {unit.row.id for unit in matches}, min((unit.score for unit in matches), default=0.0)
@@ -383,11 +384,12 @@ def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, fl
 def _unit_features(
     unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float, meaning: float
 ) -> UnitFeatures:
+    """Return the features of one candidate; `best` is the highest BM25 score of all candidates."""
     row = unit.row
     title_stems = stems_of(unit.words.title)
     title, names = set(title_stems), set(stems_of(unit.words.names))
-    near = title | names | set(stems_of(unit.words.tags))
-    anywhere = near | set(stems_of(unit.words.description[:_MAX_DESCRIPTION_CHARACTERS]))
+    identity = title | names | set(stems_of(unit.words.tags))
+    anywhere = identity | set(stems_of(unit.words.description[:_MAX_DESCRIPTION_CHARACTERS]))
     asked = {
         stem for concept in question.concepts for stem in (concept.stems if not concept.verb else [*concept.stems][:1])
     }
@@ -396,7 +398,7 @@ def _unit_features(
         bm25=unit.score / best,
         title_coverage=_query_coverage(question.concepts, title, weights),
         names_coverage=_query_coverage(question.concepts, names, weights),
-        identity_coverage=_query_coverage(question.concepts, near, weights),
+        identity_coverage=_query_coverage(question.concepts, identity, weights),
         coverage=_query_coverage(question.concepts, anywhere, weights),
         title_in_question=_matched_stem_share(title, asked),
         is_operation=row.kind == "operation",
@@ -417,7 +419,7 @@ def _query_coverage(concepts: Iterable[Concept], stems: set[str], weights: Mappi
     for concept in concepts:
         weight = weights[concept.word]
         total += weight
-        covered += weight * max((sure for stem, sure in concept.stems.items() if stem in stems), default=0.0)
+        covered += weight * max((share for stem, share in concept.stems.items() if stem in stems), default=0.0)
     return covered / total if total else 0.0
 
 
@@ -427,6 +429,7 @@ def _matched_stem_share(stems: set[str], asked: set[str]) -> float:
 
 
 def _path_stems(path: str) -> set[str]:
+    """Return the stems of the fixed segments of a path."""
     fixed = " ".join(segment for segment in path_segments(path) if not is_parameter_segment(segment))
     return set(stems_of(spaced(fixed, after_acronyms=False)))  # the weights were trained with this setting
 
@@ -448,4 +451,5 @@ def _implied_verbs(row: UnitRow) -> set[str]:
 
 
 def _path_shape(path: str) -> str:
+    """Return a path in lower case with `{}` for every parameter."""
     return "/".join("{}" if is_parameter_segment(part) else part.lower() for part in path.strip("/").split("/"))

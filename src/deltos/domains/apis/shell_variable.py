@@ -1,4 +1,4 @@
-"""Create shell variables for example calls, which never have the name of a shell or system variable."""
+"""Choose names of shell variables for example calls that differ from all shell and system variables."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def shell_variable(name: str, *, following: str = "") -> str:
 
     Braces are added if the `following` text could be read as part of the variable, as in `${NAME_VALUE}:cancel`.
     """
-    own = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
-    if own in _RESERVED_NAMES or own.startswith(_RESERVED_PREFIXES):
-        own = f"{own}_VALUE"
-    elif not own or own[0].isdigit():
-        own = f"VALUE_{own}".rstrip("_")
-    return f"${{{own}}}" if re.match(r"[A-Za-z0-9_:\[]", following) else f"${own}"
+    variable = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
+    if variable in _RESERVED_NAMES or variable.startswith(_RESERVED_PREFIXES):
+        variable = f"{variable}_VALUE"
+    elif not variable or variable[0].isdigit():
+        variable = f"VALUE_{variable}".rstrip("_")
+    return f"${{{variable}}}" if re.match(r"[A-Za-z0-9_:\[]", following) else f"${variable}"

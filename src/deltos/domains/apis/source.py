@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
     from deltos.isolated_parser import Parser
 
-MAX_FILES = 50_000  # files and subfolders of an added folder
+MAX_FILES = 50_000  # maximum number of files and subfolders in an added folder
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"))
 _MAX_SHOWN_CHARACTERS = 200
 _MAX_BATCH_FILES = 64
 _MAX_BATCH_BYTES = 1_000_000
 _SDL_SUFFIXES = (".graphql", ".graphqls", ".gql")
 _TEXT_SUFFIXES = (*_SDL_SUFFIXES, ".json", ".yaml", ".yml", ".proto")
-_BINARY_HEAD_BYTES = 1_024
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16, which contains zero bytes without being binary
+_BINARY_HEAD_BYTES = 1_024  # a file with a zero byte in this part is binary
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 text may contain zero bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedResponse:
     """An HTTP response; `url` is the final URL after redirects."""
 
     body: bytes
@@ -52,10 +52,10 @@ class Fetched:
 class Network(Protocol):
     """Network access that refuses private IP addresses."""
 
-    def get(self, url: str) -> Fetched:
+    def get(self, url: str) -> FetchedResponse:
         """Fetch a URL; raise SourceError if that is not allowed or fails."""
 
-    def post(self, url: str, body: bytes, content_type: str) -> Fetched:
+    def post(self, url: str, body: bytes, content_type: str) -> FetchedResponse:
         """Send a POST request and return the response."""
 
 
@@ -64,18 +64,19 @@ def is_http_url(location: str) -> bool:
     return location.strip().lower().startswith(("http://", "https://"))
 
 
-def is_same_place(one: str, other: str) -> bool:
-    """Whether two locations are the same URL, or the same file or folder after resolving links."""
-    if one == other or is_http_url(one) or is_http_url(other):
-        return one.strip() == other.strip()
-    return os.path.realpath(one) == os.path.realpath(other)
+def is_same_location(first: str, second: str) -> bool:
+    """Whether two locations are the same URL, or the same file or folder after resolving symbolic links."""
+    if first == second or is_http_url(first) or is_http_url(second):
+        return first.strip() == second.strip()
+    return os.path.realpath(first) == os.path.realpath(second)
 
 
 def find_documents(
     location: str, *, network: Network | None, parser: Parser, root: Path | None = None
 ) -> Iterator[ApiDocument]:
-    """Yield the root documents at a location; their references may lead to files below `root`, by default their
-    folder.
+    """Yield the root documents at a location.
+
+    References may lead to files below `root`; the default is the added folder or the folder of the added file.
     """
     if is_http_url(location):
         if network is None:
@@ -93,7 +94,7 @@ def find_documents(
 
 
 def _real_path(location: str) -> Path:
-    """Return a path given by the user with links resolved; links below it are not followed."""
+    """Resolve a path given by the user, including symbolic links; raise NotFound if it does not exist."""
     try:
         path = Path(location).expanduser().resolve()
         check_folder(path)
@@ -108,6 +109,7 @@ def _real_path(location: str) -> Path:
 
 
 def _file_document(path: Path, root: Path) -> ApiDocument:
+    """Return a file as a document that may refer to other files below `root`."""
     inside = root if path.is_relative_to(root) else path.parent
     data = read_below(path.parent, path.name, MAX_DESCRIPTION_BYTES)
     return ApiDocument(data, path.name, path.name, _referenced_documents(path, inside))
@@ -136,9 +138,9 @@ def _folder_documents(folder: Path, root: Path, parser: Parser) -> Iterator[ApiD
         only = next(iter(schema_files)) if len(schema_files) == 1 else folder
         yield ApiDocument(b"\n".join(schema_files.values()), _citation_of(only, folder), only.name)
     if not found:
-        among = f"among the first {MAX_FILES:,} files and folders of" if walk.is_truncated else "in"
+        where = f"among the first {MAX_FILES:,} files and folders of" if walk.is_truncated else "in"
         raise NothingToIndex(
-            f"No API description {among} {visible_location(str(folder))}",
+            f"No API description {where} {visible_location(str(folder))}",
             hint="OpenAPI, Swagger, AsyncAPI, GraphQL, proto and Postman files are recognised by their content.",
         )
     if walk.is_truncated:
@@ -159,7 +161,7 @@ def _parsing_error(error: Exception) -> SourceError:
 
 
 def _classify_files(walk: _FolderWalk, parser: Parser) -> Iterator[tuple[str, bytes, Reply]]:
-    """Yield every file with its content and format, which a child process detects in batches."""
+    """Yield every file with its content and format; a child process detects the formats in batches."""
     waiting: list[tuple[str, bytes]] = []
     waiting_bytes = 0
     for relative in walk.files():
@@ -180,12 +182,13 @@ def _classify_files(walk: _FolderWalk, parser: Parser) -> Iterator[tuple[str, by
 
 
 def _classify_batch(files: list[tuple[str, bytes]], parser: Parser) -> list[tuple[str, bytes, Reply]]:
+    """Return each file with its content and detected format."""
     tasks = [Task(kind_of, (relative.endswith(_SDL_SUFFIXES), data), (data,)) for relative, data in files]
     return [(*file, reply) for file, reply in zip(files, parser.run_all(tasks), strict=True)]
 
 
 def _citation_of(path: Path, folder: Path) -> str:
-    """Return the citation of a file: its path relative to the parent of the added folder."""
+    """Return the citation of a file: the path relative to the parent of the added folder."""
     return path.relative_to(folder.parent).as_posix()
 
 
@@ -228,6 +231,7 @@ def _referenced_documents(path: Path, root: Path) -> ReadDocument:
 
 
 def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
+    """Fetch an API description, or send an introspection query if the URL is a GraphQL endpoint."""
     require_web_address(url)
     try:
         fetched = network.get(url)
@@ -248,7 +252,7 @@ def _fetch_document(url: str, network: Network, parser: Parser) -> ApiDocument:
 
 
 def _introspect_by_get(url: str, network: Network) -> ApiDocument | None:
-    """Return the schema of an endpoint that accepts queries in its URL, or None if it does not."""
+    """Return the schema of an endpoint that accepts queries in the URL, or None for other endpoints."""
     try:
         answer = network.get(f"{url.partition('?')[0]}?query={quote(' '.join(INTROSPECTION_QUERY.split()))}")
     except SourceError:
@@ -258,21 +262,22 @@ def _introspect_by_get(url: str, network: Network) -> ApiDocument | None:
 
 
 def _may_be_graphql(url: str) -> bool:
+    """Whether a URL looks like a GraphQL endpoint."""
     path = urlsplit(url).path.lower().rstrip("/")
     return "graphql" in path.rsplit("/", 1)[-1] and not path.endswith((*_SDL_SUFFIXES, ".json", ".yaml", ".yml"))
 
 
-def fetched_document(fetched: Fetched, network: Network | None) -> ApiDocument:
-    """Return a fetched description as a document, whose references may lead only to the same host."""
+def fetched_document(fetched: FetchedResponse, network: Network | None) -> ApiDocument:
+    """Return a fetched description as a document that may refer only to documents on the same host."""
     origin = urlsplit(fetched.url)
 
     def read(relative: str) -> bytes:
         try:
             target = urljoin(fetched.url, relative)
-            is_own = urlsplit(target)[:2] == origin[:2]
+            is_same_host = urlsplit(target)[:2] == origin[:2]
         except ValueError:
             raise SourceError("not a valid address") from None
-        if network is None or not is_own:
+        if network is None or not is_same_host:
             raise SourceError("on another host")
         answer = network.get(target)
         if urlsplit(answer.url)[:2] != origin[:2]:

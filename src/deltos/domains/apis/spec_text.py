@@ -1,4 +1,4 @@
-"""Extract plain, bounded text from API specifications, and derive missing names and summaries from paths."""
+"""Extract plain text of limited length from API descriptions, and derive missing names and summaries from paths."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_flag_set(value: Json) -> bool:
     return value is True or value == "true"
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Return a text without HTML markup."""
     if "<" in text:
         text = _HTML_TAG.sub("", text)
@@ -63,9 +63,9 @@ def plain(text: str) -> str:
 
 def one_line(text: str, characters: int) -> str:
     """Return text as one line of at most `characters` characters."""
-    line = " ".join(plain(text).split())
+    line = " ".join(strip_markup(text).split())
     if len(line) > characters and "](" in line:
-        line = _MARKDOWN_LINK.sub(r"\1", line)  # link URLs would take the space of the words that follow
+        line = _MARKDOWN_LINK.sub(r"\1", line)  # link URLs would displace the text after them
     if len(line) <= characters:
         return line
     return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
@@ -75,7 +75,7 @@ def first_sentence(text: str) -> str:
     """Return the first sentence of a description."""
     if not text:
         return ""
-    head = plain(text[:2_000]).lstrip(" #*\n\r\t")
+    head = strip_markup(text[:2_000]).lstrip(" #*\n\r\t")
     end = _SENTENCE_END.search(head)
     return one_line(head[: end.start()] if end else head, MAX_SUMMARY_CHARACTERS)
 
@@ -87,7 +87,8 @@ def split_words(identifier: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def index_words(identifier: str) -> str:
-    """Return an identifier split into words for the index, which itself splits only at punctuation."""
+    """Return an identifier split into words for the index."""
+    # The index itself splits only at punctuation.
     return identifier if identifier.islower() else spaced(identifier)
 
 

@@ -28,15 +28,13 @@ NO_APIS = (
 _RESERVED_HEAD_CHARACTERS = 300
 
 
-def api_tools(opened: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, ...]:
-    """Return the tools `list_apis` and `get_api_endpoints`; `opened` returns the API domain and opens it on the first
-    call.
-    """
+def api_tools(open_domain: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, ...]:
+    """Return the tools `list_apis` and `get_api_endpoints`; `open_domain` returns the API domain."""
 
     def list_apis(call: Call) -> Answer:
-        notes = opened().freshen()
+        notes = open_domain().freshen()
         listed = render_list(
-            opened().library,
+            open_domain().library,
             token_budget,
             wanted=call.text("filter"),
             page=call.number("page"),
@@ -46,9 +44,9 @@ def api_tools(opened: Callable[[], Apis], *, token_budget: int) -> tuple[Tool, .
 
     def get_api_endpoints(call: Call) -> Answer:
         wanted = Filter(call.text("tag"), call.text("path"), call.text("method"))
-        notes = opened().freshen(call.text("api_name"))
+        notes = open_domain().freshen(call.text("api_name"))
         shown = show_endpoints(
-            opened().library,
+            open_domain().library,
             call.text("api_name"),
             wanted,
             page=call.number("page"),
@@ -94,10 +92,9 @@ def with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
 def render_list(
     library: ApiLibrary, token_budget: int, *, wanted: str = "", page: int = 1, roots: Sequence[Path] = ()
 ) -> Answer:
-    """List the APIs that are visible to the projects at `roots` and contain all words of `wanted`, paged by the token
-    budget.
+    """List the APIs that are visible to the projects at `roots` and contain all words of `wanted`, in pages.
 
-    APIs that only other projects see are listed by name.
+    APIs of other projects are listed by name only.
     """
     with library.store.snapshot():
         others = library.apis_of_other_projects(roots).values()
@@ -125,6 +122,7 @@ def render_list(
 
 
 def _list_head(every: int, kept: int, unread: int, wanted: str, number: int, pages: list[list[str]]) -> str:
+    """Return the first line of the API list, with counts and the page number."""
     head = counted(kept, "API") if kept == every else f"{kept} of {counted(every, 'API')} with '{one_line(wanted, 60)}'"
     if len(pages) > 1:
         first = sum(map(len, pages[: number - 1])) + 1

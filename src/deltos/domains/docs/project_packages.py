@@ -38,8 +38,8 @@ class ProjectPackages:
     def uses(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project in the version that it uses.
 
-        The installed version is compared or, if none is installed, the locked versions. If neither is known, any version
-        of a required package matches.
+        The installed version is compared or, if the package is not installed, the locked versions. If neither is known,
+        any version of a required package matches.
         """
         if source.kind not in (*PACKAGE_KINDS, "git"):
             return False

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
 ROOT_KINDS = ("query", "mutation", "subscription")
+# JSON Schema types of the built-in scalar types.
 BUILT_IN = {"Int": "integer", "Float": "number", "String": "string", "Boolean": "boolean", "ID": "ID"}
 MAX_LIST_DEPTH = 20
 
@@ -152,6 +153,7 @@ def _field_schema(member: Field) -> Json:
 
 
 def _unknown_types_warning(schema: GraphqlSchema) -> Iterator[str]:
+    """Yield a warning if fields have undefined types."""
     known = {*schema.types, *BUILT_IN}
     unknown = {
         name

@@ -85,6 +85,7 @@ class _SdlParser:
         return token
 
     def _take(self, token: str) -> bool:
+        """Consume `token` if it is the next token; return whether it was."""
         if self._peek() != token:
             return False
         self._at += 1
@@ -183,6 +184,7 @@ class _SdlParser:
         return deprecated
 
     def _parse_roots(self, description: str) -> None:
+        """Parse a `schema` definition, which names the root types."""
         self._schema.description = self._schema.description or description
         self._skip_directives()
         if self._take("{"):

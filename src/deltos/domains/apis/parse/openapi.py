@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KNOWN_VERSIONS = ("3.0", "3.1", "3.2")
 MAX_EXAMPLE_CHARACTERS = 2_000
-MAX_EXAMPLES = 20  # per request body
+MAX_EXAMPLES = 20  # maximum number of examples considered per request body
 
 
 def parse_openapi(root: dict[str, Json], references: ReferenceFollower) -> ApiDescription:
@@ -95,11 +95,12 @@ def content_schema(content: dict[str, Json]) -> Json:
 
 
 def _deep_object_fields(encoding: dict[str, Json]) -> tuple[str, ...]:
+    """Return the names of the form fields with the style `deepObject`."""
     return tuple(name for name, how in encoding.items() if mapping(how).get("style") == "deepObject")
 
 
 def _body_examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, ...]:
-    """Return the examples of a request body that are not too large."""
+    """Return the examples of a request body with at most `MAX_EXAMPLE_CHARACTERS`."""
     examples = [content.get("example")]
     if examples == [None]:
         given = list(mapping(content.get("examples")).values())[:MAX_EXAMPLES]

@@ -32,7 +32,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a specification version represents bodies, responses and parameter types."""
+    """Functions that read bodies, responses and parameter types in one specification version."""
 
     bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
     response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
@@ -65,8 +65,8 @@ class PathReader:
                     yield self._operation(method, path, item, f"{pointer}/{method}", webhook=webhook)
             further = mapping(self.references.follow(item.get("additionalOperations")))  # OpenAPI 3.2
             for method in further:
-                place = f"{pointer}/additionalOperations/{escape_token(method)}"
-                yield self._operation(method, path, {**item, **further}, place, webhook=webhook)
+                method_pointer = f"{pointer}/additionalOperations/{escape_token(method)}"
+                yield self._operation(method, path, {**item, **further}, method_pointer, webhook=webhook)
 
     def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
         raw = self.references.follow(item[method])
@@ -99,7 +99,7 @@ class PathReader:
         )
 
     def _raw_parameters(self, item: dict[str, Json], raw: dict[str, Json]) -> list[dict[str, Json]]:
-        """Return the parameters of a path and an operation; those of the operation take precedence."""
+        """Return the parameters of a path and an operation; operation parameters take precedence."""
         merged: dict[tuple[Json, Json], dict[str, Json]] = {}
         for given in (*sequence(item.get("parameters")), *sequence(raw.get("parameters"))):
             parameter = self.references.follow(given)
@@ -108,6 +108,7 @@ class PathReader:
         return list(merged.values())
 
     def _parameter(self, raw: dict[str, Json]) -> ApiParameter:
+        """Return a parsed parameter; shared parameters are parsed only once."""
         known = self._parameters.get(id(raw))
         if known is None:
             known = self._parameters[id(raw)] = self._read_parameter(raw)
@@ -136,6 +137,7 @@ class PathReader:
         return tuple(found)
 
     def _response(self, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+        """Return a parsed response; shared responses are parsed only once."""
         if self.dialect.responses_vary or not response:
             return self.dialect.response(self, status, response, raw)
         known = self._shared_responses.get((id(response), status))
@@ -156,7 +158,7 @@ def read_tags(value: Json) -> tuple[Tag, ...]:
 
 
 def read_security(value: Json) -> tuple[tuple[str, ...], ...]:
-    """Return alternative sets of security schemes, of which a request needs all schemes of one set."""
+    """Return alternative sets of security schemes; a request needs all schemes of one set."""
     return tuple(tuple(need) for need in sequence(value) if isinstance(need, dict))
 
 
@@ -191,15 +193,17 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return a warning if operations differ only in the names of path parameters."""
     seen: dict[str, str] = {}
-    doubles = []
+    duplicates = []
     for operation in operations:
         shape = _PLACEHOLDER.sub("{}", operation.key)
         if shape in seen:
-            doubles.append(operation.key)
+            duplicates.append(operation.key)
         seen[shape] = operation.key
     return (
-        [f"{counted(len(doubles), 'operation')} with the method and path pattern of another, such as {doubles[0]}."]
-        if doubles
+        [
+            f"{counted(len(duplicates), 'operation')} with the method and path pattern of another, such as {equivalent[0]}."
+        ]
+        if duplicates
         else []
     )
 
@@ -207,7 +211,7 @@ def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
 def path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return warnings for paths without a leading slash, and for path parameters missing from the path."""
     bare = list(dict.fromkeys(operation.path for operation in operations if not operation.path.startswith("/")))
-    strangers = [
+    undeclared = [
         (operation.key, parameter.name)
         for operation in operations
         for parameter in operation.parameters
@@ -216,10 +220,10 @@ def path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     warnings = []
     if bare:
         warnings.append(f"{counted(len(bare), 'path')} without a leading slash, such as '{bare[0]}'.")
-    if strangers:
-        key, name = strangers[0]
+    if undeclared:
+        key, name = undeclared[0]
         warnings.append(
-            f"{counted(len(strangers), 'path parameter')} missing from the path, such as '{name}' of {key}."
+            f"{counted(len(undeclared), 'path parameter')} missing from the path, such as '{name}' of {key}."
         )
     return warnings
 

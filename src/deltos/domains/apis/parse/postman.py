@@ -54,7 +54,7 @@ def parse_postman(root: dict[str, Json]) -> ApiDescription:
 
 
 _PendingItem = tuple[Any, str, int, tuple[str, ...]]
-"""An unread item, the pointer of its list, its index there, and the names of its folders."""
+"""An item, the pointer of its list, its index in the list, and the names of its folders."""
 
 
 def _requests(root: dict[str, Json]) -> Iterator[Operation]:
@@ -108,6 +108,7 @@ def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], au
 
 
 def _split_url(url: dict[str, Json]) -> tuple[str, str]:
+    """Return the server and the path of a request URL."""
     raw = text_of(url.get("raw"))
     origin = _ORIGIN.match(raw)
     server = origin[0] if origin else ""
@@ -118,8 +119,8 @@ def _split_url(url: dict[str, Json]) -> tuple[str, str]:
 
 
 def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[ApiParameter]:
-    places = (("path", url.get("variable")), ("query", url.get("query")), ("header", request.get("header")))
-    for location, given in places:
+    lists = (("path", url.get("variable")), ("query", url.get("query")), ("header", request.get("header")))
+    for location, given in lists:
         for raw in map(mapping, sequence(given)):
             if not is_flag_set(raw.get("disabled")) or location == "query":
                 schema = {"type": "string", "example": text_of(raw.get("value"))}

@@ -31,7 +31,7 @@ _SCALAR_TYPES = {
 _HOST = re.compile(r"[\w.-]+(?::\d+)?")
 _HTTP_METHODS = ("get", "put", "post", "delete", "patch")
 MAX_IMPORTS = 10_000
-MAX_NESTING = 64
+MAX_NESTING = 64  # maximum nesting level of messages
 MAX_PACKAGE_CHARACTERS = 500  # limited because the package is part of the name of every type
 
 
@@ -45,7 +45,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _ProtoFile:
-    """Declarations in one file; type names are not yet resolved and are stored with their scope."""
+    """Declarations in one file, with unresolved type names and their scopes."""
 
     package: str = ""
     syntax: str = "proto2"
@@ -80,7 +80,7 @@ def parse_protobuf_files(texts: Sequence[str], imported: Iterable[str]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class ProtobufPackage:
-    """The API that the files of one package form, with the positions of the files."""
+    """The API in the files of one package, and the positions of these files in the input."""
 
     positions: tuple[int, ...]
     description: ApiDescription
@@ -110,7 +110,7 @@ def _describe_package(files: Sequence[_ProtoFile], types: Mapping[str, Schema]) 
 def _referenced_foreign_types(
     schemas: Iterable[Schema], operations: Iterable[Operation], own: Mapping[str, Schema], types: Mapping[str, Schema]
 ) -> dict[str, Json]:
-    """Return the types from other packages that are referenced directly or indirectly."""
+    """Return the types from other packages that are used directly or indirectly, by pointer."""
     foreign: dict[str, Json] = {}
     pending = [target for schema in schemas for target in _reference_targets(schema)]
     for operation in operations:
@@ -200,6 +200,7 @@ class _ProtoParser:
         return token
 
     def _take(self, text: str) -> bool:
+        """Consume the next token if it is `text`; return whether it was."""
         if self._peek() != text:
             return False
         self._at += 1
@@ -269,6 +270,7 @@ class _ProtoParser:
         )
 
     def _parse_rpc_type(self) -> tuple[str, bool]:
+        """Return the name of a request or response type, and whether it is streamed."""
         self._take("(")
         streams = self._take("stream")
         name = self._next().text
@@ -331,6 +333,7 @@ class _ProtoParser:
         self._next()
 
     def _declares_type(self) -> bool:
+        """Whether the current keyword starts a declaration and is not a field type."""
         following = self._tokens[self._at + 1].text if self._at + 1 < len(self._tokens) else ""
         return following == "{"
 
@@ -367,6 +370,7 @@ class _ProtoParser:
         return {"type": "object", "additionalProperties": _type_schema(value, scope)}
 
     def _parse_statement_tail(self) -> list[str]:
+        """Return the remaining tokens of a statement."""
         texts = []
         while self._at < len(self._tokens) and self._peek() != "}":
             text = self._next().text
@@ -427,6 +431,7 @@ def _tokenize(text: str) -> list[_Token]:
 
 
 def _attach_trailing_comment(tokens: list[_Token], statement: int, comment: str) -> None:
+    """Use a comment at the end of a line for the statement before it, unless that has a comment."""
     if tokens[-1].text == ";" and not tokens[statement].comment:
         tokens[statement].comment = _comment_text(comment).strip()
 
