@@ -268,7 +268,7 @@ def _contains_query_verbatim(unit: FoundUnit, question: ApiQuery) -> bool:
 
 
 def _address_match(row: UnitRow, question: ApiQuery) -> int:
-    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, or 0 if the path differs."""
+    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, or 0 if not."""
     if not (row.path and question.path) or _path_shape(row.path) != _path_shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1
