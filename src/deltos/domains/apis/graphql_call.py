@@ -61,7 +61,7 @@ def _is_leaf(schema: Json, resolve: Resolve) -> bool:
 
 
 def _field_selection(schema: Json, resolve: Resolve, seen: tuple[str, ...] = ()) -> str:
-    """Return the selected fields of a type in braces: scalar fields, or fields of the first object if there are none."""
+    """Return the selected fields of a type in braces: scalar fields, or the fields of the first object."""
     if _is_leaf(schema, resolve):
         return ""
     target, definition = _type_definition(schema, resolve)

@@ -193,17 +193,17 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return a warning if operations differ only in the names of path parameters."""
     seen: dict[str, str] = {}
-    equivalent = []
+    same_shape = []
     for operation in operations:
         shape = _PLACEHOLDER.sub("{}", operation.key)
         if shape in seen:
-            equivalent.append(operation.key)
+            same_shape.append(operation.key)
         seen[shape] = operation.key
     return (
         [
-            f"{counted(len(equivalent), 'operation')} with the method and path pattern of another, such as {equivalent[0]}."
+            f"{counted(len(same_shape), 'operation')} with the method and path pattern of another, such as {same_shape[0]}."
         ]
-        if equivalent
+        if same_shape
         else []
     )
 
