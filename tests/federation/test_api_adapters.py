@@ -83,7 +83,7 @@ def test_query_that_mentions_an_api_searches_only_that_api_and_reports_it(tmp_pa
     app = App(Config(tmp_path / "home"), workers=workers)
     client = ToolClient(app.tools(), tmp_path)
     paths = {"/messages": {"post": {"summary": "Send a message"}, "get": {"summary": "List messages"}}}
-    note = "Only the API gotify was searched, because the query names it (search another with api_name=NAME)."
+    note = "Only the API gotify was searched, because the query mentions it (search another with api_name=NAME)."
     for name in ("gotify", "zulip"):
         described = {**SPEC, "info": {"title": name.title(), "version": "1"}, "paths": paths}
         (tmp_path / f"{name}.json").write_text(json.dumps(described))
@@ -99,7 +99,7 @@ def test_query_that_mentions_an_api_searches_only_that_api_and_reports_it(tmp_pa
     ]
     for asked in questions:
         open_to_all = client.call("search_docs", **asked).text
-        assert "because the query names it" not in open_to_all
+        assert "because the query mentions it" not in open_to_all
         assert "Source: zulip.json#" in open_to_all
     app.close()
 

@@ -141,7 +141,9 @@ def test_unreadable_description_keeps_its_old_version_with_a_note(
     assert shown.startswith("Note: shop changed on disk but could not be re-read (")
     assert "/refunds" in shown
     path.unlink()
-    assert show_endpoints(client).startswith("Note: the file of shop no longer exists; showing its last version.")
+    assert show_endpoints(client).startswith(
+        "Note: the file of shop no longer exists; results are from the last version."
+    )
 
 
 def test_a_timeout_before_all_files_are_checked_gives_a_note(

@@ -110,7 +110,7 @@ def test_example_query_selects_scalar_fields(apis: Apis, add: Add) -> None:
 def test_warns_about_words_outside_definitions() -> None:
     description = parse_description("type Query { a: Int }\nfragment F on Query { a }\n")
     assert len(description.operations) == 1
-    assert description.warnings[0] == "7 words outside of any definition skipped."
+    assert description.warnings[0] == "Skipped 7 words outside of definitions."
 
 
 def test_warns_about_schema_without_root_types() -> None:

@@ -61,7 +61,7 @@ def group_operations(operations: Iterable[Operation]) -> dict[str, list[Operatio
 def unique_keys(operations: Iterable[Operation]) -> Iterator[tuple[str, Operation]]:
     """Return each operation with a unique key; a name or number is appended if method and path are not unique."""
     seen: set[str] = set()
-    numbers: dict[str, int] = {}  # last number used for each key, because thousands of operations may share a name
+    numbers: dict[str, int] = {}  # last number appended to each key
     for operation in operations:
         key = f"WEBHOOK {operation.key}" if operation.webhook else operation.key
         if key in seen:
@@ -156,7 +156,7 @@ class _UnitWordCollector:
             parts.append(index_words(parameter.name))
             if parameter.description not in self.shared_descriptions:
                 parts.append(parameter.description[:MAX_PARAMETER_CHARACTERS])
-            if parameter.location == "argument":  # GraphQL arguments correspond to the body of other formats
+            if parameter.location == "argument":  # GraphQL arguments correspond to the request body in other formats
                 parts.append(self._fields(parameter.schema, 0))
         parts.extend(map(self._content, operation.bodies[:3]))
         for response in operation.responses[:MAX_RESPONSES]:

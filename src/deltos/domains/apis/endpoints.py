@@ -213,7 +213,7 @@ def _render_in_full(
     shortened = any(operation.shortened for operation in shown)
     how = f"shortened to fit ({_FULL_SCHEMAS_HINT})" if shortened else "in full"
     if api.overview.kind == "GraphQL":
-        how = f"{'shortened to fit' if shortened else 'in full'} (the name of a type as path shows that type)"
+        how = f"{'shortened to fit' if shortened else 'in full'} (pass the name of a type as path to show it)"
     head = f"{_title(api)}: {counted(len(chosen), 'operation')} {how}. {_QUOTED_NOTE}"
     text = truncate("\n\n".join([head, *(operation.text for operation in shown)]), characters=characters)
     return Answer(text, truncated=shortened, original_characters=len(text))

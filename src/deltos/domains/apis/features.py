@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
 _UNRELATED_COSINE = 0.15  # typical cosine similarity of unrelated words
-_UNKNOWN_WORD_WEIGHT = 0.8  # weight of words unknown to the model, which are often distinctive product names
+_UNKNOWN_WORD_WEIGHT = 0.8  # weight of words that the model does not know, often product names
 _SYNONYM_SIMILARITY = 0.5  # similarity of synonyms if there is no embedding model
 _MAX_TITLE_WORDS = 15
 _PREPOSITIONS = frozenset("with of for in on to from by at as into using via about".split())

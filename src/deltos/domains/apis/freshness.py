@@ -53,7 +53,8 @@ class DescriptionWatch:
             state = self._throttled_compare(source, described, started + _COMPARE_TIMEOUT_SECONDS)
             if state == "gone":
                 notes.append(
-                    f"Note: the file of {names} no longer exists; showing its last version. remove_source removes it."
+                    f"Note: the file of {names} no longer exists; results are from the last version."
+                    " Use remove_source to remove it."
                 )
             elif state == "unfinished" or (state == "changed" and time.monotonic() - started > _READ_TIMEOUT_SECONDS):
                 unchecked.append(names)

@@ -413,7 +413,7 @@ class ApiIndexer:
         return parsed_source
 
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
-        """Store the documents that could not be read, so that API lists mention them."""
+        """Store the documents that could not be read. API lists mention them."""
         named = [
             UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
         ]
@@ -542,7 +542,7 @@ class ApiIndexer:
 def _match_known_rows(
     prepared_apis: Sequence[PreparedApi], rows: Sequence[ApiRow], name: str = ""
 ) -> list[ApiRow | None]:
-    """Return the stored API that each parsed API replaces, by position, preferring the API named `name`.
+    """Return for each parsed API the stored API that it replaces, if any, preferring the API named `name`.
 
     Packages in one folder have the same citation and are distinguished by title, which may have changed.
     """

@@ -25,6 +25,7 @@ ACTIONS = ("list", "get", "create", "update", "delete", "act")
 READS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
 _MAX_LEADING_WORDS = 8  # number of words used; later words describe the object of the action
+
 # Openings of queries without meaning, longer ones first.
 _OPENINGS = tuple(
     tuple(words.split())

@@ -1,4 +1,4 @@
-"""Render compact typed outlines of schemas, with required marks, enum values, defaults and named cycles."""
+"""Render compact typed outlines of schemas, with marks for required fields, enum values, defaults and cycles."""
 
 from __future__ import annotations
 

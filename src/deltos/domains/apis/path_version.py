@@ -16,7 +16,7 @@ _VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 
 
 def version_of(path: str) -> tuple[int, int]:
-    """Return the version in a path as a sort key, in which previews precede stable versions."""
+    """Return the version in a path as a sort key; previews precede stable versions."""
     for part in path.lower().split("/"):
         if match := _VERSION.match(part):
             return (0 if match[2] else 1, int(match[1]))

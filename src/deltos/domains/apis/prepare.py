@@ -43,8 +43,8 @@ class RawDocument(NamedTuple):
     can_follow_references: bool
 
 
-# Maps the position of a document and a path relative to it to the content of the referenced document, or to the reason
-# why it cannot be read.
+# Contents of referenced documents, or the reasons why they cannot be read, by position of the referring document and
+# relative path.
 ReferencedDocuments = dict[tuple[int, str], bytes | str]
 
 

@@ -21,6 +21,7 @@ _NAME = re.compile(r"\w[\w./-]*\w|\w")
 _PATH = re.compile(r"^\s*(/\S+)\s*$")
 SYNONYM_WEIGHT = 0.85  # weight of a synonym; the word itself has weight 1
 MAX_WORDS = 40  # further words of a query are ignored
+
 # Words that may open a query about an API, before the requested action.
 _INTERFACE_NOUNS = frozenset(
     "api apis endpoint endpoints operation operations route routes call calls request requests method methods".split()

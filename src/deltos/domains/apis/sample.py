@@ -26,6 +26,7 @@ MAX_DOCUMENTED_VALUE_CHARACTERS = 700  # longer documented examples are not used
 MAX_PATTERN_CHARACTERS = 80  # longer patterns are not shown as placeholders
 MAX_ITEMS = 50  # maximum number of list items or alternatives considered
 MAX_LENGTH = 1_000  # maximum number of characters of a text, or of fields of an object
+
 # Sample texts by the end of a format or GraphQL scalar name; the first matching entry is used.
 _TEXT_BY_FORMAT = {
     **dict.fromkeys(("date-time", "datetime", "timestamp"), "2024-01-01T00:00:00Z"),
@@ -298,9 +299,9 @@ class Sampler:
 
 
 def _fits_type(value: Json, flat: dict[str, Json]) -> bool:
-    """Whether a value has the type, the size and one of the fixed values that a merged schema requires."""
+    """Whether a value has the type, size and fixed values that a merged schema requires."""
     kinds, own = _allowed_types(flat), _JSON_TYPES.get(type(value), "")
-    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # `file`, `bytes`, `ID`
+    is_other_text = own == "string" and not kinds & set(_JSON_TYPES.values())  # a type such as `file`, `bytes` or `ID`
     if kinds and own not in kinds and not is_other_text and not (own == "integer" and "number" in kinds):
         return False
     fixed = [*sequence(flat.get("enum")), *([flat["const"]] if "const" in flat else [])]

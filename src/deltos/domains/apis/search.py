@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description and details
 NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
 MAX_WORD_CANDIDATES = 100
-MAX_SEMANTIC_CANDIDATES = 80  # candidates added by similarity
-_MAX_SIMILARITY_CANDIDATES = 600  # most similar units of all APIs and kinds, before filtering
+MAX_SEMANTIC_CANDIDATES = 80  # maximum number of candidates added by similarity
+_MAX_SIMILARITY_CANDIDATES = 600  # number of most similar units of all APIs and kinds before filtering
 _MIN_SIMILARITY = 0.12  # lower similarities also occur for meaningless queries
 _MIN_SIMILARITY_ONE_WORD = 0.25  # higher, because some unit is always similar to a single word
+
 # If every unit lacks more than this share of the query, similarity counts much more.
 _EXPECTED_UNCOVERED_SHARE = 0.3
 KINDS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
@@ -49,9 +50,10 @@ _KIND_GROUPS = (("operation",), ("webhook", "schema", "message", "tag", "overvie
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 _MAX_WRONG_ADDRESS_CONFIDENCE = 0.25  # maximum confidence if no operation has the method and path in the query
 _MIN_VERBATIM_CONFIDENCE = 0.9  # minimum confidence if a title or description contains the query verbatim
+
 # Subtracted from the cosine similarity to get a confidence, measured within the right API.
 _COSINE_CONFIDENCE_OFFSET = 0.07
-_OTHER_KIND_FACTOR = 0.6  # for similarities of schemas and overviews, because the encoder was trained on operations
+_OTHER_KIND_FACTOR = 0.6  # lowers similarities of schemas and overviews; the encoder was trained on operations
 _MIN_QUOTED_WORDS = 3  # minimum number of query words for a verbatim match
 _MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the unit itself
 
@@ -268,7 +270,7 @@ def _contains_query_verbatim(unit: FoundUnit, question: ApiQuery) -> bool:
 
 
 def _address_match(row: UnitRow, question: ApiQuery) -> int:
-    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, or 0 if not."""
+    """Return 2 if the query is the method and path of a unit, 1 if only the method differs, and 0 otherwise."""
     if not (row.path and question.path) or _path_shape(row.path) != _path_shape(question.path):
         return 0
     return 2 if question.method in ("", row.method) else 1

@@ -38,12 +38,12 @@ def text_of(value: Json) -> str:
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """Return `value` if it is a mapping, otherwise an empty mapping."""
+    """Return `value` if it is a mapping, or an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def sequence(value: Json) -> list[Json]:
-    """Return `value` if it is a list, otherwise an empty list."""
+    """Return `value` if it is a list, or an empty list."""
     return value if isinstance(value, list) else []
 
 

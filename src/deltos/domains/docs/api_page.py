@@ -30,7 +30,7 @@ _DESCRIPTION_PATH = re.compile(r"\.(?:json|ya?ml)$|/(?:openapi|swagger|api-docs|
 
 
 def graphql_endpoint(page: bytes, url: str) -> str:
-    """Return the endpoint URL on the same host that a GraphiQL-like page queries, or "" for other pages."""
+    """Return the GraphQL endpoint on the same host that a GraphiQL-like page queries; empty for other pages."""
     if not any(mark in page.lower() for mark in _GRAPHQL_MARKERS):
         return ""
     named = (

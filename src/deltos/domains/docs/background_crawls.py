@@ -175,7 +175,7 @@ class BackgroundCrawls:
         try:
             if semantic_index := self.semantic_index():
                 semantic_index.embed_new(self._stop.is_set)
-        except DeltosError as exc:  # model unreachable or store busy: the next crawl or start retries
+        except DeltosError as exc:  # the model is unreachable or the store is busy; the next crawl retries
             _log.warning("Some documentation could not be embedded: %s", exc)
 
     def _run_and_log_errors(self, source_id: str) -> None:

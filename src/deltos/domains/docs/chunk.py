@@ -69,7 +69,9 @@ def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
             kept.append(_with_anchors(chunk, waiting))
             waiting = []
         elif chunk.is_definition and chunk.path and not _IDENTIFIER.fullmatch(chunk.path[-1]):
-            kept.append(replace(_with_anchors(chunk, waiting), text=chunk.path[-1]))  # use its signature as text
+            kept.append(
+                replace(_with_anchors(chunk, waiting), text=chunk.path[-1])
+            )  # use the heading, which is a signature, as text
             waiting = []
         else:
             waiting += chunk.anchors

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 3
 MAX_STOPPED_PAGES = 20  # a crawl with this number of pages beyond the parsing limits fails
+
 # Pages are written in batches, because one transaction per page takes longer than parsing. After an interruption,
 # unwritten pages are read again.
 _BATCH_PAGES = 25
@@ -339,6 +340,7 @@ class Crawl:
         is_changed = dropped or counts.get("done")
         if is_changed and not index_words(self._index, self._source.id, stopping=self._stopping):
             return  # the crawl stays open, and the next process continues it
+
         # Publish in one transaction, so that readers see either the old or the new generation.
         self._index.publish(self._source.id, generation, self._describe_exclusions(), now=self._clock.now())
 

@@ -34,7 +34,9 @@ MAX_FILE_BYTES = 100_000_000
 MAX_CONTENT_BYTES = 400_000_000
 _MAX_PAGES = 100_000
 _PAGES_PER_WRITE = 25
-_URL_OR_RELATIVE_PATH = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)")  # no other scheme and no absolute Windows path
+_URL_OR_RELATIVE_PATH = re.compile(
+    r"https?://|[^:/?#]*(?:[/?#]|$)"
+)  # excludes other URL schemes and absolute Windows paths
 
 _ShortText = Annotated[str, Meta(max_length=2_000)]
 _LongText = Annotated[str, Meta(max_length=1_000_000)]
@@ -125,7 +127,7 @@ def _portable_url(source: SourceRow, url: str) -> str:
 
 
 def read_export(data: bytes) -> tuple[ExportHeader, tuple[PageRow, ...]]:
-    """Return the header and pages of an exported file; raise SourceError if it is not one. Runs in a child process."""
+    """Return the header and pages of an export file; raise SourceError if it is invalid. Runs in a child process."""
     unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         content = unpack.decompress(data, MAX_CONTENT_BYTES + 1)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltos.store.sources import Sources
 
 _MAX_UNTHROTTLED_SECONDS = 0.01  # a comparison that takes longer delays the next one
+
 # Minimum pause before an unfinished comparison is repeated.
 _UNFINISHED_PAUSE_SECONDS = 30.0
 
@@ -39,10 +40,10 @@ class FolderWatch:
     _last_states: dict[str, tuple[FolderState, DiskThrottle]] = field(default_factory=dict)
 
     def compare(self, source: SourceRow, crawl: CrawlRow, deadline: float) -> FolderState:
-        """Return whether a folder differs from its last crawl, or "unfinished" if the deadline has passed."""
+        """Return the state of a folder compared with its last crawl, or "unfinished" if the deadline has passed."""
         seen, throttle = self._last_states.get(source.id) or ("same", DiskThrottle(_MAX_UNTHROTTLED_SECONDS))
         if not throttle.is_due():
-            return "same" if seen == "changed" else seen  # the reported change is indexed by now
+            return "same" if seen == "changed" else seen  # the change was reported before and is already indexed
         with throttle.measure():
             state = self._compare_files(source, crawl, deadline)
         if state == "unfinished":

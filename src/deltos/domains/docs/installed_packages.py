@@ -87,7 +87,7 @@ def _find_workspace(root: Path) -> Path | None:
 
 
 def _resolve_inside(path: Path, roots: Iterable[Path]) -> Path | None:
-    """Return the resolved path of an existing folder if it is inside one of the resolved `roots`, otherwise None."""
+    """Return the resolved path of an existing folder if it is inside one of the resolved `roots`, or None."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -268,7 +268,9 @@ def find_npm_package(name: str, project_root: Path, importer: Path | None = None
         real = _resolve_inside(folder / "node_modules" / name, (folder, *project_folders(root)))
         if real is not None and _has_manifest(real):
             return _read_node_package(name, real)
-        if real is None and _contains_link(folder, f"node_modules/{name}"):  # also true if the target does not exist
+        if real is None and _contains_link(
+            folder, f"node_modules/{name}"
+        ):  # also if the target of the link does not exist
             raise SourceError(
                 f"{name} is a link to a folder outside the project",
                 hint="Install it in the project, or add its documentation folder as a source.",

@@ -60,7 +60,7 @@ _API_FILE = re.compile(
     re.IGNORECASE,
 )
 MAX_PAGES = 100_000
-_DEFAULT_WEBSITE_PAGES = 500  # if the user gives no limit
+_DEFAULT_WEBSITE_PAGES = 500  # page limit of websites if the user specifies none
 _MAX_VIEWER_URLS = 6  # maximum number of URLs requested to find the API description of a page
 _PACKAGE_HINT = "For an installed package use pypi:NAME or npm:NAME."
 _PACKAGE_TIMEOUT_SECONDS = 20.0  # maximum time that a search waits for the crawl of a package that it adds
@@ -166,7 +166,7 @@ class Library:
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
         if request.auth.strip() and not may_recall_all():
             raise Forbidden("A token for selected projects cannot use logins", hint="Use a token for all projects.")
-        self._opener.logins.find(request.auth.strip(), address.url)  # raises now instead of in the crawl
+        self._opener.logins.find(request.auth.strip(), address.url)  # raises an error now instead of during the crawl
         if request.browser and is_confined() and not self._opener.browser:
             raise Forbidden(
                 "Rendering in a browser is disabled on this server",
@@ -208,9 +208,7 @@ class Library:
         return export_source(self.find(named, version), self._index, self._search_store)
 
     def import_file(self, request: NewSource) -> SourceRow:
-        """Add the source in an export file, or replace an earlier import of it; its passages are embedded in the
-        background.
-        """
+        """Add the source in an export file, or replace an earlier import of the source."""
         data = read_file(allowed_path(Path(request.url), request.roots), MAX_EXPORT_BYTES)
         header, pages = self._opener.parser().run(read_export, data, content=(data,))
         source = SourceRow(
@@ -256,7 +254,8 @@ class Library:
         return source
 
     def _new_id(self, source: SourceRow) -> str:
-        """Return an unused id; every version of a source, and every project's copy of a package, has its own id."""
+        """Return an unused id for a source."""
+        # Every version of a source, and every project's copy of a package, has its own id.
         url, name = source.url, source.name
         ids = [_source_id(name, url), _source_id(label_source(source), url), _source_id(name, url, source.project_root)]
         with whole_store():
@@ -265,7 +264,7 @@ class Library:
             )
 
     def _add_dependencies(self, request: NewSource) -> Added:
-        """Add each direct dependency that is installed and not yet a source; report the others with reasons."""
+        """Add each direct dependency that is installed and not yet a source; return the failures with reasons."""
         wanted = direct_dependencies(request.project_root, self._opener.parser())
         if not wanted.addresses and not wanted.skipped:
             raise NotFound(
@@ -546,7 +545,7 @@ class Library:
     # ------------------------------------------------------------------ installed packages
 
     def add_installed_package(self, named: str, project_root: Path, version: str = "") -> str:
-        """Add and crawl an installed package such as `pypi:NAME`; return a text that selects the source.
+        """Add and crawl an installed package such as `pypi:NAME`; return the id, name or address of the source.
 
         Reading local packages needs no network access, so every caller who may search may do this.
         """

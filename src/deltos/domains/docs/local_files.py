@@ -1,4 +1,4 @@
-"""Common code of sources that read local files: folders, git repositories and installed packages."""
+"""Shared code of sources that read local files: folders, git repositories and installed packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NOT_DOCUMENTS = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
-HIDDEN_REASON = "in a hidden folder of the package"  # such files are usually agent instructions or hosting settings
+HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or hosting settings
 NOT_DOCUMENTATION_REASON = "not documentation"
 # Suffix of the stamp of a page with includes, because the stamp does not reflect changes to the included files.
 INCLUDES_MARK = "+"
@@ -40,7 +40,7 @@ class ReadableFiles(Protocol):
     """A set of files that can be read by path."""
 
     def read(self, path: str, max_bytes: int, /) -> bytes:
-        """Return the content of a regular file; raise FileRefused if the path is not one."""
+        """Return the content of a file; raise FileRefused if it is not a regular file."""
 
 
 class LocalFiles:
@@ -112,7 +112,7 @@ def document_address(url: str, path: str) -> str | CrawlAddress:
 
 
 def skip_or_raise(refused: FileRefused) -> Skipped:
-    """Return a skipped outcome for links and special files; raise the error if a file is missing or too large."""
+    """Return a skipped outcome for links and special files; raise the error for missing or too large files."""
     if refused.reason not in (LINK, NOT_REGULAR, NOT_A_PATH):
         raise refused
     return Skipped(refused.reason)

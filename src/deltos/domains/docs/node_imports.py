@@ -17,7 +17,7 @@ _MAX_REEXPORTING_FILES = 16  # maximum number of files searched for one re-expor
 
 
 class PackageImport(NamedTuple):
-    """How users import a name; `namespace` is the imported object if the name is one of its members.
+    """Import of a public name; `namespace` is the imported object if the name is a member of an object.
 
     `has_shorter_import` marks a name that can be imported from a shorter path, or a nested import path.
     """
@@ -38,7 +38,7 @@ class PackageImport(NamedTuple):
 
 
 class _ExportPath(NamedTuple):
-    """Import path of all names in a file that `export *` exports: the entry's specifier and, if any, the namespace."""
+    """Import path under which `export *` exports all names of a file: a specifier and, if any, a namespace."""
 
     specifier: str
     namespace: str

@@ -237,7 +237,7 @@ def _import_variant(path: str, files: Container[str]) -> str:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a hash of a declaration file that ignores the suffixes of imported files, in which variants differ."""
+    """Return a hash of a declaration file without the suffixes of imported files, which differ between variants."""
     for suffix, common in ((b".cjs", b".js"), (b".mjs", b".js"), (b".cts", b".ts"), (b".mts", b".ts")):
         data = data.replace(suffix, common)
     return hashlib.blake2b(data, digest_size=16).digest()

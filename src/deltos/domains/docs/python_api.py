@@ -38,7 +38,7 @@ _DEFINITION_RANK = 5  # outline level of module-level definitions
 _MAX_VALUE_CHARACTERS = 300  # longer assignments are truncated
 _MAX_SHALLOW_DEPTH = 3  # maximum number of dots in a name: `sqlalchemy.dialects.postgresql.JSONB` has 3
 _MAX_OPENING_CHARACTERS = 400  # length of the docstring start that is searched for a deprecation notice
-_MAX_CLASS_DEPTH = 3  # nesting levels of classes
+_MAX_CLASS_DEPTH = 3  # maximum nesting level of documented classes
 _DOCTEST_PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
 
 
@@ -100,7 +100,7 @@ class _ModuleWriter:
     def _write_names(
         self, node: ast.stmt, lines: Sequence[str], written: set[str], typed: Mapping[str, Definition]
     ) -> None:
-        """Write the public definitions of a statement, except those already written."""
+        """Write the public definitions of a statement that are not yet written."""
         for name in defined_names(node):
             public_name = "" if name in written else self._public_name(name)
             if not public_name:
@@ -172,7 +172,7 @@ class _ModuleWriter:
         return [each for each in members if _is_public_member(each.node.name) and each.node not in shown]
 
     def _format_with_stub(self, known: _StubbedDefinition) -> DefinitionText:
-        """Format a definition, using the stub definition if only that has types."""
+        """Format a definition or, if only its stub definition has types, the stub definition."""
         node, typed = known.node, known.typed
         by_stub = typed if typed and not is_typed(node) and is_typed(typed) else None
         shown = self._format(by_stub or node, self._stub.lines if by_stub else known.lines)

@@ -53,7 +53,7 @@ class DocumentedModule:
 
 
 def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
-    """Return the modules in `files` that have public names: public modules, and private ones with re-exported names.
+    """Return the modules in `files` that have public names: public modules, and private modules with re-exported names.
 
     `reexported` contains the re-exports of each module, by module name.
     """

@@ -47,7 +47,7 @@ def format_function(node: Function, lines: Sequence[str], overloads: Sequence[Fu
 
 
 def format_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
-    """Format a class: its header, its public fields, and its constructor unless that is documented separately."""
+    """Format a class: header, public fields, and the constructor if it has no section of its own."""
     fields = [*_fields(node), *_described_attributes(node)]
     inside = [field.code for field in fields]
     if constructor := inline_constructor(node):
@@ -66,7 +66,7 @@ def _is_undocumented(node: Definition, descriptions: Sequence[tuple[str, str]]) 
 
 
 def inline_constructor(node: ast.ClassDef) -> Function | None:
-    """Return the `__init__` method if it has no documentation of its own and is shown with its class, or None."""
+    """Return the `__init__` method if it is undocumented and shown with its class, or None."""
     found = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
     is_documented = any(ast.get_docstring(each) or any(map(_description_of, _all_annotations(each))) for each in found)
     return found[0] if len(found) == 1 and not is_documented else None
@@ -158,7 +158,7 @@ def _signature_source(node: Definition, lines: Sequence[str]) -> str:
 
 
 def _signature_without_docs(node: Function) -> str:
-    """Return a signature without `Doc(…)` annotations; a long one has one parameter per line."""
+    """Return a signature without `Doc(…)` annotations; long signatures have one parameter per line."""
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     parameters = list(_parameters(node.args))
     ending = f"){_format_annotation(node.returns, ' -> ')}:"

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 WEIGHTS = ("few_words", "sentence")  # names of the weight sets for short queries and sentences
+
 # Trained by benchmarks/docs_confidence.py.
 ANSWER_FEATURES = ("words", "known", "meaning", "covered", "sentence", "bias")
 _K1 = 1.2  # BM25 parameter k1, with its usual value
+
 # If even the best candidate lacks more than this share of the query's weight, semantic similarity counts more.
 _TOLERATED_UNCOVERED_SHARE = 0.5
 # Penalty for a definition without documentation, which explains nothing. Tuned on axios and zod.
@@ -42,6 +44,7 @@ _TRAIT_PENALTIES = {
     Trait.UNDOCUMENTED: UNDOCUMENTED_PENALTY,
 }
 _NAME_BONUS = 3.0  # for a definition whose name is the query; tuned on sqlalchemy and rich
+
 # Stemmed query terms that refer to errors.
 _ERROR_TERMS = frozenset("error except exception rais throw catch caught fail failur".split())
 _OLD_MAJOR_PENALTY = 1.5  # penalty for a page of an older major version
@@ -213,7 +216,7 @@ def asks_for_name(query: WeightedQuery, candidate: CandidateChunk) -> bool:
 
 
 def _move_first_part_before_others(query: WeightedQuery, ranked: list[RankedPassage]) -> list[RankedPassage]:
-    """Rank the first part of a definition, which has the signature, first if the query contains only its name."""
+    """Move the first part of a definition, which has the signature, first if the query contains only its name."""
     first_parts: dict[tuple[int, str], RankedPassage] = {}
     for each in ranked:
         part = (each.candidate.page_id, each.candidate.section)

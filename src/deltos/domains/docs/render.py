@@ -68,7 +68,7 @@ def render_passages(
 
 
 def render_passage(number: int, passage: Passage, project_root: Path, *, is_repeated: bool = False) -> str:
-    """Format one result; its text is fenced, so that it cannot pose as another result."""
+    """Format one result; its text is fenced, so that the text cannot imitate another result."""
     fence = _unused_fence(passage.text)
     section = passage.section or passage.title
     if passage.version and f"@{passage.version}/" not in passage.url:
@@ -221,7 +221,7 @@ def _format_page_counts(status: SourceStatus) -> str:
 
 
 def _format_skipped(status: SourceStatus, project_root: Path) -> Iterator[str]:
-    """Yield a line for each reason for skipping addresses, with the count and the first address."""
+    """Yield a line for each skip reason, with the first address and the number of other addresses."""
     if not status.skipped:
         return
     yield "skipped:"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
 
 _DOCS_FOLDERS = frozenset(("docs", "doc", "documentation", "guide", "guides", "manual", "handbook", "wiki"))
-_MAX_DOCS_FOLDER_DEPTH = 3  # maximum depth of a documentation folder, such as 3 for packages/NAME/docs
+_MAX_DOCS_FOLDER_DEPTH = 3  # maximum depth of a documentation folder; 3 for packages/NAME/docs
 _SKIPPED_FOLDERS = SKIPPED_FOLDERS | {"vendor", "third_party", "testdata", "fixtures"}
 _DOCUMENT_NAMES = ("readme", "changelog", "changes", "history", "news", "upgrading", "migrating", "contributing", "faq")
 _LFS_POINTER_PREFIX = b"version https://git-lfs.github.com/spec/"
@@ -68,12 +68,12 @@ class GitRepository(LocalFiles):
 
     @property
     def is_local(self) -> bool:
-        """Whether the repository is on this machine, so that it need not be fetched."""
+        """Whether the repository is on this machine and need not be fetched."""
         return "://" not in self._source.url
 
     @property
     def reference(self) -> Reference:
-        """The branch or tag of the source; determining it contacts a remote repository."""
+        """The branch or tag of the source; requires a request to a remote repository."""
         if self.is_local:
             return local_reference(self._open_local(), self._requested_version)
         return self._clone_access.clones.reference(
@@ -186,7 +186,7 @@ class GitRepository(LocalFiles):
         return Skipped(NOT_DOCUMENTATION_REASON)
 
     def _read_referenced(self, path: str, relative: str) -> bytes:
-        """Return the content of a file to which the API description at `path` refers, from the same commit."""
+        """Return the content of a file in the same commit to which the API description at `path` refers."""
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), relative))
         if target.startswith(("../", "/")) or target == "..":
             raise SourceError("outside the repository")

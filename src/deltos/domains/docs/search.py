@@ -48,6 +48,7 @@ MAX_COUNTED_CANDIDATES = 100
 # to such queries are below it (benchmarks/RESULTS.md).
 MIN_PASSAGE_CONFIDENCE = 0.5
 _MIN_NAMED_API_PARTS = 3  # number of parts of a named API that are shown regardless of their confidence
+
 # Answer probability below which a passage rarely answers the query (benchmarks/docs_confidence.py).
 MIN_ANSWER_PROBABILITY = 0.3
 _MAX_NAMES_SHOWN = 3
@@ -537,13 +538,13 @@ def _alternate(first: Sequence[Passage], second: Sequence[Passage]) -> Iterator[
 
 
 def _named_apis_note(named: Sequence[str]) -> str:
-    """Return a note that only the APIs named in the query were searched; empty if it names none."""
+    """Return a note that only the APIs named in the query were searched; empty if no API is named."""
     if not named:
         return ""
     more = " …" if len(named) > _MAX_NAMES_SHOWN else ""
     return (
         f"Only the {'API' if len(named) == 1 else 'APIs'} {', '.join(named[:_MAX_NAMES_SHOWN])}{more}"
-        f" {'was' if len(named) == 1 else 'were'} searched, because the query names"
+        f" {'was' if len(named) == 1 else 'were'} searched, because the query mentions"
         f" {'it' if len(named) == 1 else 'them'} (search another with api_name=NAME)."
     )
 

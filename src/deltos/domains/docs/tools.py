@@ -150,7 +150,7 @@ class DocsTools:
         return Answer("\n".join((*lines, "crawl_status shows the progress.")))
 
     def _start_recrawl(self, source: SourceRow, call: Call, *, is_only: bool) -> str:
-        """Start a recrawl and return a line for the user; if several were requested, return an error as text."""
+        """Start a recrawl and return a line for the user; for several sources, return errors as text."""
         try:
             recrawl = self._library.recrawl(source.id, full=call.flag("full"))
         except DeltosError as exc:

@@ -45,7 +45,7 @@ def version_key(version: str) -> VersionKey:
 
 
 def _character_runs(text: str) -> Iterable[tuple[bool, str]]:
-    """Split a text into runs of digits, letters and other characters, each with whether it is a number."""
+    """Yield the runs of digits, letters and other characters in a text, each with a flag for numbers."""
     for kind, run in groupby(
         text, key=lambda character: (character.isascii() and character.isdigit(), character.isalpha())
     ):

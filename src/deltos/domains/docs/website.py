@@ -194,7 +194,7 @@ class Website:
             self._fetching_rules.discard(host)
 
     def _index_page_of(self, url: str) -> str:
-        """Return the URL of a folder's index page for the folder URL; empty if there is no index page."""
+        """Return the URL of the index page for a folder URL; empty if there is none."""
         index = f"{url}{INDEX_PAGE}"
         rules = self._robots.rules(index)
         if not url.endswith("/") or "?" in url or not self._scope.admits(index) or not rules.allow(index):
@@ -293,7 +293,7 @@ class Website:
         return named
 
     def _is_within_query_limit(self, url: str) -> bool:
-        """Whether the path of a URL has not exceeded the limit on different query strings."""
+        """Whether the number of query strings found for the path of a URL is within the limit."""
         path, _, query = url.partition("?")
         if not query:
             return True
@@ -380,7 +380,7 @@ def _has_same_target(address: CrawlAddress, response: HttpResponse) -> bool:
 
 # ---------------------------------------------------------------------- functions run in a child process
 
-# Detects "page not found" pages that are served with status 200. Longer pages may be about that error.
+# Maximum length of a "page not found" page with status 200. Longer pages may be documentation about this error.
 _MAX_MISSING_CHARACTERS = 1_000
 _MAX_HEADING_CHARACTERS = 80
 _MISSING_CODES = ("404", "error 404", "http 404")
@@ -441,7 +441,7 @@ def read_web_page(scope: SiteScope, url: str, raw: RawPage) -> WebPage:
 
 
 def _find_missing_notice(document: Document) -> str:
-    """Return the heading of a short page that says the page does not exist; empty for all other pages."""
+    """Return the "page not found" heading of a short page; empty for other pages."""
     if sum(len(block.text) for section in document.sections for block in section.blocks) > _MAX_MISSING_CHARACTERS:
         return ""
     headings = (

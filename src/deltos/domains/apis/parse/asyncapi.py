@@ -1,4 +1,4 @@
-"""Parser for AsyncAPI 2 and 3, in which operations send messages to channels and receive them."""
+"""Parser for AsyncAPI 2 and 3, whose operations send messages to channels or receive messages."""
 
 from __future__ import annotations
 

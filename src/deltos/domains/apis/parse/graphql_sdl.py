@@ -62,7 +62,7 @@ class _SdlParser:
             else:
                 skipped += bool(keyword)
         if skipped:
-            self._schema.warnings.append(f"{counted(skipped, 'word')} outside of any definition skipped.")
+            self._schema.warnings.append(f"Skipped {counted(skipped, 'word')} outside of definitions.")
         self._schema.warnings += self._duplicate_warnings()
         return self._schema
 

@@ -193,17 +193,15 @@ def read_schemas(section: Json, pointer: str) -> tuple[Schema, ...]:
 def equivalent_path_warnings(operations: tuple[Operation, ...]) -> list[str]:
     """Return a warning if operations differ only in the names of path parameters."""
     seen: dict[str, str] = {}
-    same_shape = []
+    repeated = []
     for operation in operations:
         shape = _PLACEHOLDER.sub("{}", operation.key)
         if shape in seen:
-            same_shape.append(operation.key)
+            repeated.append(operation.key)
         seen[shape] = operation.key
     return (
-        [
-            f"{counted(len(same_shape), 'operation')} with the method and path pattern of another, such as {same_shape[0]}."
-        ]
-        if same_shape
+        [f"{counted(len(repeated), 'operation')} with the method and path pattern of another, such as {repeated[0]}."]
+        if repeated
         else []
     )
 

@@ -126,7 +126,7 @@ def _referenced_foreign_types(
 
 
 def _reference_holders(schema: Schema) -> Iterator[dict[str, Json]]:
-    """Yield the parts of a message that refer to types."""
+    """Yield the field schemas of a message that refer to types."""
     for member in schema.schema.get("properties", {}).values():
         for holder in (member, member.get("items"), member.get("additionalProperties")):
             if isinstance(holder, dict) and "$ref" in holder:
@@ -477,7 +477,7 @@ def _resolve_operation(operation: Operation, package: str, known: Container[str]
 
 
 def _full_name(name: str, scope: str, known: Container[str]) -> str:
-    """Return the full name of a type, which belongs to the innermost scope that defines it."""
+    """Return the pointer of a type, found in the innermost scope that defines the name."""
     if name.startswith("."):
         return f"#/{name[1:]}"
     while scope:
