@@ -84,6 +84,7 @@ def _shared_descriptions(operations: Iterable[Operation]) -> frozenset[str]:
 
 
 def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation]]) -> NewUnit:
+    """Return the unit with the title and description of an API."""
     overview = description.overview
     row = UnitRow("overview", "overview", "#", overview.title)
     words = WordsRow(
@@ -97,6 +98,7 @@ def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation
 
 
 def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) -> Iterator[NewUnit]:
+    """Yield a unit for each group of operations."""
     described = {tag.name: tag.description for tag in description.overview.tags}
     pointers = {tag.name: f"#/tags/{index}" for index, tag in enumerate(description.overview.tags)}
     for name, operations in groups.items():
@@ -107,6 +109,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
 
 
 def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -> NewUnit:
+    """Return the unit of an operation or webhook."""
     group = group_of(operation)
     row = UnitRow(
         kind="webhook" if operation.webhook else "operation",
@@ -130,6 +133,7 @@ def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -
 
 
 def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
+    """Return the unit of a schema or message."""
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
     words_row = WordsRow(
@@ -171,6 +175,7 @@ class _UnitWordCollector:
         return self._fields(schema, 0)
 
     def _content(self, content: Content) -> str:
+        """Return the index terms of a request or response body."""
         return self._fields(content.schema, 0)
 
     def _fields(self, schema: Json, hops: int) -> str:

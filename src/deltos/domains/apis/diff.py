@@ -84,6 +84,7 @@ def _requires_auth(operation: Operation) -> bool:
 def _breaking_parameter_changes(
     old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
 ) -> Iterator[str]:
+    """Yield the parameter changes that may break callers."""
     before = {(parameter.location, parameter.name): parameter for parameter in old.parameters}
     after = {(parameter.location, parameter.name): parameter for parameter in new.parameters}
     for key, parameter in after.items():
@@ -118,6 +119,7 @@ def _enum_values(schema: Json) -> list[Json]:
 def _breaking_request_changes(
     old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
 ) -> Iterator[str]:
+    """Yield the changes of request bodies that may break callers."""
     if new.body_required and not old.body_required:
         yield "a request body is now required"
     before = {content.media_type: content.schema for content in old.bodies}
@@ -134,6 +136,7 @@ def _breaking_request_changes(
 def _breaking_input_field_changes(
     old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
 ) -> Iterator[str]:
+    """Yield the changes of request fields that may break callers."""
     for name, (kind, required) in new.items():
         known = old.get(name)
         if required and (known is None or not known[1]):
@@ -146,6 +149,7 @@ def _breaking_input_field_changes(
 def _breaking_response_changes(
     old: Operation, new: Operation, resolve_old: Resolve, resolve_new: Resolve
 ) -> Iterator[str]:
+    """Yield the changes of responses that may break callers."""
     after = {response.status: response for response in new.responses}
     for response in old.responses:
         if response.status.startswith(("4", "5")) or response.status == "default":
@@ -166,6 +170,7 @@ def _breaking_response_changes(
 def _breaking_output_field_changes(
     status: str, old: Mapping[str, tuple[str, bool]], new: Mapping[str, tuple[str, bool]]
 ) -> Iterator[str]:
+    """Yield the changes of response fields that may break callers."""
     for name, (kind, _) in old.items():
         if name not in new:
             yield f"response {status} field '{name}' removed"

@@ -117,12 +117,14 @@ def select(units: Iterable[UnitRow], wanted: Filter) -> list[UnitRow]:
 
 
 def _filter_by_tag(units: list[UnitRow], tag: str) -> list[UnitRow]:
+    """Return the operations with a tag; if there are none, the operations with a tag that contains the text."""
     named = [(unit, {unit.grouping.lower(), *(name.lower() for name in tags_of(unit))}) for unit in units]
     exact = [unit for unit, names in named if tag in names]
     return exact or [unit for unit, names in named if any(tag in name for name in names)]
 
 
 def _filter_by_path(units: list[UnitRow], path: str) -> list[UnitRow]:
+    """Return the operations whose path equals, matches or contains `path`, in this order of preference."""
     lower = path.lower()
     exact = [unit for unit in units if unit.path.lower() == lower]
     shaped = exact or [unit for unit in units if _matches_template(unit.path, path)]

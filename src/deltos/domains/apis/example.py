@@ -244,6 +244,7 @@ def _form_pairs(
 
 
 def _flatten_form_field(name: str, value: Json, *, is_deep: bool, level: int = 0) -> Iterator[tuple[str, Json]]:
+    """Yield the form fields for a value: one for each nested value, with its keys in brackets."""
     if isinstance(value, dict) and level < MAX_FORM_LEVELS:
         for key, part in value.items():
             yield from _flatten_form_field(f"{name}[{key}]", part, is_deep=is_deep, level=level + 1)
@@ -279,6 +280,7 @@ def _form_flag(name: str, value: Json, *, is_multipart: bool) -> str:
 
 
 def _form_text(value: Json) -> str:
+    """Return a form value as text; values other than text are encoded as JSON."""
     return value if isinstance(value, str) else _compact_json(value)
 
 

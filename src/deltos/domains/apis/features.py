@@ -221,6 +221,7 @@ def _operation_terms(unit: FoundUnit) -> _OperationTerms:
 
 
 def _index_terms(text: str) -> list[str]:
+    """Return the distinct index terms of a text, at most `_MAX_FIELD_WORDS`."""
     return list(dict.fromkeys(shared_words().of(text).split()))[:_MAX_FIELD_WORDS]
 
 

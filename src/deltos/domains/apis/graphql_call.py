@@ -91,8 +91,10 @@ def _field_rank(name: str) -> int:
 
 
 def _arguments(member: Json) -> list[str]:
+    """Return the arguments of a field as text, such as `first: Int`."""
     return text_of(member.get("x-arguments")).split(", ")
 
 
 def _needs_arguments(member: Json) -> bool:
+    """Whether a field has required arguments."""
     return any(argument.endswith("!") for argument in _arguments(member))

@@ -142,6 +142,7 @@ class _HitRenderer:
         return self._to_hit(found, self._render_text(unit, row, api, resolve, MAX_BRIEF_CHARACTERS))
 
     def _to_hit(self, found: RankedUnit, text: str, section: str = "") -> ApiHit:
+        """Return a unit as a search result with the given text."""
         _, api, _ = self._open(found.api_name)
         unit = found.row
         return ApiHit(

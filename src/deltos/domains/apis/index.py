@@ -288,6 +288,7 @@ class ApiIndexer:
         projects: Sequence[str],
         progress: Progress,
     ) -> AddReport:
+        """Parse and store documents; return the added APIs, and the documents that could not be read."""
         read_at = self._clock()  # set before reading, so that changes made while reading are detected later
         parsed_source = self._parse_documents(_with_progress(documents, progress))
         prepared_apis = parsed_source.usable_apis()

@@ -50,6 +50,7 @@ def load_tree(data: bytes) -> Tree:
 
 
 def _load_json(data: bytes) -> Tree:
+    """Parse JSON; if it is not strict JSON, parse it leniently."""
     try:
         value = msgspec.json.decode(data)
     except RecursionError:

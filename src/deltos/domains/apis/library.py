@@ -110,6 +110,7 @@ class ApiLibrary:
                 titles[row.name].append(_provider_name(row))
 
         def is_topic(name: str, words: Sequence[str]) -> bool:
+            """Whether the words of a name also occur in operations of other APIs."""
             excluded = [row.id for row in rows if row.name == name or _provider_name(row) == name.partition("-")[0]]
             excluded += [*without, *self.hidden_ids()]
             longest = max(words, key=len)

@@ -25,5 +25,6 @@ def score_operations(rows: Vectors) -> list[float]:
 
 @cache
 def _weights() -> Vectors:
+    """Return the learned weights, in the order of the fields of `OperationFeatures`."""
     stored = json.loads(WEIGHTS_FILE.read_text("utf-8"))["weights"]
     return np.array([stored[name] for name in OperationFeatures._fields], np.float32)

@@ -201,6 +201,7 @@ def _missing_documents(
 
 
 def _is_available(text: bytes | str | None) -> bool:
+    """Whether a referenced document was read."""
     return isinstance(text, bytes)
 
 

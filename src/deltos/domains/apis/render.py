@@ -144,6 +144,7 @@ def _sections(operation: Operation, resolve: Resolve, detail: Detail, descriptio
 
 
 def _shorten_description(text: str, characters: int) -> str:
+    """Return a description without blank lines, truncated to `characters`."""
     text = re.sub(r"\n\s+", "\n", text[:_MAX_SOURCE_CHARACTERS])
     if len(text) <= characters:
         return text
@@ -199,6 +200,7 @@ def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> str:
 
 
 def _content(heading: str, content: Content, resolve: Resolve, detail: Detail) -> str:
+    """Render the type and fields of a body under a heading."""
     kind = label(content.schema, resolve) if content.schema else ""
     lines = outline(content.schema, resolve, detail)
     return "\n".join([f"{heading}{f': {kind}' if kind else ''}", *(f"  {line}" for line in lines)])
@@ -241,6 +243,7 @@ def _responses(responses: Sequence[Response], resolve: Resolve, detail: Detail) 
 
 
 def _limit_graphql_detail(detail: Detail) -> Detail:
+    """Return a level of detail that is suitable for GraphQL responses."""
     return replace(detail, depth=min(detail.depth, _GRAPHQL_DEPTH), lines=min(detail.lines, _MAX_GRAPHQL_LINES))
 
 

@@ -97,6 +97,7 @@ def _description_lines(operation: Operation) -> list[str]:
 
 
 def _required_first(parameters: Iterable[ApiParameter]) -> list[ApiParameter]:
+    """Return the parameters sorted, required parameters first."""
     return sorted(parameters, key=lambda parameter: not parameter.required)
 
 
@@ -130,6 +131,7 @@ def _parameter_line(parameter: ApiParameter, resolve: Resolve) -> str:
 
 
 def _bodies(operation: Operation, resolve: Resolve, detail: Detail) -> list[str]:
+    """Return lines with the request bodies and their fields."""
     lines: list[str] = []
     required = ", required" if operation.body_required else ""
     for content in distinct_contents(operation.bodies)[:2]:

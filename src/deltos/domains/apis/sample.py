@@ -160,6 +160,7 @@ class Sampler:
         return coerce_to_type(value, flat)
 
     def _is_read_only(self, schema: Json) -> bool:
+        """Whether a schema has the flag `readOnly`."""
         return isinstance(schema, dict) and is_flag_set(self.merge_parts(schema).get("readOnly"))
 
     def _option_values(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Iterator[Json]:
@@ -183,6 +184,7 @@ class Sampler:
         return {**value, name: key or value.get(name, reference_name(target))}
 
     def _generate_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        """Return a placeholder value for the type of a merged schema."""
         kind = kind_of_value(flat)
         if kind == "object" or not (kind or flat.get("format")):
             return self._object_value(flat, seen)
@@ -193,6 +195,7 @@ class Sampler:
         return {"boolean": True, "null": None}[kind] if kind in ("boolean", "null") else self._text_value(flat)
 
     def _object_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        """Return a sample object with the required fields, and as many others as `minProperties` requires."""
         members, extra = mapping(flat.get("properties")), flat.get("additionalProperties")
         minimum = int(_limit_value(flat, "minProperties") or 0)
         writable = [name for name, part in members.items() if not self._is_read_only(part)]
@@ -215,10 +218,12 @@ class Sampler:
         return 2 * is_flag_set(flat.get("deprecated")) + (kind_of_value(flat) in ("object", "array", ""))
 
     def _nested_value(self, schema: Json, seen: tuple[str, ...]) -> Json:
+        """Return a sample value for a field or list item."""
         value = self.value(schema, seen) if isinstance(schema, dict) and self._steps > 0 else "string"
         return value or ("string" if value == {} and not kind_of_value(self.merge_parts(schema)) else value)
 
     def _array_value(self, flat: dict[str, Json], seen: tuple[str, ...]) -> Json:
+        """Return a sample list with as many items as `minItems` requires."""
         minimum = min(int(_limit_value(flat, "minItems") or 0), MAX_ITEMS)
         items = flat.get("items")
         is_recursive = isinstance(items, dict) and items.get("$ref") in seen
@@ -231,6 +236,7 @@ class Sampler:
         return [first, *(each for each in values if each != first), *[first] * minimum][: max(minimum, 1)]
 
     def _text_value(self, flat: dict[str, Json]) -> str:
+        """Return a sample text that fits the format, length limits and pattern, or the pattern as a placeholder."""
         minimum, maximum = (_limit_value(flat, name) for name in ("minLength", "maxLength"))
         length, most = int(min(minimum or 0, MAX_LENGTH)), int(min(maximum or MAX_LENGTH, MAX_LENGTH))
         given = "byte" if flat.get("type") == "bytes" else text_of(flat.get("format"))
@@ -278,6 +284,7 @@ class Sampler:
         return not isinstance(value, str) or self._matches(flat.get("pattern"), value)
 
     def _fits_items_and_fields(self, value: Json, flat: dict[str, Json], depth: int) -> bool:
+        """Whether the items of a list or the fields of an object fit the schema."""
         if isinstance(value, list):
             return all(self.conforms(part, flat.get("items"), depth + 1) for part in value[:MAX_ITEMS])
         if not isinstance(value, dict):
@@ -294,6 +301,7 @@ class Sampler:
         )
 
     def _fits_choice(self, value: Json, keyword: str, options: list[Json], depth: int) -> bool:
+        """Whether a value fits exactly one `oneOf` alternative, or at least one `anyOf` alternative."""
         fitting = sum(self.conforms(value, option, depth + 1) for option in options[:MAX_ITEMS])
         return fitting == 1 if keyword == "oneOf" else fitting >= 1
 
@@ -394,6 +402,7 @@ def _limit_value(flat: dict[str, Json], name: str) -> float | None:
 
 
 def _or_infinite(number: float | None) -> float:
+    """Return a number, or infinity for None."""
     return math.inf if number is None else number
 
 

@@ -155,6 +155,7 @@ def description_files(folder: Path) -> Iterator[str]:
 
 
 def _parsing_error(error: Exception) -> SourceError:
+    """Return a parsing error as a SourceError."""
     if isinstance(error, SourceError):
         return error
     return SourceError(f"The document could not be parsed ({type(error).__name__}: {error})")
@@ -210,6 +211,7 @@ class _FolderWalk:
 
 
 def _enters_folder(entry: FolderEntry) -> bool:
+    """Whether a folder is searched: it is neither hidden nor a folder for dependencies or build output."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS
 
 

@@ -179,6 +179,7 @@ class BackgroundCrawls:
             _log.warning("Some documentation could not be embedded: %s", exc)
 
     def _run_and_log_errors(self, source_id: str) -> None:
+        """Run a crawl in a background thread; errors are logged and recorded."""
         try:
             for _ in range(_MAX_ATTEMPTS):
                 # A status request may hold the lock for a moment.

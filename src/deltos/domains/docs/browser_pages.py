@@ -95,6 +95,7 @@ class BrowserRendering:
             self.sleep(pause)
 
     def _cache_response(self, url: str, response: HttpResponse) -> None:
+        """Cache a response if the cache has space for it."""
         with self._cache_lock:
             size = len(response.body)
             if url not in self._cache and self._cached_bytes + size <= MAX_CACHED_BYTES:

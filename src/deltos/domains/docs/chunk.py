@@ -81,6 +81,7 @@ def _drop_empty(chunks: Iterable[DocsChunk]) -> list[DocsChunk]:
 
 
 def _with_anchors(chunk: DocsChunk, more: Iterable[str]) -> DocsChunk:
+    """Return a chunk with additional anchors."""
     return replace(chunk, anchors=tuple(dict.fromkeys((*chunk.anchors, *more))))
 
 

@@ -281,6 +281,7 @@ class Crawl:
         self._report()
 
     def _handle_skipped(self, address: CrawlAddress, skipped: Skipped) -> None:
+        """Record an address as skipped or missing, with the reason."""
         state: AddressState = "missing" if skipped.is_missing else "skipped"
         address = replace(address, etag=skipped.etag, last_modified=skipped.last_modified)
         self._record_outcome(address, state, skipped.reason, skipped.linked_urls, has_validators=True)
@@ -304,6 +305,7 @@ class Crawl:
         *,
         has_validators: bool = False,
     ) -> None:
+        """Record the state of an address, and queue new URLs in its links."""
         if not has_validators:
             address = replace(address, etag="", last_modified="")
         self._finished_addresses.append(replace(address, state=state, reason=reason))

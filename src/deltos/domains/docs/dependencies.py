@@ -99,10 +99,12 @@ class _Requirements:
             self.names += [found.group(1)] if found else []
 
     def _add_skipped(self, path: str, reason: str) -> None:
+        """Record that a file was skipped, with the reason."""
         self.skipped.append(f"{path[-_MAX_SHOWN_CHARACTERS:]}: {reason}")
 
 
 def _pyproject_packages(tree: FileTree, parser: Parser) -> list[str]:
+    """Return the names of the packages required by pyproject.toml; empty if there is no such file."""
     try:
         data = tree.read(_PYPROJECT, _MAX_FILE_BYTES)
     except FileRefused as refused:
@@ -138,10 +140,12 @@ def names_in_pyproject(data: bytes) -> list[str]:
 
 
 def _as_table(value: object) -> dict[str, object]:
+    """Return a TOML table, or an empty table for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def _package_json_packages(tree: FileTree) -> list[str]:
+    """Return the names of the packages required by package.json; empty if there is no such file."""
     try:
         data = read_json(tree, "package.json")
     except FileRefused as refused:

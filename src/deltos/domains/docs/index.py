@@ -101,6 +101,7 @@ def _update_links(
 
 
 def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWords:
+    """Return the index terms of a chunk, by field."""
     trail, _, heading = chunk.section.rpartition(SECTION_SEPARATOR)
     return DocsChunkWords(
         chunk_id=chunk.id,
@@ -114,10 +115,12 @@ def _chunk_words(chunk: StoredChunk, links: _InboundLinks | None) -> DocsChunkWo
 
 
 def _link_words(links: _InboundLinks | None) -> str:
+    """Return the index terms of the texts of inbound links."""
     return documentation_words(" ".join(sorted(links.texts)[:_MAX_LINK_TEXTS])) if links else ""
 
 
 def _page_words(page: StoredPage, chunks: list[DocsChunkWords], links_in: int) -> PageWords:
+    """Return the index terms of a page, by field."""
     path = page.url.partition("://")[2].partition("/")[2] or page.url
     return PageWords(
         page_id=page.id,

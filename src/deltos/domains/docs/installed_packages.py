@@ -191,6 +191,7 @@ def _site_packages_of(environment: Path) -> Iterator[Path]:
 
 
 def _dist_info_folders(tree: FileTree) -> list[str]:
+    """Return the names of the `.dist-info` folders in a site-packages folder."""
     try:
         return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-dist_info") and entry.is_folder]
     except FileRefused:
@@ -202,6 +203,7 @@ def _distribution_name(dist_info: str) -> str:
 
 
 def _read_distribution(tree: FileTree, folder: Path, dist_info: str) -> PythonDistribution:
+    """Return the metadata, README and files of an installed distribution."""
     metadata = tree.read(f"{dist_info}/METADATA", _MAX_METADATA_BYTES).decode("utf-8", "replace")
     headers, body = _parse_headers(metadata.replace("\r\n", "\n"))
     return PythonDistribution(
@@ -310,6 +312,7 @@ def _contains_link(folder: Path, path: str) -> bool:
 
 
 def _read_node_package(name: str, folder: Path) -> NodePackage:
+    """Return the version and the importable files of an npm package."""
     with FileTree(folder) as tree:
         data = read_json(tree, "package.json")
     exported = list(_exported_files(data.get("exports")))

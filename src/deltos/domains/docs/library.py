@@ -436,6 +436,7 @@ class Library:
         return [self._remove(source) for source in wanted]
 
     def _remove(self, source: SourceRow) -> Removed:
+        """Remove a source, its clone, and the APIs found in it."""
         totals = self._search_store.totals([source.id])
         found_apis = self._apis.apis_of_source(source.id)
         self._index.remove_source(source.id)
@@ -666,6 +667,7 @@ class Library:
         return self._status(self.find(named, version))
 
     def _status(self, source: SourceRow) -> SourceStatus:
+        """Return the crawl progress and size of a source."""
         crawl = self._store.crawl(source.id)
         counts = self._store.address_counts(source.id)
         failures = tuple(self._store.failed_addresses(source.id)) if {"failed", "missing"} & counts.keys() else ()
@@ -721,6 +723,7 @@ def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> lis
 
 
 def _page_limit(wanted: int, kind: Kind) -> int:
+    """Return the page limit of a source: the requested limit within bounds, or the default."""
     default = _DEFAULT_WEBSITE_PAGES if kind == "website" else MAX_PAGES
     return max(1, min(wanted or default, MAX_PAGES))
 
@@ -777,6 +780,7 @@ def _status_reason(source: SourceRow, crawl: CrawlRow | None, addresses: int) ->
 
 
 def _pages_per_second(crawl: CrawlRow | None, settled: int, now: float) -> float:
+    """Return the average speed of a crawl; 0 if it is unknown."""
     if crawl is None:
         return 0.0
     seconds = (crawl.finished_at or now) - crawl.started_at

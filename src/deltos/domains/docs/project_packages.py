@@ -65,10 +65,12 @@ class ProjectPackages:
 
     @cached_property
     def _locked_versions(self) -> dict[str, set[str]]:
+        """The locked versions of each dependency, by package address."""
         return locked_versions(self.root)
 
     @cached_property
     def _required_addresses(self) -> frozenset[str]:
+        """The addresses of the direct dependencies."""
         try:
             return frozenset(direct_dependencies(self.root, self.parser()).addresses)
         except (SourceError, BadRequest):  # unreadable files are treated as having no requirements

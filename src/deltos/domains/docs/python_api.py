@@ -141,6 +141,7 @@ class _ModuleWriter:
         return kept
 
     def _write_definition(self, known: _StubbedDefinition, name: str, depth: int) -> None:
+        """Write a function or class with its docstring, and the members of a class."""
         node = known.node
         shown = self._format_with_stub(known)
         traits = _ranking_traits(node, name) if not depth else _deprecation_trait(node)
@@ -194,6 +195,7 @@ class _ModuleWriter:
         self.outline.leave(_DEFINITION_RANK)
 
     def _write_docstring(self, node: ast.Module | Definition) -> None:
+        """Write a docstring; doctest examples are fenced."""
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
             self.outline.block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)
@@ -212,10 +214,12 @@ def _ranking_traits(node: Definition, name: str) -> Trait:
 
 
 def _depth_trait(name: str) -> Trait:
+    """Return DEEP_IMPORT for a qualified name with many dots, or no traits."""
     return Trait.DEEP_IMPORT if name.count(".") > _MAX_SHALLOW_DEPTH else NO_TRAITS
 
 
 def _deprecation_trait(node: Definition) -> Trait:
+    """Return DEPRECATED for a definition that is marked as deprecated, or no traits."""
     decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
     is_marked = any(last_dotted_part(each) == "deprecated" for each in decorators)
     opening = (ast.get_docstring(node) or "")[:_MAX_OPENING_CHARACTERS].lower()

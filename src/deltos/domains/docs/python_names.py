@@ -49,7 +49,7 @@ class DocumentedModule:
     @property
     def title(self) -> str:
         """The module name that users import from."""
-        return self.name if self.is_public else min(self.exports.values(), key=_name_length).rpartition(".")[0]
+        return self.name if self.is_public else min(self.exports.values(), key=_name_sort_key).rpartition(".")[0]
 
 
 def public_modules(files: Iterable[str], reexported: Mapping[str, Sequence[Reexport]]) -> list[DocumentedModule]:
@@ -98,7 +98,7 @@ def _shortest_names(reexports_found: Iterable[Reexport]) -> dict[str, str]:
     for _ in range(_MAX_CHAIN_LENGTH):
         for own, public_name in every:
             choices = (public_name, nearest.get(public_name, public_name), nearest.get(own, public_name))
-            nearest[own] = min(choices, key=_name_length)
+            nearest[own] = min(choices, key=_name_sort_key)
     return nearest
 
 
@@ -140,6 +140,7 @@ def module_name(path: str) -> str:
 
 
 def _is_public(name: str) -> bool:
+    """Whether no part of a dotted name starts with an underscore, except `__main__`."""
     return not any(part.startswith("_") and part != "__main__" for part in name.split("."))
 
 
@@ -184,7 +185,8 @@ def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _name_length(name: str) -> tuple[int, str]:
+def _name_sort_key(name: str) -> tuple[int, str]:
+    """Return a sort key that puts names with few dots first."""
     return name.count("."), name
 
 

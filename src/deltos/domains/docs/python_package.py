@@ -127,6 +127,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _modules(self) -> dict[str, DocumentedModule]:
+        """All documented modules, including foreign modules, by path."""
         return {**dict(self._iterate_foreign_modules()), **self.own_modules}
 
     @property
@@ -136,6 +137,7 @@ class PythonPackage(LocalFiles):
 
     @cached_property
     def _reexported(self) -> dict[str, list[Reexport]]:
+        """The re-exports of each module, by module name."""
         return {module: reply.value for module, _, reply in self._reexport_replies if reply.error is None}
 
     @cached_property

@@ -62,6 +62,7 @@ def format_class(node: ast.ClassDef, lines: Sequence[str]) -> DefinitionText:
 
 
 def _is_undocumented(node: Definition, descriptions: Sequence[tuple[str, str]]) -> bool:
+    """Whether a definition has no docstring and no descriptions."""
     return not descriptions and not ast.get_docstring(node)
 
 
@@ -92,6 +93,8 @@ def is_typed(node: Definition) -> bool:
 
 
 class _ClassField(NamedTuple):
+    """A class attribute with its code and description."""
+
     name: str
     code: str
     description: str

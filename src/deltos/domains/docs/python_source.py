@@ -42,6 +42,7 @@ class _Statements:
         self._collect(tree.body, self.at_run_time)
 
     def _collect(self, body: list[ast.stmt], into: list[ast.stmt]) -> None:
+        """Append the statements in `body`, including statements inside `if` and `try`, to `into`."""
         for node in body:
             if isinstance(node, ast.If):
                 is_for_type_checking = last_dotted_part(node.test) == "TYPE_CHECKING"

@@ -81,6 +81,7 @@ def mentioned_names(query: str, names: Iterable[str]) -> frozenset[str]:
     capitalised = {word.lower() for word in capitalised_words(query)}
 
     def is_mention(words: Sequence[str], at: int) -> bool:
+        """Whether the words of a name occur at position `at` and are used as a name."""
         if asked[at : at + len(words)] != words:
             return False
         is_ordinary = len(words) == 1 and words[0] in common_english_words()

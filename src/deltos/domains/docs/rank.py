@@ -306,6 +306,7 @@ class _AnswerInputs:
 def _rank_candidate(
     ranker: LinearRanker, candidate: CandidateChunk, found: DocsFeatures, inputs: _AnswerInputs
 ) -> RankedPassage:
+    """Return a candidate with its score, confidence and answer probability."""
     by_words = ranker.score(found._replace(near_alone=0.0))
     return RankedPassage(
         ranker.score(found) + inputs.kind_bonus,
@@ -365,6 +366,7 @@ class _TermCounts:
 
     @classmethod
     def of(cls, query: WeightedQuery, text: str) -> _TermCounts:
+        """Count the query terms in a field."""
         words = text.split()
         return cls({word: count for word in query.weights if (count := words.count(word))}, len(words))
 

@@ -89,6 +89,7 @@ class Readers:
             self._tasks.put(None)
 
     def _run_reader(self) -> None:
+        """Run a reader thread: read and parse queued addresses until the pool is closed."""
         while tasks := self._next_tasks():
             unparsed: list[tuple[CrawlAddress, Unparsed]] = []
             for address, known in tasks:
@@ -114,6 +115,7 @@ class Readers:
         return tasks
 
     def _parse_pages(self, unparsed: list[tuple[CrawlAddress, Unparsed]]) -> None:
+        """Parse fetched pages in a child process, and queue the outcomes."""
         try:
             replies = self.parser.run_all([fetched.task for _, fetched in unparsed])
         except DeltosError as exc:  # the disk is full or the store was removed

@@ -151,6 +151,7 @@ class GitRepository(LocalFiles):
         return self._opened
 
     def _open_local(self) -> Repository:
+        """Return the local repository; raise NotFound if it no longer exists."""
         path = Path(self._source.url)
         check_unmoved(path)
         repository = find_local(path)
@@ -162,9 +163,11 @@ class GitRepository(LocalFiles):
         return repository
 
     def _file_url(self, path: str) -> str:
+        """Return the URL of a file in the repository."""
         return file_address(self._source.url, self._source.version, path)
 
     def _is_selected(self, path: str) -> bool:
+        """Whether the folder, the include globs and the exclude globs select a file."""
         source = self._source
         if source.folder and not path.startswith(f"{source.folder}/"):
             return False

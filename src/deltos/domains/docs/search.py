@@ -464,6 +464,7 @@ def _move_to_front(
 
 
 def _rank_candidates(found: Candidates) -> list[RankedPassage]:
+    """Return the ranked candidates, best first."""
     if not found.candidates:
         return []
     return rank_candidates(found.query, found.candidates, found.page_scores, found.similarities)
@@ -488,6 +489,7 @@ def _matches_version(version: str, wanted: str) -> bool:
 
 
 def _is_older_version(known: Passage, other: Passage) -> bool:
+    """Whether the first passage is from an older version of the same source."""
     return known.source == other.source and version_key(known.version) < version_key(other.version)
 
 
@@ -605,6 +607,7 @@ def _is_anchor_for(anchor: str, heading: str) -> bool:
 
 
 def _to_passage(chunk: ShownChunk, score: float, confidence: float, *, is_semantic_match: bool = False) -> Passage:
+    """Return a chunk as a search result."""
     return Passage(
         id=f"doc:{chunk.id}",
         url=chunk.url,

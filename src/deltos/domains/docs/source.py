@@ -147,6 +147,7 @@ class SourceOpener:
                 return Folder(source, self.apis)
 
     def _repository(self, source: SourceRow) -> GitRepository:
+        """Return the repository of a git source."""
         login = partial(self.logins.find, source.auth, source.url)
         return GitRepository(source, self.apis, CloneAccess(self.clones, login))
 

@@ -215,6 +215,7 @@ class Website:
         return replace(response, body=html, charset="utf-8", etag="", last_modified="")
 
     def _refuse_by_robots(self, address: CrawlAddress) -> Skipped:
+        """Return a skipped outcome for a forbidden page; raise SourceError if it is the start page."""
         if address.depth == 0:
             raise SourceError("robots.txt forbids this URL", hint="Add a local copy of the documentation instead.")
         return Skipped("robots.txt forbids it")

@@ -50,6 +50,7 @@ def parse_asyncapi(root: dict[str, Json], references: ReferenceFollower) -> ApiD
 
 
 def _warnings(version: str, operations: tuple[Operation, ...]) -> list[str]:
+    """Return warnings about an unknown version and missing operations."""
     warnings = (
         []
         if version.startswith(("2.", "3."))
@@ -122,6 +123,7 @@ class _AsyncApiReader:
         channel: dict[str, Json],
         messages: list[Json],
     ) -> Operation:
+        """Return an operation on a channel."""
         description = text_of(raw.get("description")) or text_of(channel.get("description"))
         name = text_of(raw.get("operationId"))
         summary = text_of(raw.get("summary")) or text_of(raw.get("title")) or first_sentence(description)
@@ -141,6 +143,7 @@ class _AsyncApiReader:
         )
 
     def _read_reply(self, reply: dict[str, Json]) -> tuple[Response, ...]:
+        """Return the reply of an operation as a response; empty if there is none."""
         if not reply:
             return ()
         channel = mapping(self._references.follow(reply.get("channel")))
@@ -149,12 +152,14 @@ class _AsyncApiReader:
         return (Response("reply", f"on {address}" if address else "", tuple(map(self._read_content, messages))),)
 
     def _read_content(self, given: Json) -> Content:
+        """Return a message as a body with its name and media type."""
         message = mapping(self._references.follow(given))
         name = text_of(message.get("name")) or reference_name(text_of(mapping(given).get("$ref")))
         media_type = text_of(message.get("contentType")) or self._content_type
         return Content(f"{name}: {media_type}" if name else media_type, _payload(message))
 
     def _read_parameters(self, channel: dict[str, Json]) -> Iterator[ApiParameter]:
+        """Yield the parameters of a channel address."""
         for name, given in mapping(channel.get("parameters")).items():
             raw = mapping(self._references.follow(given))
             schema = raw.get("schema") or {
@@ -175,11 +180,13 @@ def _payload(message: dict[str, Json]) -> Json:
 
 
 def _security_name(need: Json) -> str:
+    """Return the name of the security scheme in a requirement."""
     target = text_of(mapping(need).get("$ref"))
     return reference_name(target) if target else next(iter(mapping(need)), "")
 
 
 def _server(raw: dict[str, Json]) -> str:
+    """Return the URL of a server."""
     if url := text_of(raw.get("url")):
         return url
     protocol = text_of(raw.get("protocol"))

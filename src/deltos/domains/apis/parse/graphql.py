@@ -95,6 +95,7 @@ def type_reference(type_text: str) -> Json:
 
 
 def _operation(kind: str, root: str, member: Field) -> Operation:
+    """Return a field of a root type as an operation."""
     return Operation(
         method=kind.upper(),
         path=member.name,
@@ -110,12 +111,14 @@ def _operation(kind: str, root: str, member: Field) -> Operation:
 
 
 def _argument_parameter(argument: Field) -> ApiParameter:
+    """Return an argument of a field as a parameter."""
     schema = {**type_reference(argument.type), **({"default": argument.default} if argument.default else {})}
     required = argument.type.endswith("!") and not argument.default
     return ApiParameter(argument.name, "argument", required, schema, argument.description)
 
 
 def _type_schema(definition: TypeDefinition) -> Json:
+    """Return a GraphQL type as a JSON schema."""
     schema: dict[str, Json] = {"x-kind": definition.kind}
     if definition.description:
         schema["description"] = definition.description
@@ -140,6 +143,7 @@ def _type_schema(definition: TypeDefinition) -> Json:
 
 
 def _field_schema(member: Field) -> Json:
+    """Return the JSON schema of a field."""
     schema = type_reference(member.type)
     if member.description:
         schema["description"] = member.description

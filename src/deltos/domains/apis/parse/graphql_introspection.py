@@ -53,6 +53,7 @@ def parse_introspection(root: dict[str, Json]) -> ApiDescription:
 
 
 def _read_type(name: str, raw: dict[str, Json]) -> TypeDefinition:
+    """Return a type of an introspection result."""
     kind = _KINDS.get(text_of(raw.get("kind")), "type")
     members = [text_of(mapping(each).get("name")) for each in sequence(raw.get("interfaces"))]
     if kind == "union":
@@ -64,6 +65,7 @@ def _read_type(name: str, raw: dict[str, Json]) -> TypeDefinition:
 
 
 def _read_field(raw: dict[str, Json]) -> Field:
+    """Return a field, argument or enum value of an introspection result."""
     return Field(
         name=text_of(raw.get("name")),
         type=_type_text(raw.get("type")),

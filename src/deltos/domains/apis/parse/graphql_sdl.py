@@ -92,6 +92,7 @@ class _SdlParser:
         return True
 
     def _parse_description(self) -> str:
+        """Consume a description string; return its text, or "" if there is none."""
         token = self._peek()
         if not token.startswith('"'):
             return ""
@@ -101,6 +102,7 @@ class _SdlParser:
         return token[1:-1].replace('\\"', '"').replace("\\n", "\n")
 
     def _parse_type(self, kind: str, description: str) -> None:
+        """Parse a type definition or extension after its keyword."""
         name = self._next()
         definition = self._schema.types.setdefault(name, TypeDefinition(kind, name))
         definition.description = definition.description or description
@@ -131,6 +133,7 @@ class _SdlParser:
         return values
 
     def _parse_fields(self, end: str) -> list[Field]:
+        """Parse fields or arguments up to the token `end`."""
         fields = []
         while self._peek() not in (end, ""):
             description = self._parse_description()
@@ -142,6 +145,7 @@ class _SdlParser:
         return fields
 
     def _parse_field(self, description: str, *, takes_arguments: bool) -> Field:
+        """Parse one field or argument."""
         member = Field(self._next(), description=description)
         if self._peek() == "(" and not takes_arguments:
             self._parse_value()

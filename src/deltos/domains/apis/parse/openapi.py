@@ -72,6 +72,7 @@ def version_warnings(version: str) -> list[str]:
 
 
 def _bodies(reader: PathReader, raw: dict[str, Json], _given: object) -> tuple[tuple[Content, ...], bool]:
+    """Return the request bodies of an operation, and whether a body is required."""
     if "requestBody" not in raw:
         return (), False
     body = mapping(reader.references.follow(raw["requestBody"]))
@@ -113,6 +114,7 @@ def _body_examples(reader: PathReader, content: dict[str, Json]) -> tuple[Json, 
 
 
 def _response(reader: PathReader, status: str, response: dict[str, Json], _raw: object) -> Response:
+    """Return a response with its media types."""
     contents = tuple(
         Content(media_type, content_schema(mapping(reader.references.follow(content))))
         for media_type, content in mapping(response.get("content")).items()
@@ -121,6 +123,7 @@ def _response(reader: PathReader, status: str, response: dict[str, Json], _raw: 
 
 
 def _parameter_schema(raw: dict[str, Json]) -> Json:
+    """Return the schema of a parameter, which may be given in `content`."""
     if "schema" in raw:
         return raw["schema"]
     for content in mapping(raw.get("content")).values():

@@ -69,6 +69,7 @@ class PathReader:
                 yield self._operation(method, path, {**item, **further}, method_pointer, webhook=webhook)
 
     def _operation(self, method: str, path: str, item: dict[str, Json], pointer: str, *, webhook: bool) -> Operation:
+        """Return one operation of a path."""
         raw = self.references.follow(item[method])
         if not isinstance(raw, dict):
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
@@ -129,6 +130,7 @@ class PathReader:
         )
 
     def _responses(self, raw: dict[str, Json]) -> tuple[Response, ...]:
+        """Return the responses of an operation."""
         found = []
         for status, given in mapping(raw.get("responses")).items():
             response = self.references.follow(given)

@@ -77,6 +77,7 @@ def _reversed_items(given: Json, parent: str, folders: tuple[str, ...]) -> list[
 
 
 def _requests_of_version_1(root: dict[str, Json]) -> Iterator[Operation]:
+    """Yield the requests of a collection in format 1.0."""
     names = {each.get("id"): text_of(each.get("name")) for each in map(mapping, sequence(root.get("folders")))}
     for index, request in enumerate(map(mapping, sequence(root.get("requests")))):
         body = {"mode": request.get("dataMode"), "raw": request.get("rawModeData")}
@@ -86,6 +87,7 @@ def _requests_of_version_1(root: dict[str, Json]) -> Iterator[Operation]:
 
 
 def _operation(item: dict[str, Json], pointer: str, folders: tuple[str, ...], auth: str) -> Operation:
+    """Return a request of a collection as an operation."""
     request = item["request"] if isinstance(item["request"], dict) else {"url": item["request"], "method": "GET"}
     url = request.get("url") if isinstance(request.get("url"), dict) else {"raw": text_of(request.get("url"))}
     server, path = _split_url(mapping(url))
@@ -119,6 +121,7 @@ def _split_url(url: dict[str, Json]) -> tuple[str, str]:
 
 
 def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[ApiParameter]:
+    """Yield the path, query and header parameters of a request."""
     lists = (("path", url.get("variable")), ("query", url.get("query")), ("header", request.get("header")))
     for location, given in lists:
         for raw in map(mapping, sequence(given)):
@@ -129,6 +132,7 @@ def _parameters(url: dict[str, Json], request: dict[str, Json]) -> Iterator[ApiP
 
 
 def _bodies(body: dict[str, Json]) -> tuple[Content, ...]:
+    """Return the request body; empty if there is none."""
     mode = text_of(body.get("mode"))
     if mode in _MEDIA_TYPES:
         fields = [mapping(each) for each in sequence(body.get(mode))]
@@ -178,6 +182,7 @@ def schema_from_example(example: Json, depth: int = 4) -> Json:
 
 
 def _response(raw: dict[str, Json]) -> Response:
+    """Return a saved response with a schema derived from its body."""
     body = text_of(raw.get("body"))
     content = _body_from_example(body) if body else None
     shown = (Content(content.media_type, content.schema),) if content else ()
@@ -185,15 +190,18 @@ def _response(raw: dict[str, Json]) -> Response:
 
 
 def _description(value: Json) -> str:
+    """Return a description, which may be text or a mapping with the text."""
     return text_of(mapping(value).get("content")) or text_of(value)
 
 
 def _version(value: Json) -> str:
+    """Return the version of a collection, which may be text or a mapping of version numbers."""
     if isinstance(value, dict):
         return ".".join(text_of(value.get(part)) for part in ("major", "minor", "patch") if part in value)
     return text_of(value)
 
 
 def _security_scheme(kind: str) -> SecurityScheme:
+    """Return the authentication scheme of a collection."""
     known, scheme = _SECURITY_SCHEMES.get(kind, (kind, ""))
     return SecurityScheme(kind, known, scheme)

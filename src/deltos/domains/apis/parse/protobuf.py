@@ -158,6 +158,7 @@ def _imported_types(importing: _ProtoFile, read_import: Callable[[str], str | No
 
 
 def _version(package: str) -> str:
+    """Return the version at the end of a package name, such as `v1`; empty if there is none."""
     last = package.rsplit(".", 1)[-1]
     return last if re.match(r"v\d", last) else ""
 
@@ -226,6 +227,7 @@ class _ProtoParser:
                 return
 
     def _parse_service(self) -> None:
+        """Parse a service and its operations."""
         service, host = self._next().text, ""
         before = len(self._file.operations)
         self._take("{")
@@ -308,6 +310,7 @@ class _ProtoParser:
             self._file.warnings.append(warning)
 
     def _parse_members(self, message: dict[str, Json], scope: str, depth: int, oneof: str = "") -> None:
+        """Parse the fields and nested types of a message or `oneof`."""
         while self._peek() not in ("}", ""):
             token = self._next()
             match token.text:
@@ -362,6 +365,7 @@ class _ProtoParser:
             message.setdefault("required", []).append(name)
 
     def _parse_map_schema(self, scope: str) -> dict[str, Json]:
+        """Parse a map type and return its schema."""
         self._take("<")
         self._next()
         self._take(",")
@@ -437,6 +441,7 @@ def _attach_trailing_comment(tokens: list[_Token], statement: int, comment: str)
 
 
 def _comment_text(token: str) -> str:
+    """Return the text of a comment without its markers."""
     if token.startswith("//"):
         return token.lstrip("/").removeprefix(" ")
     return "\n".join(line.strip().removeprefix("*").strip() for line in token[2:-2].splitlines())
@@ -457,6 +462,7 @@ def _http_rule(options: list[str]) -> str:
 
 
 def _type_schema(type_name: str, scope: str) -> dict[str, Json]:
+    """Return the schema of a scalar type, or an unresolved reference to another type."""
     if type_name in _SCALAR_TYPES:
         return {"type": _SCALAR_TYPES[type_name], "format": type_name}
     return {"$ref": type_name, "x-scope": scope}
@@ -471,6 +477,7 @@ def _resolve_schema(schema: Schema, known: Container[str]) -> Schema:
 
 
 def _resolve_operation(operation: Operation, package: str, known: Container[str]) -> Operation:
+    """Resolve the request and response types of an operation."""
     for content in (*operation.bodies, *operation.responses[0].contents):
         content.schema["$ref"] = _full_name(content.schema["$ref"], package, known)
     return operation

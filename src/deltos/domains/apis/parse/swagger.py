@@ -59,6 +59,7 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
     def bodies(
         _reader: PathReader, raw: dict[str, Json], given: list[dict[str, Json]]
     ) -> tuple[tuple[Content, ...], bool]:
+        """Return the request body of an operation, and whether it is required."""
         consumes = [text_of(name) for name in sequence(raw.get("consumes")) or media["consumes"]]
         fields = [parameter for parameter in given if parameter.get("in") == "formData"]
         if fields:
@@ -71,6 +72,7 @@ def _dialect(media: dict[str, list[Json]]) -> Dialect:
         return (), False
 
     def response(_reader: PathReader, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
+        """Return a response with its first media type."""
         produces = [text_of(name) for name in sequence(raw.get("produces")) or media["produces"]]
         content = Content((produces or ["application/json"])[0], response.get("schema"))
         return Response(status, text_of(response.get("description")), (content,) if "schema" in response else ())
@@ -99,12 +101,14 @@ def _form_schema(fields: list[dict[str, Json]], consumes: list[str]) -> Content:
 
 
 def _parameter_schema(raw: dict[str, Json]) -> dict[str, Json]:
+    """Return the schema of a parameter; except for body parameters, its keys are in the parameter itself."""
     if isinstance(schema := raw.get("schema"), dict):
         return schema
     return {key: value for key, value in raw.items() if key not in _NON_SCHEMA_KEYS}
 
 
 def _servers(root: dict[str, Json]) -> tuple[str, ...]:
+    """Return the server URL, or only the base path if the description has no host."""
     host, base = text_of(root.get("host")), text_of(root.get("basePath"))
     if not host:
         return (base,) if base else ()
@@ -114,6 +118,7 @@ def _servers(root: dict[str, Json]) -> tuple[str, ...]:
 
 
 def _security_scheme(name: str, raw: dict[str, Json]) -> SecurityScheme:
+    """Return a security scheme, with `basic` converted to an HTTP scheme."""
     kind = text_of(raw.get("type"))
     return SecurityScheme(
         name=name,
