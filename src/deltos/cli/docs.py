@@ -195,11 +195,11 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
     code = _crawl(app, [source.id for source in added.sources], arguments)
     statuses = [app.domains.docs.library.status(source.id) for source in added.sources]
     if arguments.json:
-        for status in (*statuses, *(app.domains.docs.library.status(source.id) for source in added.known)):
+        for status in (*statuses, *(app.domains.docs.library.status(source.id) for source in added.shared_sources)):
             print_json(_status_json(status))
         for failure in added.failures:
             print_json({"error": failure})
-    elif arguments.wait and not added.known:
+    elif arguments.wait and not added.shared_sources:
         print(
             "\n".join(
                 (*filter(None, [added.api_message]), *(_status_text(status) for status in statuses), *added.failures)

@@ -35,7 +35,7 @@ def add_folder(docs_client: DocsClient, place: Path, project: Path, name: str = 
     added = docs_client.docs.library.add(request)
     for source in added.sources:
         docs_client.crawl(source.id)
-    return (*added.sources, *added.known)[0].id
+    return (*added.sources, *added.shared_sources)[0].id
 
 
 def sources_found(docs_client: DocsClient, query: str, *roots: Path) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from deltos.domains.apis.model import Json
 
-Kind = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "graphql", "protobuf"]
+Format = Literal["openapi", "swagger", "asyncapi", "postman", "introspection", "graphql", "protobuf"]
 
 _MAX_HEAD_BYTES = 65_536
 _TREE_KEY = re.compile(rb"""^["']?(?:openapi|swagger|asyncapi)["']?[ \t]*:""", re.MULTILINE)
@@ -46,7 +46,7 @@ _PROGRAM_STATEMENT = re.compile(
 _MARKDOWN_FENCE = re.compile(rb"^(?:```|~~~)", re.MULTILINE)
 
 
-def sniff(data: bytes, *, lax: bool = True) -> Kind | Literal["tree"] | None:
+def sniff(data: bytes, *, lax: bool = True) -> Format | Literal["tree"] | None:
     """Guess the format from the raw bytes; `tree` means JSON or YAML that must be parsed to determine the format.
 
     If `lax` is set, as for files specified by the user, a GraphQL file need not declare a root type.
@@ -85,7 +85,7 @@ def _is_yaml(data: bytes, *, lax: bool) -> bool:
     return bool(_TREE_KEY.search(data) or (lax and re.search(rb"^paths[ \t]*:", data, re.MULTILINE)))
 
 
-def kind_of_tree(root: Json) -> Kind | None:
+def kind_of_tree(root: Json) -> Format | None:
     """Return the format of a parsed JSON or YAML document, or None if it is not an API description."""
     if not isinstance(root, dict):
         return None

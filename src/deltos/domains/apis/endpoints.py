@@ -51,7 +51,7 @@ class EndpointLines:
     """One page of operation lines, and the number of operations on it."""
 
     lines: tuple[str, ...]
-    operations: int
+    operation_count: int
 
 
 def show_endpoints(
@@ -252,8 +252,8 @@ def _listing_head(api: Api, count: int, wanted: Filter, pages: Sequence[Endpoint
     if len(pages) == 1:
         head = f"{_title(api)}: {counted(count, 'operation')}{filter_text}."
     else:
-        first = sum(page.operations for page in pages[: number - 1]) + 1
-        last = first + pages[number - 1].operations - 1
+        first = sum(page.operation_count for page in pages[: number - 1]) + 1
+        last = first + pages[number - 1].operation_count - 1
         more = f"page={number + 1} for more, or " if number < len(pages) else ""
         head = (
             f"{_title(api)}: showing {first}-{last}/{count} operations{filter_text}, page {number}/{len(pages)} "

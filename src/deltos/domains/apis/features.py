@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READS, action_of, requested_actions
+from deltos.domains.apis.intent import ACT, ACTIONS, DELETE, READ_ACTIONS, action_of, requested_actions
 from deltos.domains.apis.path_version import newest_versions, version_independent_key, version_of
 from deltos.domains.apis.query import MAX_WORDS, synonyms_in_index, verb_of
 from deltos.domains.apis.spec_text import index_words, is_parameter_segment, path_segments
@@ -93,11 +93,11 @@ class _OperationTerms:
     resource: Sequence[str]  # last path segment that is not just a verb, such as `refunds` in `/refunds/{id}/cancel`
     names: Sequence[str]
     description: Sequence[str]
-    all: Sequence[str]
+    all_terms: Sequence[str]
     action_terms: Sequence[str]
     action: int
     depth: int
-    parameters: int
+    parameter_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +212,11 @@ def _operation_terms(unit: FoundUnit) -> _OperationTerms:
         resource=resource,
         names=names,
         description=description,
-        all=list(dict.fromkeys((*names, *description, *_index_terms(unit.words.tags)))),
+        all_terms=list(dict.fromkeys((*names, *description, *_index_terms(unit.words.tags)))),
         action_terms=[*_action_terms(action), *last, *last, *parents[-2:]],
         action=action,
         depth=len(fixed),
-        parameters=len(segments) - len(fixed),
+        parameter_count=len(segments) - len(fixed),
     )
 
 
@@ -237,7 +237,7 @@ def _compare_terms(
     """Return the similarities of the query terms to all terms of the operations."""
     columns: dict[str, int] = {}
     for operation in operations:
-        for word in (*operation.all, *operation.parents, *operation.resource, *operation.action_terms):
+        for word in (*operation.all_terms, *operation.parents, *operation.resource, *operation.action_terms):
             columns.setdefault(word, len(columns))
     term_matches = np.zeros((len(query_terms), len(columns) + 1), np.float32)  # the last column represents "no term"
     for row, word in enumerate(query_terms):
@@ -300,7 +300,7 @@ def _term_features(operations: Sequence[_OperationTerms], compared: _TermSimilar
         "action_cosine": action_cosine,
         "names_cosine": names_cosine,
         "question_in_names": compared.question_share(names),
-        "question_in_all": compared.question_share(_field_columns(compared, [each.all for each in operations])),
+        "question_in_all": compared.question_share(_field_columns(compared, [each.all_terms for each in operations])),
         "parents_in_question": parents_in_question,
         "extra_parents": (1 - parents_in_question) * np.array([len(each.parents) for each in operations], np.float32),
         "description_in_question": compared.field_share(
@@ -314,8 +314,8 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
     """Return features that compare the action of each operation with the requested action."""
     action = np.array([each.action for each in operations], np.intp)
     requested_probabilities = np.array(wanted, np.float32)
-    reads = float(requested_probabilities[list(READS)].sum())
-    destroys, is_read = action == DELETE, np.isin(action, READS)
+    reads = float(requested_probabilities[list(READ_ACTIONS)].sum())
+    destroys, is_read = action == DELETE, np.isin(action, READ_ACTIONS)
     return {
         "log_action_probability": np.log(requested_probabilities[action] + 0.02),
         "delete_requested": destroys * requested_probabilities[DELETE],
@@ -331,7 +331,7 @@ def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationT
     versions = [version_of(unit.row.path) for unit in found]
     return {
         "depth": np.array([each.depth for each in operations], np.float32),
-        "parameters": np.array([each.parameters for each in operations], np.float32),
+        "parameters": np.array([each.parameter_count for each in operations], np.float32),
         "title_words": np.array([min(len(each.title), _MAX_TITLE_WORDS) for each in operations], np.float32),
         "is_deprecated": np.array([unit.row.deprecated for unit in found], np.float32),
         "is_preview": np.array([version[0] == 0 for version in versions], np.float32),

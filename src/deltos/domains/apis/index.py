@@ -439,9 +439,9 @@ class ApiIndexer:
             projects=ownership.projects,
             citation=prepared.citation,
             overview=encode(prepared.overview),
-            operations=prepared.operations,
-            schemas=prepared.schemas,
-            webhooks=prepared.webhooks,
+            operations=prepared.operation_count,
+            schemas=prepared.schema_count,
+            webhooks=prepared.webhook_count,
             warnings=encode(_truncate_warnings(warnings, prepared.warnings)),
             indexed_at=read_at,
         )

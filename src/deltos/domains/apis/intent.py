@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Positions of the actions in `ACTIONS`. ACT is any other action.
 LIST, GET, CREATE, UPDATE, DELETE, ACT = range(6)
 ACTIONS = ("list", "get", "create", "update", "delete", "act")
-READS = (LIST, GET)
+READ_ACTIONS = (LIST, GET)
 WEIGHTS_FILE = Path(__file__).with_name("intents.json")
 _MAX_LEADING_WORDS = 8  # number of words used; later words describe the object of the action
 

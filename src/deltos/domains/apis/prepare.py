@@ -67,16 +67,16 @@ class PreparedApi(NamedTuple):
     citation: str
     name: str
     overview: Overview
-    operations: int
-    schemas: int
-    webhooks: int
+    operation_count: int
+    schema_count: int
+    webhook_count: int
     warnings: tuple[str, ...]
     units: tuple[bytes, ...]
 
     @property
     def has_only_types(self) -> bool:
         """Whether the API is a protobuf package without services."""
-        return _is_protobuf(self.overview) and not self.operations
+        return _is_protobuf(self.overview) and not self.operation_count
 
 
 class UnreadDocument(NamedTuple):
@@ -146,9 +146,9 @@ def _prepare_api(parsed: _ParsedDocument, failures: list[UnreadDocument]) -> Pre
         citation=parsed.document.citation,
         name=parsed.document.name,
         overview=description.overview,
-        operations=len(description.operations) - webhooks,
-        schemas=sum(not schema.message for schema in description.schemas),
-        webhooks=webhooks,
+        operation_count=len(description.operations) - webhooks,
+        schema_count=sum(not schema.message for schema in description.schemas),
+        webhook_count=webhooks,
         warnings=description.warnings,
         units=units,
     )

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from deltos.domains.docs.background_crawls import BackgroundCrawls
     from deltos.domains.docs.folder_changes import FolderState
     from deltos.domains.docs.model import ApiCatalog
-    from deltos.domains.docs.source import Kind, SourceAddress, SourceOpener
+    from deltos.domains.docs.source import SourceAddress, SourceKind, SourceOpener
     from deltos.fetch.http import HttpClient
     from deltos.store.documents import CrawlRow, Pages, Passages
     from deltos.store.sources import Sources
 
-DEPENDENCIES = "deps:"
+DEPENDENCIES_ADDRESS = "deps:"
 _API_PAGE = re.compile(
     r"/(?:docs|redoc|reference|scalar|swagger-ui|api|graphi?ql|playground|altair|voyager|(?:index|swagger|redoc|graphi?ql)\.html)/?$",
     re.IGNORECASE,
@@ -100,11 +100,11 @@ class NewSource:
 class Added:
     """Result of adding a source: the new sources, a message about an added API, and error messages.
 
-    `known` are sources added by other projects that are now visible to this project too.
+    `shared_sources` are sources added by other projects that are now visible to this project too.
     """
 
     sources: tuple[SourceRow, ...] = ()
-    known: tuple[SourceRow, ...] = ()
+    shared_sources: tuple[SourceRow, ...] = ()
     api_message: str = ""
     failures: tuple[str, ...] = ()
 
@@ -160,7 +160,7 @@ class Library:
 
     def add(self, request: NewSource) -> Added:
         """Add a source, or all direct dependencies of the project, and create crawls without starting them."""
-        if request.url.strip() == DEPENDENCIES:
+        if request.url.strip() == DEPENDENCIES_ADDRESS:
             return self._add_dependencies(request)
         check_globs((*request.include, *request.exclude))
         address = parse_address(request.url, project_root=request.project_root, roots=request.roots)
@@ -194,7 +194,7 @@ class Library:
             )
         )
         if known := self._share_known_source(source):
-            return Added(known=(known,))
+            return Added(shared_sources=(known,))
         if given:
             self._check_name_is_free(source)
         else:
@@ -279,7 +279,7 @@ class Library:
                 name = address.partition(":")[2]
                 added = self.add(replace(request, url=address, name=name))
                 sources += added.sources
-                known += added.known
+                known += added.shared_sources
             except DeltosError as exc:
                 failures.append(f"{address}: {exc.message}")
         return Added(tuple(sources), tuple(known), failures=tuple(failures))
@@ -594,7 +594,7 @@ class Library:
         """Add a package, or return the source if another process has just added it."""
         try:
             added = self.add(request)
-            return (*added.sources, *added.known)[0]
+            return (*added.sources, *added.shared_sources)[0]
         except BadArgument:
             for source in self.sources():
                 if (source.url, source.version) == (request.url, version):
@@ -722,7 +722,7 @@ def _folder_notes(source: SourceRow, state: FolderState, crawl: CrawlRow) -> lis
     return []
 
 
-def _page_limit(wanted: int, kind: Kind) -> int:
+def _page_limit(wanted: int, kind: SourceKind) -> int:
     """Return the page limit of a source: the requested limit within bounds, or the default."""
     default = _DEFAULT_WEBSITE_PAGES if kind == "website" else MAX_PAGES
     return max(1, min(wanted or default, MAX_PAGES))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.store.documents import KnownPage
 
 # Names of text files that are not documentation.
-NOT_DOCUMENTS = re.compile(
+NON_DOCUMENT_FILE = re.compile(
     r"(?:^|/)(?:licen[cs]e|copying|authors|notice|top_level|entry_points|sources|requirements)[^/]*$", re.IGNORECASE
 )
 HIDDEN_REASON = "in a hidden folder of the package"  # usually agent instructions or hosting settings

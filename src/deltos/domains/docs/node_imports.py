@@ -55,7 +55,7 @@ def shortest_imports(
     paths = _export_paths(files, entries)
     for path, reached in paths.items():
         for export_path in reached:
-            for name in files[path].declared:
+            for name in files[path].declared_names:
                 found[path][name].append(PackageImport(export_path.specifier, export_path.namespace, name))
             for export in files[path].exports:
                 if export.name != ALL_NAMES and export.alias:

@@ -48,7 +48,7 @@ class FileLinks(NamedTuple):
 
     imports: tuple[str, ...]
     exports: tuple[Export, ...]
-    declared: tuple[str, ...] = ()  # names declared with `export`
+    declared_names: tuple[str, ...] = ()  # names declared with `export`
 
 
 def read_links(name: str, data: bytes) -> FileLinks:
@@ -178,7 +178,7 @@ class LinkedFile(NamedTuple):
 
     targets: Mapping[str, str]
     exports: tuple[Export, ...]
-    declared: tuple[str, ...] = ()
+    declared_names: tuple[str, ...] = ()
 
 
 def public_names(files: Mapping[str, LinkedFile]) -> dict[str, dict[str, list[str]]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed_packages import find_npm_package
 from deltos.domains.docs.local_files import (
-    NOT_DOCUMENTS,
+    NON_DOCUMENT_FILE,
     LocalFiles,
     bundled_page,
     document_address,
@@ -106,10 +106,10 @@ class NpmPackage(LocalFiles):
             yield CrawlAddress(f"{prefix}package.json", state="failed", reason=why)
         for path in walk_files(self._package.folder, (".md",), with_hidden=True):
             is_document = "/" not in path or path.startswith("docs/") or is_hidden(path)
-            if path.endswith(".md") and is_document and not NOT_DOCUMENTS.search(PurePosixPath(path).name):
+            if path.endswith(".md") and is_document and not NON_DOCUMENT_FILE.search(PurePosixPath(path).name):
                 yield document_address(prefix + path, path)
         for url_prefix, read in self._declarations.items():
-            for path in read.documented:
+            for path in read.documented_paths:
                 yield url_prefix + path
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:
@@ -139,7 +139,7 @@ class _DeclarationFiles:
 
     package: NodePackage
     files: dict[str, LinkedFile]
-    documented: tuple[str, ...]  # paths of documented files; only one variant for `import` and `require`
+    documented_paths: tuple[str, ...]  # paths of documented files; only one variant for `import` and `require`
     names: dict[str, dict[str, list[str]]]
     imports: dict[str, dict[str, PackageImport]]
 
@@ -164,7 +164,7 @@ def _read_declarations(package: NodePackage, imported_as: str, parser: Parser) -
                 links = parser.run(read_links, path, data, content=(data,))
                 modules = {*links.imports, *(e.module for e in links.exports if e.module.startswith("."))}
                 targets = {name: _first_file(tree, import_candidates(path, name)) for name in sorted(modules)}
-                files[path] = LinkedFile(targets, links.exports, links.declared)
+                files[path] = LinkedFile(targets, links.exports, links.declared_names)
                 queue += [target for name in links.imports if (target := targets[name])]
         specifiers = [
             (imported_as + name.removeprefix(package.name), path) for name, path in _import_specifiers(package, tree)

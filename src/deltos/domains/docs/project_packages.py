@@ -32,8 +32,8 @@ class ProjectPackages:
     root: Path
     environments: Sequence[Path]
     parser: Callable[[], Parser]
-    _python: dict[str, str] | None = None
-    _node: dict[str, str] = field(default_factory=dict)
+    _python_versions: dict[str, str] | None = None
+    _npm_versions: dict[str, str] = field(default_factory=dict)
 
     def uses(self, source: SourceRow) -> bool:
         """Whether a source documents a dependency of this project in the version that it uses.
@@ -53,15 +53,15 @@ class ProjectPackages:
         """Return the version of the package that is installed in the project; empty if it is not installed."""
         name = source.url.partition(":")[2]
         if source.kind == "pypi":
-            if self._python is None:
-                self._python = python_versions(self.root, self.environments)
-            return self._python.get(name, "")
-        if name not in self._node:
+            if self._python_versions is None:
+                self._python_versions = python_versions(self.root, self.environments)
+            return self._python_versions.get(name, "")
+        if name not in self._npm_versions:
             try:
-                self._node[name] = find_npm_package(name, self.root).version
+                self._npm_versions[name] = find_npm_package(name, self.root).version
             except (SourceError, BadRequest):
-                self._node[name] = ""
-        return self._node[name]
+                self._npm_versions[name] = ""
+        return self._npm_versions[name]
 
     @cached_property
     def _locked_versions(self) -> dict[str, set[str]]:

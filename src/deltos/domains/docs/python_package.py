@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.docs.installed_packages import distribution_of, find_python_distribution
 from deltos.domains.docs.local_files import (
-    NOT_DOCUMENTS,
+    NON_DOCUMENT_FILE,
     LocalFiles,
     bundled_page,
     document_address,
@@ -173,7 +173,7 @@ class PythonPackage(LocalFiles):
         for path in self._modules:
             yield self._url_prefix + path
         for path in self._distribution.files:
-            if PurePosixPath(path).suffix.lower() in _DOCUMENT_SUFFIXES and not NOT_DOCUMENTS.search(path):
+            if PurePosixPath(path).suffix.lower() in _DOCUMENT_SUFFIXES and not NON_DOCUMENT_FILE.search(path):
                 yield document_address(self._url_prefix + path, path)
 
     def read(self, address: CrawlAddress, known: KnownPage | None) -> Unparsed | Unchanged | Skipped:

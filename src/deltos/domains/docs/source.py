@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deltos.logins import Login
     from deltos.store.documents import SourceRow
 
-Kind = Literal["website", "folder", "git", "pypi", "npm"]
+SourceKind = Literal["website", "folder", "git", "pypi", "npm"]
 
 _URL_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):")
 _PACKAGE_ADDRESS = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$")
@@ -47,7 +47,7 @@ _PACKAGE_ADDRESS = re.compile(r"^(pypi|npm):(@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)$
 class SourceAddress:
     """A parsed source address: the kind of source and the canonical URL or path."""
 
-    kind: Kind
+    kind: SourceKind
     url: str
     version: str = ""  # branch or tag given in a repository URL
     folder: str = ""  # folder given in a repository URL

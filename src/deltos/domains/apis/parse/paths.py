@@ -34,9 +34,9 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 class Dialect:
     """Functions that read bodies, responses and parameter types in one specification version."""
 
-    bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
-    response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
-    parameter_schema: Callable[[dict[str, Json]], Json]
+    read_bodies: Callable[[PathReader, dict[str, Json], list[dict[str, Json]]], tuple[tuple[Content, ...], bool]]
+    read_response: Callable[[PathReader, str, dict[str, Json], dict[str, Json]], Response]
+    read_parameter_schema: Callable[[dict[str, Json]], Json]
     body_locations: frozenset[str] = frozenset()
     responses_vary: bool = False  # whether a shared response depends on the operation that uses it
 
@@ -75,7 +75,7 @@ class PathReader:
             self.warnings.append(f"{method.upper()} {path} is not a mapping.")
             raw = {}
         given = self._raw_parameters(item, raw)
-        bodies, body_required = self.dialect.bodies(self, raw, given)
+        bodies, body_required = self.dialect.read_bodies(self, raw, given)
         method = method.upper()
         description = text_of(raw.get("description")) or text_of(item.get("description"))
         summary = text_of(raw.get("summary")) or text_of(item.get("summary")) or first_sentence(description)
@@ -116,7 +116,7 @@ class PathReader:
         return known
 
     def _read_parameter(self, raw: dict[str, Json]) -> ApiParameter:
-        schema = self.dialect.parameter_schema(raw)
+        schema = self.dialect.read_parameter_schema(raw)
         described = text_of(raw.get("description"))
         # Some authors put the description of the parameter into its schema.
         if not described and isinstance(schema, dict):
@@ -141,10 +141,12 @@ class PathReader:
     def _response(self, status: str, response: dict[str, Json], raw: dict[str, Json]) -> Response:
         """Return a parsed response; shared responses are parsed only once."""
         if self.dialect.responses_vary or not response:
-            return self.dialect.response(self, status, response, raw)
+            return self.dialect.read_response(self, status, response, raw)
         known = self._shared_responses.get((id(response), status))
         if known is None:
-            known = self._shared_responses[id(response), status] = self.dialect.response(self, status, response, raw)
+            known = self._shared_responses[id(response), status] = self.dialect.read_response(
+                self, status, response, raw
+            )
         return known
 
 
