@@ -352,7 +352,9 @@ def test_reports_files_whose_format_cannot_be_detected(shop: Path, tmp_path: Pat
 
 
 def test_child_process_requests_missing_neighbours() -> None:
-    document = RawDocument(b"openapi: 3.0.0\npaths: {/a: {$ref: 'paths/a.yaml'}}\n", "o.yaml", "o.yaml", refers=True)
+    document = RawDocument(
+        b"openapi: 3.0.0\npaths: {/a: {$ref: 'paths/a.yaml'}}\n", "o.yaml", "o.yaml", can_follow_references=True
+    )
     missing = prepare([document], {}, False)
     assert missing == ((((0, ("paths/a.yaml",)),)),)
     other_path = b"get: {summary: Found, responses: {'200': {$ref: '../b.yaml#/r'}}}\n"
@@ -361,7 +363,7 @@ def test_child_process_requests_missing_neighbours() -> None:
     prepared = prepare([document], {(0, "paths/a.yaml"): other_path, (0, "b.yaml"): "refused"}, True)
     assert isinstance(prepared, PreparedDocuments)
     (api,) = prepared.apis
-    assert (api.operations, api.warnings) == (1, ("1 external reference not followed: b.yaml (refused).",))
+    assert (api.operation_count, api.warnings) == (1, ("1 external reference not followed: b.yaml (refused).",))
 
 
 def test_long_chain_of_document_references_ends(apis: Apis, shop: Path) -> None:
