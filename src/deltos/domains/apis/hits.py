@@ -99,7 +99,7 @@ class ApiSearcher:
             return _HitRenderer(self._library).render(RankedUnit(unit, row.name, 1.0), MAX_FULL_CHARACTERS)
 
     def count_searchable(self, api_name: str = "", without: Sequence[int] = ()) -> int:
-        """Return the number of searchable units of one API, or of all APIs except those whose ids are in `without`."""
+        """Return the number of searchable units of one API, or of all APIs except APIs whose ids are in `without`."""
         store = self._library.store
         if api_name:
             return sum(store.count_searchable(row.id) for row in self._library.group(api_name))

@@ -91,7 +91,7 @@ def _truncate_nested(lines: list[str], member: SchemaField, resolve: Resolve, ma
 
 
 def members_of(schema: Json, resolve: Resolve) -> list[SchemaField]:
-    """Return the fields of an object, including those of `allOf` parts and of array items."""
+    """Return the fields of an object, including fields of `allOf` parts and array items."""
     found: dict[str, SchemaField] = {}
     _collect_fields(schema, resolve, found, (), 0)
     return list(found.values())

@@ -33,7 +33,7 @@ _OPENING_WORDS = _INTERFACE_NOUNS | frozenset(
     must may will use used using need needed lets let allows allow makes it possible in""".split()
 )
 
-# Verbs in APIs: the words in a row are synonyms, and the first word names the row.
+# Verbs in APIs: the words in a row are synonyms, and the first word is the name of the row.
 _VERB_ROWS = """
     create add new post make insert register generate open submit start
     list all browse enumerate index every

@@ -108,7 +108,7 @@ def operation_text(operation: Operation, overview: Overview, resolve: Resolve, *
 
 
 def example_if_short(operation: Operation, overview: Overview, resolve: Resolve, characters: int) -> str:
-    """Return an example call if it fits the budget, otherwise ""; a truncated call would not work."""
+    """Return an example call, or "" if it does not fit the budget; a truncated call would not work."""
     example = example_call(operation, overview, resolve)
     return example if len(example) <= characters * _MAX_EXAMPLE_SHARE else ""
 

@@ -201,7 +201,7 @@ class _FolderWalk:
     is_truncated: bool = False
 
     def files(self) -> Iterator[str]:
-        """Yield the regular files of a folder before those of its subfolders, without following links."""
+        """Yield the regular files of a folder before the files in its subfolders, without following links."""
         for seen, (path, entry) in enumerate(walk_entries(self.tree, enters=_enters_folder)):
             if seen >= MAX_FILES:
                 self.is_truncated = True

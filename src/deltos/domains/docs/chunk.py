@@ -50,7 +50,7 @@ class DocsChunk:
 def chunk_document(
     document: Document, *, max_tokens: int = MAX_TOKENS, small_tokens: int = SMALL_TOKENS
 ) -> list[DocsChunk]:
-    """Return the non-empty chunks of a page in reading order; every anchor of the page is in at least one of them."""
+    """Return the non-empty chunks of a page in reading order; every anchor of the page belongs to a chunk."""
     pieces = [piece for section in document.sections for piece in _split_section(document.title, section, max_tokens)]
     return _drop_empty(_merge_small_chunks(pieces, max_tokens=max_tokens, small_tokens=small_tokens))
 
@@ -102,7 +102,7 @@ def _split_section(title: str, section: Section, max_tokens: int) -> Iterator[Do
 
 
 def _last_named_anchor(group: Iterable[Block]) -> tuple[str, ...]:
-    """Return the first named anchor of the last block that has one, as a tuple; empty if no block has one."""
+    """Return the first named anchor of the last block with named anchors, as a tuple; empty if there is none."""
     named_anchors = (tuple(filter(is_named_anchor, block.anchors))[:1] for block in group)
     return next(filter(None, reversed(list(named_anchors))), ())
 
@@ -213,7 +213,7 @@ def _whole_lines(lines: Iterable[str], _max_characters: int) -> Iterator[str]:
 
 
 def _paragraphs(lines: Iterable[str], max_characters: int) -> Iterator[str]:
-    """Yield paragraphs; blank lines and the lines of paragraphs longer than `max_characters` are yielded one by one."""
+    """Yield paragraphs; blank lines and the lines of paragraphs over `max_characters` are yielded separately."""
     for is_blank, group in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [f"{line}\n" for line in group]
         if is_blank or sum(map(len, paragraph)) > max_characters:
@@ -303,7 +303,7 @@ def _should_merge(current: DocsChunk, piece: DocsChunk, max_tokens: int, small_t
 
 
 def _merge_pair(current: DocsChunk, piece: DocsChunk) -> DocsChunk:
-    """Merge two chunks; the heading of the second one is added to the text if the paths differ."""
+    """Merge two chunks; the heading of the second chunk is added to the text if the paths differ."""
     heading = "" if piece.path == current.path else f"{MERGED_HEADING_PREFIX}{piece.path[-1]}\n\n"
     text = f"{current.text}\n\n{heading}{piece.text}" if current.text else piece.text
     path = current.path if current.text else piece.path

@@ -287,7 +287,7 @@ class Crawl:
         self._record_outcome(address, state, skipped.reason, skipped.linked_urls, has_validators=True)
 
     def _handle_failure(self, address: CrawlAddress, exc: DeltosError) -> None:
-        """Schedule a retry if the error is temporary; otherwise record the address as failed or missing."""
+        """Schedule a retry if the error is temporary, or record the address as failed or missing."""
         address = replace(address, attempts=address.attempts + 1)
         if isinstance(exc, FetchFailed) and exc.retryable and address.attempts < MAX_ATTEMPTS:
             pause = self._clock.retry_pause_seconds * 2 ** (address.attempts - 1)

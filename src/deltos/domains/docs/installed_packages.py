@@ -159,7 +159,7 @@ def distribution_of(module: str, project_root: Path, environments: Sequence[Path
 
 
 def site_packages(project_root: Path, environments: Sequence[Path] = ()) -> list[Path]:
-    """Return the site-packages folders, those of the project's own environments first."""
+    """Return the site-packages folders, starting with the project's own environments."""
     root = project_root.resolve()
     chosen = [each.resolve() for each in environments if may_read(each)]
     allowed = (*project_folders(root), *chosen)
@@ -303,7 +303,7 @@ def _has_manifest(folder: Path) -> bool:
 
 
 def _contains_link(folder: Path, path: str) -> bool:
-    """Whether a path is a symbolic link or contains one."""
+    """Whether a path is or contains a symbolic link."""
     with FileTree(folder) as tree:
         try:
             return stat.S_ISLNK(tree.status(path).st_mode)

@@ -403,7 +403,7 @@ class Library:
         return next((each for each in every if (each.name.lower(), each.version) == (name.lower(), version)), None)
 
     def recrawl(self, named: str, version: str = "", *, full: bool) -> Recrawl:
-        """Start a new crawl of a source, or continue an unfinished one; raise BadArgument while one is running."""
+        """Start a new crawl of a source, or continue an unfinished crawl; raise BadArgument if a crawl is running."""
         source = self.find(named, version)
         crawl = self._store.crawl(source.id)
         unfinished = crawl if crawl is not None and crawl.state == "open" else None
@@ -705,7 +705,7 @@ class Library:
 
 
 def _join_labels(sources: Sequence[SourceRow]) -> str:
-    """Return the names and versions of the first sources, and the number of the others."""
+    """Return the names and versions of the first sources, and the number of omitted sources."""
     more = f" and {len(sources) - _MAX_NAMES_SHOWN} more" if len(sources) > _MAX_NAMES_SHOWN else ""
     return ", ".join(label_source(source) for source in sources[:_MAX_NAMES_SHOWN]) + more
 

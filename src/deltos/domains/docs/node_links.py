@@ -80,7 +80,7 @@ def exports_of(tree: tree_sitter.Tree) -> tuple[Export, ...]:
 
 
 def _import_and_export_statements(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Yield the import and export statements of a file, including those in nested modules."""
+    """Yield the import and export statements of a file, including statements in nested modules."""
     pending = [root]
     while pending:
         node = pending.pop()

@@ -169,7 +169,7 @@ def reexports(module: str, source: str, *, is_package: bool = True) -> list[Reex
 def reexports_of_other_distributions(reexported: Mapping[str, Sequence[Reexport]]) -> dict[str, dict[str, str]]:
     """Return the names that are explicitly re-exported from other distributions, with their shortest public names.
 
-    The result is grouped by the module that a name is imported from.
+    The names are grouped by the module from which they are imported.
     """
     own = {module.partition(".")[0] for module in reexported}
     reexports_found = [each for module, names in reexported.items() if _is_public(module) for each in names]

@@ -165,7 +165,7 @@ def render_other_projects(names: Iterable[str]) -> str:
     """Return a line that lists the sources and APIs of other projects; empty if there are none."""
     names = list(dict.fromkeys(names))
     return (
-        f"Only in other projects: {_join_first(names)}. Name one as source to search it, or add it here."
+        f"Only in other projects: {_join_first(names)}. Pass a name as source to search it, or add it here."
         if names
         else ""
     )

@@ -451,9 +451,9 @@ def _highest_answer_probability(documentation: Sequence[Passage], ranked: Sequen
 def _move_to_front(
     preferred: Sequence[Passage], others: Sequence[Passage], ranked: Sequence[RankedPassage]
 ) -> list[Passage]:
-    """Return the preferred passages that may answer the query, followed by the others.
+    """Return the preferred passages that may answer the query, followed by the other passages.
 
-    The scores of the preferred passages are raised above all others.
+    The scores of the preferred passages are raised above the scores of the other passages.
     """
     probabilities = {f"doc:{each.candidate.chunk_id}": each.answer_probability for each in ranked}
     first = [passage for passage in preferred if probabilities[passage.id] >= MIN_ANSWER_PROBABILITY]

@@ -179,7 +179,7 @@ class _SdlParser:
         return " ".join(self._tokens[start : self._at])
 
     def _skip_directives(self) -> bool:
-        """Skip applied directives; return whether one of them is `@deprecated`."""
+        """Skip applied directives; return whether they include `@deprecated`."""
         deprecated = False
         while self._take("@"):
             deprecated |= self._next() == "deprecated"
@@ -188,7 +188,7 @@ class _SdlParser:
         return deprecated
 
     def _parse_roots(self, description: str) -> None:
-        """Parse a `schema` definition, which names the root types."""
+        """Parse a `schema` definition, which contains the names of the root types."""
         self._schema.description = self._schema.description or description
         self._skip_directives()
         if self._take("{"):
