@@ -636,7 +636,7 @@ class Library:
             if chosen := select_version(found, wanted):
                 return chosen
             raise version_not_found(found[0].name, wanted, found, {})
-        names = list(dict.fromkeys((*(known.name for known in self.sources()), *self._apis.names())))
+        names = list(dict.fromkeys((*(known.name for known in self.sources()), *self._apis.description_lines())))
         near = similar_names(named, names, limit=3) or names[:3]
         more = f" and {len(names) - len(near)} more (list_sources)" if len(names) > len(near) else ""
         hint = f"Known: {', '.join(near)}{more}." if near else "Use add_source to add one."

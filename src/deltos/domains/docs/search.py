@@ -377,7 +377,7 @@ class DocsSearch:
         if question.source:
             named = [self._api_from_source(question)]
         else:
-            named = [question.api_name] if question.api_name else list(self._apis.names(question.roots))
+            named = [question.api_name] if question.api_name else list(self._apis.description_lines(question.roots))
         versions = self._apis.versions()
         wanted = (name for name in named if name and _matches_version(versions.get(name, ""), question.version))
         found_apis = (
@@ -389,7 +389,7 @@ class DocsSearch:
         """Return the names of APIs that only other projects see; empty if no APIs are searched."""
         if not question.roots or not question.with_apis or question.api_name:
             return []
-        visible = self._apis.names(question.roots)
+        visible = self._apis.description_lines(question.roots)
         return [name for name in self._apis.versions() if name not in visible]
 
     def _freshen_apis(self, question: DocsRequest) -> Sequence[str]:
@@ -422,7 +422,7 @@ class DocsSearch:
         name = question.source.strip().lower()
         if not name:
             return ""
-        names = {api.lower(): api for api in self._apis.names()}
+        names = {api.lower(): api for api in self._apis.description_lines()}
         is_group = any(api.startswith(f"{name}-") for api in names) and not self._library.has_source(question.source)
         return names.get(name, question.source.strip() if is_group else "")
 
