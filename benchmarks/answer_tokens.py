@@ -119,7 +119,7 @@ def shown(client: str, answer: Answer, *, as_sent: bool = True) -> str:
 def answers(root: Path, calls: Calls) -> Iterator[tuple[str, Answer]]:
     """Yield the name of each called tool with its answer; the first result of `search` is fetched too."""
     with TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
-        app.domains.projects.at(root).index()
+        app.domains.projects.index_of(root).index()
         client = ToolClient(app, root)
         for name, arguments in [*COMMON_CALLS, *calls]:
             answer = client.call(name, arguments)

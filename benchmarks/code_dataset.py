@@ -145,7 +145,7 @@ def projects() -> Projects:
 @cache
 def index_of(root: Path) -> ProjectStore:
     """Index a repository with embeddings, and return its store."""
-    index = projects().at(root)
+    index = projects().index_of(root)
     index.index()
     return index.store
 

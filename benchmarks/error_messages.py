@@ -73,7 +73,7 @@ def main() -> None:
     print("| repository | messages | first | among 5 | CPU ms, median |\n|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         for root in map(Path, sys.argv[1:]):
-            index = app.domains.projects.at(root)
+            index = app.domains.projects.index_of(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
             print(measure(ToolClient(app, root), root), flush=True)

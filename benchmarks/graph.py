@@ -246,7 +246,7 @@ def _index_once(root: Path, indexers: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         chosen: list[Indexer] = [CodeIndexer(), GraphIndexer()] if "graph" in indexers else [CodeIndexer()]
         projects = Projects(SqliteProjects(Path(home)), chosen)
-        projects.at(root).index()
+        projects.index_of(root).index()
         projects.close()
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     print(sum(usage.ru_utime + usage.ru_stime for usage in used))
@@ -258,7 +258,7 @@ def _edit_cpu(root: Path) -> Iterable[float]:
         copy = Path(folder, "project")
         shutil.copytree(root, copy)
         app = App(Config(Path(folder, "home")))
-        index = app.domains.projects.at(copy)
+        index = app.domains.projects.index_of(copy)
         index.index()
         for path in EDITED_FILES:
             lines = (copy / path).read_text("utf-8").split("\n")
@@ -274,7 +274,7 @@ def print_speed() -> None:
     """Print the time of questions about Django with a fresh index."""
     root = project("django-5.1.4")
     app = App(Config(SCRATCH / "graph" / "home"))
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     search = app.graph_search(index)
     names = random.Random(1).sample(sorted(search.reader.names()), QUERIES)

@@ -46,7 +46,7 @@ def main() -> None:
 
 def measure(app: App, root: Path, count: int, shown: int) -> None:
     """Index a repository, and compare the references of sampled symbols with its text."""
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     search = GraphSearch(index.store, root)
     rows = [row for path in search.reader.paths() for row in search.reader.symbols_in(path) if row.kind in _KINDS]

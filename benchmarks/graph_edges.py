@@ -79,7 +79,7 @@ def record(root: Path, target: Path) -> int:
     """Index a project, write its graph as sorted lines, and return the number of lines."""
     with tempfile.TemporaryDirectory() as home:
         projects = Projects(SqliteProjects(Path(home)), [GraphIndexer()])
-        projects.at(root).index()
+        projects.index_of(root).index()
         projects.close()
         rows = sorted(itertools.chain.from_iterable(_graph_lines(path) for path in Path(home).rglob("*.db")))
     with gzip.open(target, "wt", encoding="utf-8", errors="surrogatepass", compresslevel=1) as file:

@@ -46,7 +46,7 @@ def main() -> None:
     print("| repository | headings | search_code: first | in 5 | search: in 5 |\n|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as home, closing(App(Config(Path(home)))) as app:
         for root in map(Path, sys.argv[1:]):
-            index = app.domains.projects.at(root)
+            index = app.domains.projects.index_of(root)
             index.index()
             index.catch_up(wait_seconds=120.0)
             print(_measure_repository(ToolClient(app, root), root), flush=True)

@@ -49,7 +49,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, closing(ProcessPool()) as workers:
         projects = Projects(SqliteProjects(Path(home)), (CodeIndexer(),), workers=workers)
         with closing(projects):
-            index = projects.at(root)
+            index = projects.index_of(root)
             index.index()
             measure(index, workers)
 
@@ -64,7 +64,7 @@ def measure(index: ProjectIndex, workers: ProcessPool) -> None:
     follower = HistoryIndexer(workers=workers)
     reading = BackgroundRun(lambda progress: follower.catch_up(index.project, index.store, progress))
     during_read: list[Search] = []
-    while reading.running:
+    while reading.is_running:
         during_read.append(time_search(search, len(during_read)))
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - cpu
     commits = index.store.history.totals().commits

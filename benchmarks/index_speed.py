@@ -40,7 +40,7 @@ def main() -> None:
     """Print both tables; in a child process, index one folder with the code domain only."""
     if sys.argv[1:2] == ["--code-only"]:
         folder, home = map(Path, sys.argv[2:])
-        code_only(home).at(folder).index()
+        code_only(home).index_of(folder).index()
         return
     tables = sys.argv[1:] or ["whole", "change"]
     if "whole" in tables:
@@ -127,7 +127,7 @@ def line_count(folder: Path) -> int:
     """Return the number of indexed lines."""
     with tempfile.TemporaryDirectory() as home:
         projects = code_only(Path(home))
-        index = projects.at(folder)
+        index = projects.index_of(folder)
         index.index()
         lines = index.store.totals().lines
         projects.close()
@@ -149,7 +149,7 @@ def print_change(folder: Path) -> None:
         app.close()
     with tempfile.TemporaryDirectory() as home:
         projects = code_only(Path(home))
-        projects.at(folder).index()
+        projects.index_of(folder).index()
         print_row("a running server, code search alone", lambda file: change_in_server(projects, folder, file))
         projects.close()
 
@@ -171,11 +171,11 @@ def change_in_process(folder: Path, file: str, environment: Mapping[str, str]) -
 def change_in_server(projects: Projects, folder: Path, file: str) -> float:
     costs = []
     edit_file(folder / file)
-    projects.at(folder).index()  # loads the grammar
+    projects.index_of(folder).index()  # loads the grammar
     for _ in range(RUNS_PER_INDEXER):
         edit_file(folder / file)
         started = time.process_time()
-        projects.at(folder).index()
+        projects.index_of(folder).index()
         costs.append(time.process_time() - started)
     return min(costs)
 

@@ -96,7 +96,7 @@ def _link_tree(source: str, target: str) -> None:
 
 def measure(repository: Path, asked: Iterable[Query]) -> Figures:
     """Index, run all queries once to warm up, and measure a second run."""
-    index = projects().at(repository)
+    index = projects().index_of(repository)
     index.index()
     search = CodeSearch(index.store, index.project.root)
     times: dict[bool, list[float]] = {True: [], False: []}

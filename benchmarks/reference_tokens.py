@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _open_search(app: App, project: Path) -> GraphSearch:
-    index = app.domains.projects.at(project)
+    index = app.domains.projects.index_of(project)
     index.index()
     return app.graph_search(index)
 
@@ -161,7 +161,7 @@ def _print_speed(app: App, folder: Path) -> None:
     places = [use.location for group in group_uses(references) for use in group.uses]
     took = []
     for _ in range(9):
-        fresh = app.graph_search(app.domains.projects.at(folder))
+        fresh = app.graph_search(app.domains.projects.index_of(folder))
         started = time.process_time()
         texts = fresh.source.lines(places)
         took.append(time.process_time() - started)

@@ -85,7 +85,7 @@ class Workbench:
 
     def review(self, changes: str = "working") -> Review:
         """Index the clone and review a change of it."""
-        index = self._app.domains.projects.at(self.root)
+        index = self._app.domains.projects.index_of(self.root)
         index.index()
         index.catch_up()
         return index.answer(lambda freshness: Reviewer(index).review(changes, freshness))

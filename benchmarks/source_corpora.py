@@ -157,7 +157,7 @@ def index(reading: FolderReport) -> str:
     with tempfile.TemporaryDirectory() as home:
         app = App(Config(home=Path(home)))
         try:
-            report = app.domains.projects.at(reading.folder).index()
+            report = app.domains.projects.index_of(reading.folder).index()
         finally:
             app.close()
     for error in report.errors:

@@ -139,7 +139,7 @@ class Team:
             tools = app.tools()
 
             def index(place: Place) -> None:
-                project = app.domains.projects.at(place.root)
+                project = app.domains.projects.index_of(place.root)
                 project.index()
                 project.catch_up(wait_seconds=60.0)
                 for name in ("docs", "api.yaml"):

@@ -83,7 +83,7 @@ def _read_examples() -> list[Example]:
 
 
 def _build_example(app: App, question) -> Example:  # type: ignore[no-untyped-def]
-    index = app.domains.projects.at(repository_folder(question.repo))
+    index = app.domains.projects.index_of(repository_folder(question.repo))
     search = app.code_search(index)
     answer = search.search(question.question, limit=MAX_HITS)
     gathered = gather(question.question, [OpenProject(index)], answer, [search])

@@ -61,7 +61,7 @@ def main() -> None:
 
 def index(how: str, folder: Path, home: Path) -> None:
     """Index a folder for code search only."""
-    Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).at(folder).index()
+    Projects(SqliteProjects(home), (CodeIndexer(makes_vectors=how == VECTORS),)).index_of(folder).index()
 
 
 def code_only(home: Path) -> Projects:
@@ -77,7 +77,7 @@ def print_costs(folder: Path, asked: Sequence[Query], rounds: int) -> None:
             found = index_from_scratch(how, folder)
             if how not in best or found.cost.cpu_seconds < best[how].cost.cpu_seconds:
                 best[how] = found
-    project = code_only(home_of(VECTORS)).at(folder)
+    project = code_only(home_of(VECTORS)).index_of(folder)
     chunks = project.store.code.chunk_count()
     times = query_times(project, asked)
     print(f"\n{chunks:,} chunks, {project.store.totals().lines:,} lines, {len(asked)} questions\n", flush=True)

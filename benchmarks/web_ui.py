@@ -91,7 +91,7 @@ def open_ui(browser: Browser, root: Path, home: Path) -> Iterator[tuple[Tab, Ser
 def index_project(root: Path) -> int:
     """Index a project before its page is opened; return the number of chunks."""
     app = App(Config(HOME))
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     chunks: int = index.store.code.chunk_count()
     app.close()

@@ -135,10 +135,10 @@ def measure(app: App, roots: Sequence[Path], count: int, budget_ms: float) -> in
     records.add(ALL_WORKSPACE, [str(root) for root in roots])
     started = time.monotonic()
     for root in roots:
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.index_of(root)
         index.index()
         index.catch_up(wait_seconds=30.0)
-    files = sum(app.domains.projects.at(root).store.file_count() for root in roots)
+    files = sum(app.domains.projects.index_of(root).store.file_count() for root in roots)
     print(f"{len(roots)} repositories, {files:,} files; indexed in {time.monotonic() - started:.0f} s\n")
     client = ToolClient(app, roots[0])
     every = questions(roots, count)

@@ -175,7 +175,7 @@ def _git_file(*names: str) -> Callable[[Path], Run]:
     """Files in the .git folder, as project listing and git queries read them."""
 
     def make(scratch: Path) -> Run:
-        from deltos.workspace.git import reading
+        from deltos.workspace.git import open_git
         from deltos.workspace.repository import open_repository
         from deltos.workspace.walk import walk
 
@@ -192,7 +192,7 @@ def _git_file(*names: str) -> Callable[[Path], Run]:
             walk(root)
             repository = open_repository(root)
             if repository is not None and "index" not in names:
-                with reading(repository):
+                with open_git(repository):
                     pass
 
         return run

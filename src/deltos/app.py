@@ -80,7 +80,7 @@ class OpenedDomains:
             changes_seconds=math.inf if ends_with_its_answer else CHANGES_SECONDS,
             workers=self.workers,
             follower=HistoryIndexer(workers=self.workers, makes_vectors=config.searches_by_meaning),
-            kept=(
+            previous_indexers=(
                 CodeIndexer(),
                 GraphIndexer(),
             ),  # a server with fewer toolsets must not delete facts stored by these indexers
@@ -90,7 +90,7 @@ class OpenedDomains:
 
     def project_with_stored_identity(self, folder: Path) -> Project:
         """Return the project of a folder with the identity under which memory stores it."""
-        return self.memory.with_stored_identity(self.projects.identified(folder))
+        return self.memory.with_stored_identity(self.projects.identify_project(folder))
 
     @property
     def memory(self) -> Memory:
@@ -129,7 +129,7 @@ class OpenedDomains:
             return []
         found: dict[str, None] = {}
         with suppress(DeltosError):  # a broken index must not keep memory from storing
-            graph = self.projects.at(root).store.graph
+            graph = self.projects.index_of(root).store.graph
             for name in names:
                 paths = {symbol.path for symbol in graph.symbols_named(name)}
                 found |= dict.fromkeys(paths if len(paths) == 1 else ())
@@ -176,9 +176,9 @@ class OpenedDomains:
     def apis(self) -> Apis:
         """The API domain, which indexes and searches API descriptions."""
         from deltos.domains.apis.domain import open_apis
-        from deltos.federation.api_adapters import GuardedNetwork
+        from deltos.federation.api_adapters import RestrictedNetwork
 
-        network = GuardedNetwork(self.config.private_hosts)
+        network = RestrictedNetwork(self.config.private_hosts)
         semantic_index = cache(lambda: self._open_packaged_index(self.library.api_vectors, of_apis=True))
         return open_apis(
             self.library, network=network, clock=time.time, parser=self.api_parser, semantic_index=semantic_index
@@ -276,13 +276,15 @@ class App:
         every = (
             *docs_tools(lambda: DocsTools(self.domains.docs, token_budget, self.config.docs_roots)),
             *api_tools(lambda: self.domains.apis, token_budget=token_budget),
-            explore_tool(self.domains.projects, by_meaning=self.config.searches_by_meaning, related=self.links.related),
+            explore_tool(
+                self.domains.projects, by_meaning=self.config.searches_by_meaning, related=self.links.related_lines
+            ),
             *code_tools(
                 self.domains.projects,
                 token_budget=token_budget,
                 by_meaning=self.config.searches_by_meaning,
-                uses=self.links.uses,
-                alias=self.links.alias,
+                uses=self.links.usage_note,
+                alias=self.links.alias_note,
             ),
             *graph_tools(
                 self.domains.projects,
@@ -291,7 +293,9 @@ class App:
                 review=change_reviewer(self.domains.projects, self.links.observation_texts, token_budget=token_budget),
             ),
             *federation_tools(self.federation, token_budget=token_budget, has_timeline=self.config.profile != "lean"),
-            *memory_tools(lambda: self.domains.memory, self.domains.projects.identified, token_budget=token_budget),
+            *memory_tools(
+                lambda: self.domains.memory, self.domains.projects.identify_project, token_budget=token_budget
+            ),
         )
         return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
 
@@ -299,14 +303,16 @@ class App:
         """Return the resources of the enabled toolsets."""
         from deltos.federation.resources import Resources
 
-        return Resources(self.domains.projects, self.federation, self.config.token_budget).offered(self.config.toolsets)
+        return Resources(self.domains.projects, self.federation, self.config.token_budget).list_resources(
+            self.config.toolsets
+        )
 
     def prompts(self) -> tuple[Prompt, ...]:
         """Return the prompts of the enabled toolsets."""
         from deltos.federation.prompts import Prompts
 
         prompts = Prompts(self.domains, self.links, self.config.token_budget, self.config.toolsets)
-        return prompts.offered()
+        return prompts.list_prompts()
 
     @property
     def repeats_excerpts(self) -> bool:

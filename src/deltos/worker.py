@@ -63,7 +63,7 @@ class _Handlers:
 
     def index(self, request: JobRequest, progress: Progress) -> None:
         """Update the index of a project: code, graph and history."""
-        index = self._app.domains.projects.at(Path(request.subject))
+        index = self._app.domains.projects.index_of(Path(request.subject))
         is_forced = bool(request.arguments.get("force"))
         report = index.index(progress=progress, force=is_forced)
         for note in (*report.notes, *index.catch_up(progress=progress, again=is_forced)):
@@ -89,7 +89,7 @@ class _Handlers:
                 continue
             self._missing.discard(known.root)
             try:
-                if projects.at(known.root).is_behind():
+                if projects.index_of(known.root).is_behind():
                     self._jobs.add(JobRequest(INDEX, str(known.root)))
             except DeltosError as problem:
                 self._say(f"{known.root}: {problem}")

@@ -103,7 +103,7 @@ def test_a_search_that_names_an_api_reports_that_only_it_was_searched(shell_with
     found = shell_with_api.json("search", "add a pet in shopware")
     assert found[0]["id"] == "api:shopware:POST /pets"
     assert all(hit["id"].startswith("api:shopware:") for hit in found)
-    assert shell_with_api.notes == "Searched only shopware, which the query names. Use --api NAME for another API.\n"
+    assert shell_with_api.notes == "Searched only shopware, which the query mentions. Use --api NAME for another API.\n"
 
 
 def test_a_batch_is_answered_line_by_line(

@@ -207,7 +207,7 @@ def test_an_interrupted_first_index_is_listed_and_can_be_removed(
 ) -> None:
     monkeypatch.chdir(project)
     with open_app() as app, pytest.raises(Cancelled):
-        app.domains.projects.at(project).index(progress=Interrupted())
+        app.domains.projects.index_of(project).index(progress=Interrupted())
     assert "\n  not finished; `deltos index` continues it\n" in run_command(["status"], capsys)[1]
     assert json.loads(run_command(["status", "--json"], capsys)[1])["finished"] is False
     assert "index project: sound; not finished; `deltos index` continues it" in run_command(["doctor"], capsys)[1]
@@ -219,7 +219,7 @@ def test_gc_removes_an_interrupted_first_index_of_a_deleted_folder(
     project: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_app() as app, pytest.raises(Cancelled):
-        app.domains.projects.at(project).index(progress=Interrupted())
+        app.domains.projects.index_of(project).index(progress=Interrupted())
     project.rename(project.with_name("elsewhere"))
     assert "Removed: index of project" in run_command(["gc", "--yes"], capsys)[1]
     assert list((home / "projects").glob("*.db")) == []

@@ -158,7 +158,7 @@ def test_detected_clients_are_offered_and_the_user_can_choose_several_or_all(
     (home / ".codex").mkdir()
     (home / ".kiro" / "settings").mkdir(parents=True)
     assert main(["install"]) == 2, "install must fail if no user can answer"
-    assert "Found here: codex, kiro. Name some, or use --all." in capsys.readouterr().err
+    assert "Found here: codex, kiro. Pass some of these names, or use --all." in capsys.readouterr().err
     terminal = io.StringIO("kirro\nkiro\n")
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stdin", terminal)
@@ -231,7 +231,9 @@ def test_doctor_names_the_clients_that_install_finds(
     main(["doctor"])
     assert "without Deltos: claude-code, codex, gemini-cli; `deltos install` adds it" in capsys.readouterr().out
     assert main(["install"]) == 2
-    assert "Found here: claude-code, codex, gemini-cli. Name some, or use --all." in capsys.readouterr().err
+    assert (
+        "Found here: claude-code, codex, gemini-cli. Pass some of these names, or use --all." in capsys.readouterr().err
+    )
     main(["install", "--all", "--no-hooks"])
     assert (home / ".claude.json").exists()
 

@@ -360,8 +360,8 @@ def test_projects_are_named_by_their_folders_and_shown_by_name(shell: Shell, mon
         assert "Prices are in cents" in shell.run("search", "cents", "--project", word)
     switched = shell.run("off", "--project", str(here))
     assert (
-        switched
-        == "Memory is off for app. Hooks no longer record or show anything there. Existing observations are kept.\n"
+        switched == "Memory is off for app. Hooks no longer record or show anything in this project."
+        " Existing observations are kept.\n"
     )
     assert str(here) in (shell.home / "memory-off").read_text().splitlines()
     assert shell.run("on", "--project", "app").startswith("Memory is on for app.")

@@ -14,7 +14,7 @@ from deltos.confinement import Confinement, confined
 from deltos.domains.apis.parse.graphql_introspection import INTROSPECTION_QUERY
 from deltos.domains.docs.library import NewSource
 from deltos.errors import AddressRefused, BadArgument, NotFound, SourceError
-from deltos.federation.api_adapters import GuardedNetwork
+from deltos.federation.api_adapters import RestrictedNetwork
 from deltos.private_hosts import PrivateHosts
 from tests.calling import ToolClient
 from tests.loopback import LOOPBACK
@@ -225,9 +225,9 @@ def test_description_may_be_larger_than_a_page(site: Site, tmp_path: Path, worke
 
 def test_api_network_refuses_private_addresses(site: Site) -> None:
     site.text("/graphql", "{}", "application/json")
-    assert GuardedNetwork(LOOPBACK).post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
+    assert RestrictedNetwork(LOOPBACK).post(f"{site.url}/graphql", b"{}", "application/json").body == b"{}"
     with pytest.raises(AddressRefused):
-        GuardedNetwork(PrivateHosts()).get(f"{site.url}/graphql")
+        RestrictedNetwork(PrivateHosts()).get(f"{site.url}/graphql")
 
 
 def test_unfinished_crawls_resume_at_startup(site: Site, tmp_path: Path, workers: ProcessPool) -> None:

@@ -73,7 +73,7 @@ def test_finds_innermost_definitions_on_changed_lines(tmp_path: Path, root: Path
     files = changed_files(root, "").files
     assert {file.path for file in files} == {"shop.py", "notes.md", "new.py"}
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.index_of(root)
         index.index()
         touched = analyse_change(app.graph_search(index), files)
     assert [impact.target.first.key for impact in touched.impacts] == ["Basket.total", "fresh"]
@@ -117,7 +117,7 @@ def test_most_used_definitions_come_first_and_tests_last(tmp_path: Path, workers
         root, {"a.py": f"def lonely(): ...\n\n\ndef popular(): ...\n\n\n{users}", "test_a.py": "def test_it(): ...\n"}
     )
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.index_of(root)
         index.index()
         touched = analyse_change(app.graph_search(index), changed_files(root, "").files)
     keys = [impact.target.first.key for impact in touched.impacts]

@@ -312,8 +312,8 @@ def test_code_of_another_project_names_the_project(tmp_path: Path, workers: Proc
     there = write_files(tmp_path / "there", {"b.py": "def quokka():\n    return 7\n"})
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), here)
-        project_id = app.domains.projects.at(there).project.project_id
-        app.domains.projects.at(there).index()
+        project_id = app.domains.projects.index_of(there).project.project_id
+        app.domains.projects.index_of(there).index()
         first = results(client, "quokka", project_id=project_id)[0]
         assert first["id"] == f"code:{project_id}!b.py#quokka"
         assert "return 7" in client.data("fetch", id=first["id"])["text"]
@@ -369,7 +369,7 @@ def test_answer_includes_index_notes(tmp_path: Path, workers: ProcessPool) -> No
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), root)
         results(client, "quokka")
-        database = project_database(app.domains.projects.at(root)).path
+        database = project_database(app.domains.projects.index_of(root)).path
         app.domains.projects.close()
         for path in database.parent.glob(f"{database.name}*"):
             path.write_bytes(b"damaged" * 999)

@@ -49,8 +49,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(root: Path, home: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     with closing(App(Config(home), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         client = ToolClient(app.tools(), root)
         client.call("remember", text="We retry a payment at most three times", kind="decision", tags=["billing"])
         client.call("remember", text="The payment gateway drops the first retry #gateway", kind="finding")
@@ -82,7 +82,7 @@ def test_kinds_without_filters_are_skipped_and_named(client: ToolClient) -> None
     assert "Not searched, as kind, since, until and tag do not apply: code" in answer.text
     assert answer.structured is not None
     assert answer.structured == json.loads(answer.text)
-    with pytest.raises(BadArgument, match="none of those is in scope"):
+    with pytest.raises(BadArgument, match="neither is in scope"):
         client.call("search", query="retry payment", scope=["docs"], kind="decision")
 
 

@@ -36,7 +36,7 @@ def open_store(path: str) -> Store:
 def overview_text(workers: ProcessPool, folder: Path, files: dict[str, str], token_budget: int = 5_000) -> str:
     root = write_files(folder / "project", files)
     with closing(App(Config(folder / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.index_of(root)
         index.index()
         return render_overview(index, index.store.graph, token_budget=token_budget)
 

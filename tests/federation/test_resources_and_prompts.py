@@ -118,7 +118,7 @@ def test_code_toolset_does_not_load_the_graph(tmp_path: Path, workers: ProcessPo
     root = write_files(tmp_path / "p", {"a.py": "def keep(): ...\n\n\nkeep()\n"})
     with closing(App(Config(tmp_path / "home", toolsets=("code",)), workers=workers)) as app:
         assert "a.py" in ToolClient(app.tools(), root).call("search_code", query="keep").text
-        graph = app.domains.projects.at(root).store.graph
+        graph = app.domains.projects.index_of(root).store.graph
         assert (graph.symbol_count(), graph.paths()) == (0, [])
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         assert "a.py\n 4 call keep()" in ToolClient(app.tools(), root).call("find_references", symbol="keep").text

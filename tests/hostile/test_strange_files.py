@@ -132,11 +132,11 @@ def test_an_unreadable_ignore_file_is_reported(tmp_path: Path, workers: ProcessP
     root = make_repository(tmp_path / "root", CODE)
     os.mkfifo(root / ".gitignore")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        notes = app.domains.projects.at(root).index().notes
+        notes = app.domains.projects.index_of(root).index().notes
         assert notes == ("Note: .gitignore was not read: not a regular file.",)
-        assert app.domains.projects.at(root).freshen().notes == notes
+        assert app.domains.projects.index_of(root).freshen().notes == notes
         (root / ".gitignore").unlink()
-        assert app.domains.projects.at(root).freshen().notes == ()
+        assert app.domains.projects.index_of(root).freshen().notes == ()
 
 
 def test_an_unreadable_git_index_is_reported(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_an_unreadable_git_index_is_reported(tmp_path: Path) -> None:
     found = walk(root)
     assert set(found.files) == {*CODE, ".gitignore"}
     assert found.notes == [
-        "Note: git's index cannot be read (damaged); tracked files that .gitignore names are missing."
+        "Note: git's index cannot be read (damaged); tracked files that match .gitignore are missing."
     ]
 
 
@@ -162,7 +162,7 @@ def project_with_replaced_folder(tmp_path: Path, workers: ProcessPool) -> Iterat
     root = make_repository(tmp_path / "root", CODE)
     write_files(tmp_path / "outside", OUTSIDE)
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        app.domains.projects.at(root).index()
+        app.domains.projects.index_of(root).index()
         client = ToolClient(app.tools(), root)
         assert "sum(items)" in client.call("search_code", query="total items").text
         stamps = {path: path.stat() for path in (root, root / "app", root / "app" / "shop.py")}
@@ -284,7 +284,7 @@ def test_a_root_that_the_user_names_may_be_a_link(tmp_path: Path, workers: Proce
     make_repository(tmp_path / "real", CODE)
     (tmp_path / "link").symlink_to("real")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(tmp_path / "link")
+        index = app.domains.projects.index_of(tmp_path / "link")
         assert index.project.root == tmp_path / "real"
         assert index.index().files_written == 2
     assert git(tmp_path / "real", "status", "--porcelain") == ""

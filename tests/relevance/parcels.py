@@ -47,7 +47,7 @@ def unpack(archive: Path, root: Path) -> Path:
 def build_parcels(app: App, root: Path) -> Path:
     """Write the project, index it, add its documentation, API and observations; return its root."""
     unpack(HERE / "parcels.txtar", root)
-    app.domains.projects.at(root).index()
+    app.domains.projects.index_of(root).index()
     add_documentation(app, root, "docs", "parcels-docs")
     app.domains.apis.indexer.add((root / "openapi.yaml").as_posix(), "parcels")
     place = ObservationOrigin(identify(root).project_id, root)

@@ -38,7 +38,7 @@ def search(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
     """A search over the bookshop example."""
     folder = tmp_path_factory.mktemp("relevance")
     with closing(App(Config(folder / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
+        index = app.domains.projects.index_of(unpack(HERE / "bookshop.txtar", folder / "bookshop"))
         index.index()
         yield app.code_search(index)
 

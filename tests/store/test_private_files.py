@@ -34,7 +34,7 @@ from deltos.app import App
 from deltos.config import Config
 from deltos.store.sqlite.tokens import SqliteTokens
 app = App(Config(Path(sys.argv[2])))
-index = app.domains.projects.at(Path(sys.argv[3]))
+index = app.domains.projects.index_of(Path(sys.argv[3]))
 index.freshen()
 app.domains.memory.store.database.read().execute("SELECT 1")
 app.domains.docs.library.statuses()

@@ -35,7 +35,7 @@ def main() -> None:
         for text, kind in MEMORIES:
             origin = ObservationOrigin(identify(root).project_id, root, "session-1")
             app.domains.memory.remember(Draft(text, kind=kind), origin)
-        app.domains.projects.at(root).index()  # index first, so that the search shows only its own time
+        app.domains.projects.index_of(root).index()  # index first, so that the search shows only its own time
         app.close()
         served = serve_page(root, home)
         page = browser.new_page(viewport={"width": 1200, "height": 720})

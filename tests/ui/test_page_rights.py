@@ -42,7 +42,7 @@ class Team:
         }
         with closing(App(Config(self.home, database=database))) as app:
             for name, root in self.roots.items():
-                app.domains.projects.at(root).freshen()
+                app.domains.projects.index_of(root).freshen()
                 (source,) = app.domains.docs.library.add(NewSource(str(root / "docs"), name, root, (root,))).sources
                 app.domains.docs.library.crawls.run(source.id)
         self.workspaces = open_workspaces(self.home, database)

@@ -35,7 +35,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iter
     """A page of the web UI for this repository, with observations of two years."""
     home = tmp_path_factory.mktemp("home")
     with closing(App(Config(home), workers=workers)) as app:
-        app.domains.projects.at(REPOSITORY).index()
+        app.domains.projects.index_of(REPOSITORY).index()
         add_many_observations(app, REPOSITORY)
     served = serve_page(REPOSITORY, home)
     with chromium() as browser:

@@ -127,7 +127,7 @@ def test_a_first_index_notes_that_it_is_incomplete(root: Path, tmp_path: Path) -
     projects = ui_client.app.domains.projects
     ui_client.app.domains.projects = Projects(open_projects(tmp_path), (), first_index_seconds=0.0)
     try:
-        with ui_client.app.domains.projects.at(root).store.try_lock() as held:  # another process is indexing
+        with ui_client.app.domains.projects.index_of(root).store.try_lock() as held:  # another process is indexing
             assert held
             for view in (ui_client.show("modules"), ui_client.show("graph", mode="files"), ui_client.show("symbols")):
                 assert any("indexed for the first time" in note for note in view["notes"])
@@ -241,7 +241,7 @@ def test_clones_and_worktrees_of_one_repository_are_separate_projects(tmp_path: 
     ui_client = UiClient(_config(tmp_path / "home"), first)
     try:
         for each in roots:
-            ui_client.app.domains.projects.at(each).index()
+            ui_client.app.domains.projects.index_of(each).index()
         state = ui_client.show("state")
         assert sorted(each["name"] for each in state["projects"]) == ["branch", "other/shop", f"{tmp_path.name}/shop"]
         ids = {each["root"]: each["id"] for each in state["projects"]}

@@ -108,7 +108,7 @@ def _timeless(text: str) -> list[str]:
 
 def test_a_folder_that_neither_exists_nor_is_indexed_is_an_error(served: Callable[[], App], tmp_path: Path) -> None:
     with pytest.raises(NoSuchFolder):
-        served().domains.projects.at(tmp_path / "nowhere")
+        served().domains.projects.index_of(tmp_path / "nowhere")
 
 
 def test_equal_contents_are_stored_once_and_deleted_with_their_last_file(
@@ -117,7 +117,7 @@ def test_equal_contents_are_stored_once_and_deleted_with_their_last_file(
     app = served()
     one, two = shop(tmp_path, "one"), shop(tmp_path, "two")
     for root in (one, two):
-        app.domains.projects.at(root).index()
+        app.domains.projects.index_of(root).index()
     assert stored_contents(database) == {digest_of(ORDERS)}
     app.domains.projects.stores.remove(one)
     assert stored_contents(database) == {digest_of(ORDERS)}
@@ -132,7 +132,7 @@ def test_contents_follow_their_files_and_skipped_files_are_not_stored(
     (root / "app.min.js").write_text("const SECRET = 'x'\n")
     (root / ".gitignore").write_text("private.py\n")
     (root / "private.py").write_text("KEY = 'y'\n")
-    index = served().domains.projects.at(root)
+    index = served().domains.projects.index_of(root)
     index.index()
     ignores = digest_of("private.py\n")
     assert stored_contents(database) - {ignores} == {digest_of(ORDERS)}
@@ -148,7 +148,7 @@ def test_contents_follow_their_files_and_skipped_files_are_not_stored(
 def test_a_project_with_missing_contents_is_reindexed(
     served: Callable[[], App], database: PostgresDatabase, tmp_path: Path
 ) -> None:
-    index = served().domains.projects.at(shop(tmp_path))
+    index = served().domains.projects.index_of(shop(tmp_path))
     index.index()
     with database.write() as connection:
         connection.execute("DELETE FROM blob")

@@ -63,11 +63,11 @@ def test_without_a_worker_a_server_queues_the_job_and_reports_it(
     assert "this answer covers 0 files" in answer
     assert "could be indexed" not in answer, "the project was not indexed yet, so its files are unknown"
     assert client.data("index_repository") == {"project_id": job_id_of(app, root), "status": "queued", "job": job.id}
-    assert not app.domains.projects.at(root).is_complete
+    assert not app.domains.projects.index_of(root).is_complete
 
 
 def job_id_of(app: App, root: Path) -> str:
-    return app.domains.projects.at(root).project.project_id
+    return app.domains.projects.index_of(root).project.project_id
 
 
 def test_a_server_answers_from_the_index_of_a_worker_and_follows_edits(
@@ -175,7 +175,7 @@ def test_indexing_needs_no_disk_space_of_the_worker(
     assert worker("--once", max_file_bytes=0).end() == 0
     client = ToolClient(app.tools(), root)
     assert "return 'placed'" in client.call("search_code", query="place_order").text
-    assert app.domains.projects.at(root).store.failures() == []
+    assert app.domains.projects.index_of(root).store.failures() == []
 
 
 def test_a_full_disk_is_reported_and_another_worker_crawls_later(

@@ -30,7 +30,7 @@ def main(home: str, root: str) -> None:
     """Index a project and commit after every batch."""
     sync.COMMIT_EVERY_SECONDS = 0.0
     print("started", flush=True)
-    report = open_projects(Path(home)).at(Path(root)).index(progress=Printer())
+    report = open_projects(Path(home)).index_of(Path(root)).index(progress=Printer())
     print("written", report.files_written, flush=True)
 
 

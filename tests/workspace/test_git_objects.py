@@ -13,7 +13,7 @@ import pytest
 
 from deltos.workspace.changes import ChangedFile, changes_since
 from deltos.workspace.commits import CheckedOut, Heads, head_stamp
-from deltos.workspace.git import Git, GitFailed, find_git, reading, stop_all
+from deltos.workspace.git import Git, GitFailed, find_git, open_git, stop_all
 from deltos.workspace.git_index import read_index
 from deltos.workspace.identity import identify
 from deltos.workspace.repository import find_repository, open_repository, parse_settings
@@ -242,7 +242,7 @@ def test_git_times_out_if_an_object_becomes_a_pipe(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     commit = git(root, "rev-parse", "HEAD")
     loose = root / ".git" / "objects" / commit[:2] / commit[2:]
-    with reading(repository_at(root)) as asked:
+    with open_git(repository_at(root)) as asked:
         loose.unlink()
         os.mkfifo(loose)
         with pytest.raises(GitFailed, match="longer than"):
@@ -267,7 +267,7 @@ def test_git_with_too_much_output_or_a_timeout_is_stopped_with_its_children(
     script = f"#!/bin/sh\nPATH={os.environ['PATH']}\nsleep 300 & echo $! > {tmp_path}/child\n{program}\n"
     write_files(tmp_path, {"bin/git": script})
     (tmp_path / "bin" / "git").chmod(0o755)
-    with reading(repository_at(root)) as asked:
+    with open_git(repository_at(root)) as asked:
         odd = Git(str(tmp_path / "bin" / "git"), asked.folder, asked.objects)
         with pytest.raises(GitFailed, match="and was stopped"):
             odd.run("log", **limits)
@@ -283,7 +283,7 @@ def test_a_waiting_git_process_ends_with_the_program(tmp_path: Path) -> None:
     write_files(tmp_path, {"bin/git": f"#!/bin/sh\necho $$ > {tmp_path}/started\nexec {shutil.which('sleep')} 300\n"})
     (tmp_path / "bin" / "git").chmod(0o755)
     os.mkfifo(tmp_path / "started")
-    with reading(repository_at(root)) as asked, ThreadPoolExecutor() as pool:
+    with open_git(repository_at(root)) as asked, ThreadPoolExecutor() as pool:
         waiting = pool.submit(Git(str(tmp_path / "bin" / "git"), asked.folder, asked.objects).run, "log")
         (tmp_path / "started").read_text()
         stop_all()
@@ -328,7 +328,7 @@ def test_history_and_commits_can_be_read(tmp_path: Path) -> None:
     root = make_repository(tmp_path, FILES)
     write_files(root, {"a.py": "1\n"})
     git(root, "commit", "--quiet", "--all", "--message=second")
-    with reading(repository_at(root)) as asked:
+    with open_git(repository_at(root)) as asked:
         log = asked.run("log", "--name-only", "--format=%s", "-z", "HEAD").decode()
         assert "second" in log
         assert "größe.txt" in log
@@ -358,10 +358,10 @@ def test_every_change_to_the_checked_out_commit_is_detected(tmp_path: Path) -> N
     heads, seen = Heads(), list[CheckedOut]()
 
     def state_of(folder: Path = root) -> CheckedOut:
-        found = heads.at(folder)
+        found = heads.state_of(folder)
         repository = find_repository(folder)
         assert found == CheckedOut(repository, head_stamp(repository) if repository else ())
-        assert heads.at(folder) == found
+        assert heads.state_of(folder) == found
         seen.append(found)
         return found
 

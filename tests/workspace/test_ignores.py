@@ -40,7 +40,7 @@ def is_excluded(ignores: Ignores, path: str) -> bool:
     """Return whether a file or one of its folders is excluded."""
     parts = path.split("/")
     steps = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return any(ignores.exclude(step, is_folder=step != path) for step in steps)
+    return any(ignores.is_ignored(step, is_folder=step != path) for step in steps)
 
 
 def excluded_by_git(root: Path, paths: list[str]) -> set[str]:

@@ -66,14 +66,14 @@ def kill_after(process: subprocess.Popen[str], steps: int) -> None:
 def content_of(home: Path, root: Path) -> list[tuple[Any, ...]]:
     """Return the content of an index without row ids."""
     with closing(open_projects(home)) as projects:
-        index = projects.at(root)
+        index = projects.index_of(root)
         with project_database(index).snapshot() as connection:
             return sorted(connection.execute(CONTENT).fetchall(), key=repr)
 
 
 def content_of_new_index(home: Path, root: Path) -> list[tuple[Any, ...]]:
     with closing(open_projects(home)) as projects:
-        projects.at(root).index()
+        projects.index_of(root).index()
     return content_of(home, root)
 
 
@@ -106,8 +106,8 @@ def test_a_first_index_completes_although_it_was_killed_repeatedly(tmp_path: Pat
     for steps in (0, 2, 2):
         kill_after(start_indexer(home, root), steps)
         with closing(open_projects(home)) as projects:
-            assert_sound(projects.at(root))
-            grown.append(projects.at(root).store.totals().files)
+            assert_sound(projects.index_of(root))
+            grown.append(projects.index_of(root).store.totals().files)
     assert grown == sorted(grown)  # indexed files are not lost
     assert grown[-1] > 0
     last = start_indexer(home, root)
@@ -146,7 +146,7 @@ def test_concurrent_processes_index_a_project_once(tmp_path: Path, root: Path) -
 
 
 def test_readers_never_see_a_partial_update_by_another_process(tmp_path: Path, root: Path, projects: Projects) -> None:
-    index = projects.at(root)
+    index = projects.index_of(root)
     index.index()
     old = {path: file.hash for path, file in index.store.files().items()}
     write_files(root, sources(FILE_COUNT, 12))
@@ -171,7 +171,7 @@ def test_a_first_index_by_another_process_is_answered_from_the_indexed_part(
     assert writer.stdout is not None
     for _ in range(2):  # the files of the first line are committed when the second one is printed
         writer.stdout.readline()
-    index = projects.at(root)
+    index = projects.index_of(root)
     freshness = index.freshen(wait_seconds=0.0)
     assert freshness.complete or "being indexed for the first time" in freshness.notes[0]
     assert index.store.file_count() > 0

@@ -41,17 +41,17 @@ def make_project(root: Path, remote: str) -> Path:
 def test_a_project_is_opened_once(projects: Projects, tmp_path: Path) -> None:
     root = write_files(tmp_path / "root", FILES)
     (tmp_path / "link").symlink_to("root")
-    assert projects.at(root) is projects.at(tmp_path / "link") is projects.at(root / ".." / "root")
+    assert projects.index_of(root) is projects.index_of(tmp_path / "link") is projects.index_of(root / ".." / "root")
 
 
 def test_folders_with_the_same_name_have_separate_indexes(projects: Projects, tmp_path: Path) -> None:
     one = write_files(tmp_path / "one" / "tool", {"a.py": "one = 1\n"})
     two = write_files(tmp_path / "two" / "tool", {"a.py": "two = 2\n"})
     for root in (one, two):
-        projects.at(root).index()
-    assert indexed_texts(projects.at(one)) == {"a.py": "one = 1\n"}
-    assert indexed_texts(projects.at(two)) == {"a.py": "two = 2\n"}
-    assert project_database(projects.at(one)).path.name.startswith("tool-")
+        projects.index_of(root).index()
+    assert indexed_texts(projects.index_of(one)) == {"a.py": "one = 1\n"}
+    assert indexed_texts(projects.index_of(two)) == {"a.py": "two = 2\n"}
+    assert project_database(projects.index_of(one)).path.name.startswith("tool-")
 
 
 def test_each_worktree_has_its_own_index(projects: Projects, tmp_path: Path) -> None:
@@ -59,30 +59,30 @@ def test_each_worktree_has_its_own_index(projects: Projects, tmp_path: Path) -> 
     git(main, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     write_files(tmp_path / "tree", {"a.py": "a = 'in the worktree'\n"})
     for root in (main, tmp_path / "tree"):
-        projects.at(root).index()
-    assert indexed_texts(projects.at(main)) == FILES
-    assert indexed_texts(projects.at(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
+        projects.index_of(root).index()
+    assert indexed_texts(projects.index_of(main)) == FILES
+    assert indexed_texts(projects.index_of(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
     assert {index.project_id for index in projects.stores.known()} == {"example.org/team/tool"}
 
 
 def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path: Path) -> None:
     root = make_project(tmp_path / "root", "https://example.org/team/tool")
     elsewhere = write_files(tmp_path / "elsewhere", FILES)
-    projects.at(root).index()
-    assert projects.find("example.org/team/tool", elsewhere) is projects.at(root)
-    assert projects.find("example.org/team/tool", tmp_path / "missing") is projects.at(root)
-    assert projects.find("", elsewhere) is projects.at(elsewhere)
+    projects.index_of(root).index()
+    assert projects.find("example.org/team/tool", elsewhere) is projects.index_of(root)
+    assert projects.find("example.org/team/tool", tmp_path / "missing") is projects.index_of(root)
+    assert projects.find("", elsewhere) is projects.index_of(elsewhere)
 
 
 def test_the_sessions_project_takes_precedence_over_others_with_the_same_id(projects: Projects, tmp_path: Path) -> None:
     roots = [make_project(tmp_path / name, "https://example.org/team/tool") for name in ("one", "two")]
-    projects.at(roots[0]).index()
-    assert projects.find("example.org/team/tool", roots[1]) is projects.at(
+    projects.index_of(roots[0]).index()
+    assert projects.find("example.org/team/tool", roots[1]) is projects.index_of(
         roots[1]
     )  # the project of the session is found although it is not indexed yet
-    projects.at(roots[1]).index()
-    assert projects.find("example.org/team/tool", roots[0]) is projects.at(roots[0])
-    assert projects.find("example.org/team/tool", tmp_path) is projects.at(
+    projects.index_of(roots[1]).index()
+    assert projects.find("example.org/team/tool", roots[0]) is projects.index_of(roots[0])
+    assert projects.find("example.org/team/tool", tmp_path) is projects.index_of(
         roots[1]
     )  # the most recently indexed project
 
@@ -91,14 +91,14 @@ def test_an_unknown_id_is_an_error_that_lists_known_projects(projects: Projects,
     root = make_project(tmp_path / "root", "https://example.org/team/tool")
     with pytest.raises(NotFound, match="index_repository first"):
         projects.find("example.org/other", tmp_path)
-    projects.at(root).index()
+    projects.index_of(root).index()
     with pytest.raises(NotFound, match=r"Known: root\."):
         projects.find("example.org/other", tmp_path)
 
 
 def test_a_project_whose_folder_was_deleted_is_not_found(projects: Projects, tmp_path: Path) -> None:
     root = make_project(tmp_path / "root", "https://example.org/team/tool")
-    projects.at(root).index()
+    projects.index_of(root).index()
     root.rename(tmp_path / "moved")
     with pytest.raises(NotFound):
         projects.find("example.org/team/tool", tmp_path)
@@ -107,21 +107,21 @@ def test_a_project_whose_folder_was_deleted_is_not_found(projects: Projects, tmp
 @pytest.mark.parametrize("folder", [Path("/"), Path.home()])
 def test_the_home_folder_and_the_root_folder_are_not_projects(projects: Projects, folder: Path) -> None:
     with pytest.raises(BadArgument, match="is not a project"):
-        projects.at(folder)
+        projects.index_of(folder)
 
 
 def test_known_indexes_are_listed_with_their_projects(projects: Projects, tmp_path: Path) -> None:
     roots = [write_files(tmp_path / name, FILES) for name in ("one", "two")]
     for root in roots:
-        projects.at(root).index()
+        projects.index_of(root).index()
     known = projects.stores.known()
     assert [index.root for index in known] == [roots[1], roots[0]]
     assert [index.files for index in known] == [1, 1]
-    assert known[0].place == str(project_database(projects.at(roots[1])).path)
+    assert known[0].place == str(project_database(projects.index_of(roots[1])).path)
 
 
 def test_unfinished_and_damaged_indexes_are_left_out_of_the_list(projects: Projects, tmp_path: Path) -> None:
-    projects.at(write_files(tmp_path / "unfinished", FILES))
+    projects.index_of(write_files(tmp_path / "unfinished", FILES))
     (tmp_path / "ho?me #1%41" / "projects" / "damaged.db").write_bytes(b"garbage" * 999)
     assert projects.stores.known() == []
     assert SqliteProjects(tmp_path / "nowhere").known() == []
@@ -136,7 +136,7 @@ def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() 
 
 
 def test_an_open_index_that_is_removed_is_rebuilt_by_the_next_answer(projects: Projects, tmp_path: Path) -> None:
-    index = projects.at(write_files(tmp_path / "root", FILES))
+    index = projects.index_of(write_files(tmp_path / "root", FILES))
     path = project_database(index).path
 
     def read_texts() -> dict[str, str]:

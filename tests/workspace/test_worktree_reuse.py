@@ -57,60 +57,60 @@ def add_worktree(main: Path, name: str) -> Path:
 
 def test_only_files_that_differ_are_read(projects: Projects, indexer: TextIndexer, tmp_path: Path) -> None:
     main = age_files(make_repository(tmp_path / "main", FILES))
-    projects.at(main).index()
+    projects.index_of(main).index()
     tree = add_worktree(main, "tree")
     write_files(tree, {"a.py": "a = 'in the worktree'\n", "new.py": "new = 1\n"})
     (tree / "folder/c.py").unlink()
     indexer.extracted.clear()
-    projects.at(tree).index()
+    projects.index_of(tree).index()
     assert sorted(indexer.extracted) == ["a.py", "new.py"]
-    assert indexed_texts(projects.at(main)) == FILES
+    assert indexed_texts(projects.index_of(main)) == FILES
     expected = {"a.py": "a = 'in the worktree'\n", "folder/b.py": "b = 1\n", "new.py": "new = 1\n"}
-    assert indexed_texts(projects.at(tree)) == expected
-    assert projects.at(tree).is_complete
+    assert indexed_texts(projects.index_of(tree)) == expected
+    assert projects.index_of(tree).is_complete
 
 
 def test_a_copied_index_is_not_complete_before_its_files_are_compared(projects: Projects, tmp_path: Path) -> None:
     main = make_repository(tmp_path / "main", FILES)
-    projects.at(main).index()
+    projects.index_of(main).index()
     tree = add_worktree(main, "tree")
-    assert not projects.at(tree).is_complete
+    assert not projects.index_of(tree).is_complete
     assert [index.root for index in projects.stores.known()] == [main]
-    assert projects.at(tree).freshen().complete
+    assert projects.index_of(tree).freshen().complete
     assert {index.root for index in projects.stores.known()} == {main, tree}
 
 
 def test_an_edit_that_keeps_size_and_time_of_another_worktree_is_read(projects: Projects, tmp_path: Path) -> None:
     main = age_files(make_repository(tmp_path / "main", FILES))
-    projects.at(main).index()
+    projects.index_of(main).index()
     tree = add_worktree(main, "tree")
     stamp = (main / "a.py").stat().st_mtime_ns
     (tree / "a.py").write_text("a = 2\n")
     os.utime(tree / "a.py", ns=(0, stamp))
-    assert projects.at(tree).index().files_written == 1
-    assert indexed_texts(projects.at(tree))["a.py"] == "a = 2\n"
+    assert projects.index_of(tree).index().files_written == 1
+    assert indexed_texts(projects.index_of(tree))["a.py"] == "a = 2\n"
 
 
 def test_a_folder_of_a_worktree_reuses_the_index_of_the_same_folder(
     projects: Projects, indexer: TextIndexer, tmp_path: Path
 ) -> None:
     main = age_files(make_repository(tmp_path / "main", FILES))
-    projects.at(main / "folder").index()
+    projects.index_of(main / "folder").index()
     tree = add_worktree(main, "tree")
     indexer.extracted.clear()
-    projects.at(tree / "folder").index()
+    projects.index_of(tree / "folder").index()
     assert indexer.extracted == []
-    assert indexed_texts(projects.at(tree / "folder")) == {"b.py": "b = 1\n", "c.py": "c = 1\n"}
+    assert indexed_texts(projects.index_of(tree / "folder")) == {"b.py": "b = 1\n", "c.py": "c = 1\n"}
 
 
 def test_the_index_of_a_removed_worktree_is_deleted(projects: Projects, tmp_path: Path) -> None:
     main = make_repository(tmp_path / "main", FILES)
     removed = add_worktree(main, "removed")
     for root in (main, removed):
-        projects.at(root).index()
-    projects.at(removed).close()
+        projects.index_of(root).index()
+    projects.index_of(removed).close()
     git(main, "worktree", "remove", "--force", str(removed))
-    projects.at(add_worktree(main, "next"))
+    projects.index_of(add_worktree(main, "next"))
     assert not projects.stores.roots_with_store([removed])
 
 
@@ -118,9 +118,9 @@ def test_the_index_of_a_worktree_on_a_missing_disk_is_kept(projects: Projects, t
     main = make_repository(tmp_path / "main", FILES)
     unmounted = add_worktree(main, "unmounted")
     for root in (main, unmounted):
-        projects.at(root).index()
+        projects.index_of(root).index()
     unmounted.rename(tmp_path / "elsewhere")  # git still lists the worktree
-    projects.at(add_worktree(main, "next"))
+    projects.index_of(add_worktree(main, "next"))
     assert projects.stores.roots_with_store([unmounted])
 
 
@@ -143,10 +143,10 @@ def test_folders_without_links_from_git_reuse_nothing(
     projects: Projects, indexer: TextIndexer, tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:
     main = make_repository(tmp_path / "main", FILES)
-    projects.at(main).index()
+    projects.index_of(main).index()
     other = make(main)
     indexer.extracted.clear()
-    projects.at(other).index()
+    projects.index_of(other).index()
     assert sorted(indexer.extracted) == sorted(FILES)
 
 
@@ -160,12 +160,12 @@ def test_the_graph_of_a_worktree_equals_a_newly_built_graph(seed: int, tmp_path:
     app = App(Config.from_environment({"DELTOS_HOME": str(tmp_path / "home")}))
     fresh = App(Config.from_environment({"DELTOS_HOME": str(tmp_path / "fresh")}))
     try:
-        app.domains.projects.at(main).index()
+        app.domains.projects.index_of(main).index()
         tree = add_worktree(main, "tree")
         for path in source.sample(sorted(files), 4):
             (tree / path).write_text(files[path].replace("class ", "class Renamed", 1) + "\n\ndef added():\n    pass\n")
         (tree / source.choice(sorted(files))).unlink(missing_ok=True)
-        reused, rebuilt = app.domains.projects.at(tree), fresh.domains.projects.at(tree)
+        reused, rebuilt = app.domains.projects.index_of(tree), fresh.domains.projects.index_of(tree)
         assert reused.index().files_written <= 4
         rebuilt.index()
         assert graph_contents(reused) == graph_contents(rebuilt)

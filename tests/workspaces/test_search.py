@@ -150,7 +150,7 @@ def test_a_project_with_no_indexable_files_is_reported_and_the_others_are_search
 
 def test_a_damaged_index_is_rebuilt_and_the_other_projects_are_searched(shop: Shop) -> None:
     shop.client.call("index_repository", project_id="shop")
-    database = project_database(shop.app.domains.projects.at(shop.roots["web"]))
+    database = project_database(shop.app.domains.projects.index_of(shop.roots["web"]))
     with database.write() as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_schema WHERE name = 'definition'")
@@ -192,8 +192,8 @@ def test_commits_and_memories_of_all_projects_are_found(shop: Shop) -> None:
     shop.client.call("remember", text="We decided that vouchers never make a cart cost less than nothing")
     shop.client.set_project_root(shop.roots["api"])
     for name in ("lib", "api", "web"):
-        shop.app.domains.projects.at(shop.roots[name]).index()
-        shop.app.domains.projects.at(shop.roots[name]).catch_up(wait_seconds=20.0)
+        shop.app.domains.projects.index_of(shop.roots[name]).index()
+        shop.app.domains.projects.index_of(shop.roots[name]).catch_up(wait_seconds=20.0)
     found = shop.client.data("search", query="which commit tidied the frobnicator", project_id="shop")["results"]
     (commit,) = [hit for hit in found if hit["id"].startswith("commit:") and "frobnicator" in hit["title"]]
     assert commit["title"].startswith("[web] ")

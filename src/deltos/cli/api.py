@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from deltos.store.apis import UnitRow
 
 
-MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
+MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users can scroll
 MAX_RESULTS = 50
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `api` command and its verbs."""
+    """Add the `api` command and all verbs."""
     verbs = add_group(
         subparsers, "api", "manage API descriptions: OpenAPI, GraphQL, AsyncAPI, Protocol Buffers, Postman"
     )
@@ -178,7 +178,8 @@ def _search(apis: Apis, args: argparse.Namespace) -> int:
         print_json(_hit_json(hit)) if args.json else print(_hit_line(hit))
     if named := () if args.api else apis.searcher.mentioned_apis(args.query, without).names:
         print(
-            f"Searched only {', '.join(named)}, which the query names. Use --api NAME for another API.", file=sys.stderr
+            f"Searched only {', '.join(named)}, which the query mentions. Use --api NAME for another API.",
+            file=sys.stderr,
         )
     if not found and not args.json:
         searched = apis.searcher.count_searchable(args.api, without)

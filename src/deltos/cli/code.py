@@ -35,8 +35,8 @@ DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens of an `expl
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add `code` and its verbs, and `explore`."""
-    explore = add_verb(subparsers, "explore", _explore, "answer a question with the code that decides it")
+    """Add the commands `code` and `explore`."""
+    explore = add_verb(subparsers, "explore", _explore, "answer a question with the relevant code")
     add_query(explore, "question, task, issue, stack trace or names")
     add_project(explore, takes_several=True)
     explore.add_argument(
@@ -80,7 +80,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
-    from deltos.federation.explore.tools import Exploration  # deferred, as below
+    from deltos.federation.explore.tools import Exploration  # deferred: not needed for `--help`
     from deltos.workspace.project_selection import select
 
     if not arguments.query:
@@ -93,7 +93,7 @@ def _explore(arguments: argparse.Namespace) -> int:
             arguments.directory,
             arguments.budget,
             by_meaning=app.config.searches_by_meaning,
-            related=app.links.related,
+            related=app.links.related_lines,
         )
         answer = asked.answer(selection, bar)
     bar.clear()

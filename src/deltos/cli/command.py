@@ -24,21 +24,21 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 Run = Callable[[argparse.Namespace], int]
 EXIT_USAGE = 2
 _MAX_QUOTED_CHARACTERS = 60
-_MIN_OPTION_SIMILARITY = 0.8  # recognises --limt and --projct as misspelled, but not --reload
+_MIN_OPTION_SIMILARITY = 0.8  # minimum similarity of a misspelled option, such as --limt or --projct
 
 
 class CommandParser(argparse.ArgumentParser):
     """Argument parser whose error messages are one sentence with a suggestion."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, but join all words of a search that are not options or their values to one query."""
+        """Parse arguments. For a search, all words that are not options or option values become one query."""
         if args is not None and any(isinstance(action, _Query) for action in self._actions):
             args = self._join_query_words(args)
         return super().parse_known_args(args, namespace)
 
     def _join_query_words(self, words: Sequence[str]) -> list[str]:
-        """Move the options to the front and join the other words after `--`, because argparse accepts only one word as
-        the query."""
+        """Return the options, followed by `--` and all other words joined to one query."""
+        # argparse accepts only one word as the query.
         options: list[str] = []
         query: list[str] = []
         unknown_options: list[str] = []
@@ -56,11 +56,11 @@ class CommandParser(argparse.ArgumentParser):
             else:
                 options.append(f"{word}={value}")
         if unknown_options and not {"-h", "--help"}.intersection(options):
-            self._check_unknown_options(unknown_options)
+            self._report_unknown_options(unknown_options)
         return [*options, "--", " ".join(query)] if query else options
 
     def _match_option(self, word: str) -> argparse.Action | None:
-        """Return the option that a word names in full or by an unambiguous prefix, or an empty string."""
+        """Return the option with this name or with this unambiguous prefix, or None."""
         known, name = self._option_string_actions, word.partition("=")[0]
         if name in known or not name.startswith("--"):
             return known.get(name)
@@ -71,8 +71,8 @@ class CommandParser(argparse.ArgumentParser):
     def _looks_like_option(word: str) -> bool:
         return word.startswith("-") and word[1:2] not in ("", ">") and " " not in word
 
-    def _check_unknown_options(self, words: Sequence[str]) -> None:
-        """Refuse a word that resembles an option, and print a note that other unknown options are part of the query."""
+    def _report_unknown_options(self, words: Sequence[str]) -> None:
+        """Exit with an error for a misspelled option, or print a note that unknown options are part of the query."""
         import difflib  # deferred: only needed for errors
 
         known = [option for option in self._option_string_actions if option.startswith("--")]
@@ -91,14 +91,14 @@ class CommandParser(argparse.ArgumentParser):
         print(text, file=sys.stderr)
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and how to show the command's help, then exit."""
+        """Print the error and the command that shows help, then exit."""
         words = self.prog.split()[1:]
         sentence = message[:1].upper() + message[1:]
         stop = "" if sentence.endswith((".", "?")) else "."
         self.exit(EXIT_USAGE, f"Error: {sentence}{stop} See `{' '.join(['deltos help', *words])}`.\n")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        if message:  # unlike this, argparse ignores write errors
+        if message:  # overridden, because argparse ignores write errors
             (file or sys.stderr).write(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -116,16 +116,16 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class _Query(argparse.Action):
-    """Argparse action that marks the query argument, whose words `CommandParser` joins before argparse sees them."""
+    """Argparse action of the query argument, whose words `CommandParser` joins before parsing."""
 
     def __call__(
-        self, _parser: object, namespace: argparse.Namespace, values: object, _match_option: object = None
+        self, _parser: object, namespace: argparse.Namespace, values: object, _option_string: object = None
     ) -> None:
         """Store the query."""
         setattr(namespace, self.dest, values)
 
 
-# Other names of verbs that users of the MCP tools or of similar programs may expect.
+# Commands to suggest for the names of MCP tools and for commands of similar programs.
 _COMMAND_SYNONYMS = {
     "remember": ("add",),
     "save": ("add",),
@@ -161,7 +161,7 @@ class BatchQuery:
 
 
 def add_verb(subparsers: Subparsers, name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-    """Add a command with `--json`; `run` receives the parsed arguments and returns the exit code."""
+    """Add a command with `--json`. `run` receives the parsed arguments and returns the exit code."""
     verb = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
     verb.add_argument("--json", action="store_true", help="print only JSON, one object per line")
     verb.set_defaults(run=run)
@@ -169,7 +169,7 @@ def add_verb(subparsers: Subparsers, name: str, run: Run, summary: str) -> argpa
 
 
 def add_group(subparsers: Subparsers, name: str, summary: str) -> Subparsers:
-    """Add a command that has only subcommands; called without one, it prints its help."""
+    """Add a command with subcommands. Without a subcommand, the command prints its help."""
     group = subparsers.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
 
     def show_help(_arguments: argparse.Namespace) -> int:
@@ -227,14 +227,13 @@ def add_project(verb: argparse.ArgumentParser, *, takes_several: bool = False, t
 
 
 def project_roots(project: str) -> tuple[Path, ...]:
-    """Return the folder that `--project` names, or an empty list for `*`, which selects all projects."""
+    """Return the folder given with `--project`, or an empty tuple for `*`, which selects all projects."""
     return () if project == "*" else (Path(project).absolute(),)
 
 
 @contextmanager
 def open_app(config: Config | None = None) -> Iterator[App]:
-    """Open the application for one command and close it afterwards; by default, read the configuration from the
-    environment."""
+    """Open the application for one command. The configuration is read from the environment by default."""
     from deltos.app import App  # deferred: commands that need no index start faster
 
     app = App(config or Config.from_environment(), ends_with_its_answer=True)
@@ -250,7 +249,7 @@ def print_json(value: Any) -> None:
 
 
 def print_notes(notes: Iterable[str], *, with_json: bool = False) -> None:
-    """Print notes, one per line; with JSON output, print them on stderr, so that stdout contains only JSON."""
+    """Print notes, one per line. With JSON output, print to stderr, so that stdout contains only JSON."""
     for note in notes:
         print(note, file=sys.stderr if with_json else sys.stdout)
 

@@ -1,10 +1,10 @@
-"""Replace the names of MCP tools in hints and notes with shell commands."""
+"""Replace the names of MCP tools in hints and notes by shell commands."""
 
 from __future__ import annotations
 
 import re
 
-# Phrases in messages of `src/` for which replacing the tool name is not enough.
+# Replacements of phrases in messages, in addition to the replacement of tool names.
 PHRASES = {
     "forget(ids, restore=true) restores": "`deltos memory restore ID` restores",
     "forget with restore=true": "`deltos memory restore`",
@@ -61,7 +61,7 @@ _TOOL_COMMANDS = {
 }
 
 
-# Prefixes of lines that are notes. All other lines may quote code, pages or memories and must not be changed.
+# Prefixes of notes. All other lines may quote code, pages or observations and must not be changed.
 _NOTE_PREFIXES = (
     "Next: ",
     "Note: ",
@@ -96,7 +96,7 @@ def replace_tool_names_in_note(note: str) -> str:
 
 
 def replace_tool_names_in_answer(answer: str) -> str:
-    """Replace tool names in the notes of an answer, and leave its other lines unchanged."""
+    """Replace tool names in the notes of an answer. All other lines are unchanged."""
     return "\n".join(replace_tool_names_in_note(line) if _is_note(line) else line for line in answer.split("\n"))
 
 

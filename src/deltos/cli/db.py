@@ -1,4 +1,4 @@
-"""`deltos db`: manage the PostgreSQL database named by DELTOS_DATABASE and copy data to it."""
+"""`deltos db`: manage the PostgreSQL database of DELTOS_DATABASE and copy data to it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _move(arguments: argparse.Namespace) -> int:
-    from deltos.move_stores import move  # deferred: both engines are imported
+    from deltos.move_stores import move  # deferred: imports both database engines
 
     config = database_config()
     describe_database(config.database)  # raises an error before any data is copied if the database is not usable
@@ -105,7 +105,7 @@ def _move(arguments: argparse.Namespace) -> int:
 
 
 def database_config() -> Config:
-    """Return the configuration; raise BadArgument if DELTOS_DATABASE is not set."""
+    """Return the configuration. Raise BadArgument if DELTOS_DATABASE is not set."""
     config = Config.from_environment()
     if not config.database:
         raise BadArgument(

@@ -54,17 +54,17 @@ if TYPE_CHECKING:
     from deltos.domains.docs.domain import Docs
     from deltos.domains.docs.model import Passage, SourceStatus
 
-MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
+MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users can scroll
 MAX_RESULTS = 50
 _FAILED_STATES = ("FAILED",)
 _POLL_SECONDS = 0.5
-_LOG_SECONDS = 10.0
-# If the process of a crawl has not started after this time, the crawl has no process.
+_LOG_SECONDS = 10.0  # interval of progress lines if stderr is not a terminal
+# Maximum time until a crawl starts. After that time, no process is running the crawl.
 _START_TIMEOUT_SECONDS = 20.0
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `docs` command and its verbs."""
+    """Add the `docs` command and all verbs."""
     verbs = add_group(subparsers, "docs", "manage documentation of websites, folders and installed packages")
     _add_add_command(verbs)
     add_project(add_verb(verbs, "list", _run_with_app(_list), "list the documentation sources"), takes_all=True)
@@ -211,7 +211,7 @@ def _add(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _find_local_path(text: str) -> Path | None:
-    """Return the path of the file or folder that `text` names, or None if it does not exist."""
+    """Return `text` as the path of an existing file or folder, or None."""
     try:
         path = given_path(text)
         return path if path.exists() else None
@@ -220,7 +220,7 @@ def _find_local_path(text: str) -> Path | None:
 
 
 def _crawl(app: App, source_ids: list[str], arguments: argparse.Namespace) -> int:
-    """Crawl in this process if the user waits, otherwise in a detached process; or queue the crawl for workers."""
+    """Crawl in this process if the user waits, or in a detached process, or queue the crawl for workers."""
     if app.config.leaves_indexing_to_workers:
         notes = [app.domains.docs.library.crawls.start(source_id) for source_id in source_ids]
         print("\n".join(notes), file=sys.stderr)
@@ -270,7 +270,7 @@ def _crawl_in_foreground(docs: Docs, source_id: str) -> SourceStatus:
 
 
 def _watch_crawl(docs: Docs, source_id: str) -> SourceStatus:
-    """Show the progress of a crawl until it is done or its process has ended."""
+    """Show the progress of a crawl until the crawl is done or the process has ended."""
     line = _ProgressLine()
     seen_running = time.monotonic()
     while (status := docs.library.status(source_id)).state in ("CRAWLING", "WAITING"):
@@ -288,7 +288,7 @@ def _watch_crawl(docs: Docs, source_id: str) -> SourceStatus:
 
 @contextmanager
 def _stop_on_sigterm() -> Iterator[None]:
-    """Stop a crawl cleanly on SIGTERM, as on Ctrl-C, because a system shutdown would otherwise look like a crash."""
+    """Stop a crawl cleanly on SIGTERM, so that a system shutdown does not look like a crash."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
@@ -301,7 +301,7 @@ def _stop_on_sigterm() -> Iterator[None]:
 
 
 class _ProgressLine:
-    """Progress line on an interactive terminal; otherwise, a line on stderr every ten seconds."""
+    """Progress of a crawl: a redrawn line on a terminal, or a new line on stderr every ten seconds."""
 
     def __init__(self) -> None:
         self._is_terminal = is_interactive(sys.stderr)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deltos.clients.table import Client, Launch, Machine
     from deltos.store.project import KnownIndex
 
-MIN_FREE_BYTES = 500_000_000  # enough for the index of a large repository and SQLite's temporary copies during writes
+MIN_FREE_BYTES = 500_000_000  # for the index of a large repository and SQLite's temporary copies during writes
 _REBUILD_ADVICE = "It is set aside and rebuilt at the next use."
 _DAMAGE_ADVICE = {
     "library.db": "It is set aside at the next use; add the sources again afterwards.",
@@ -34,7 +34,7 @@ _DAMAGE_ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. `repair` performs the fix described by `fix`; None if there is no automatic repair."""
+    """The result of one check. `repair` performs the fix described by `fix`, or is None without an automatic repair."""
 
     what: str
     ok: bool
@@ -74,7 +74,7 @@ def _print(finding: Finding) -> None:
 
 
 def _repair(findings: list[Finding], arguments: argparse.Namespace) -> bool:
-    """Repair the findings if the user agrees; return whether they were repaired."""
+    """Repair the findings if the user agrees, and return whether they were repaired."""
     if not findings:
         print("There is nothing to repair.", file=sys.stderr)
         return False
@@ -93,7 +93,7 @@ def _repair(findings: list[Finding], arguments: argparse.Namespace) -> bool:
 
 
 def examine(home: Path, database: str = "") -> Iterator[Finding]:
-    """Run all checks and yield their findings."""
+    """Run all checks and yield the findings."""
     python = f"Python {platform.python_version()} on {sys.platform}"
     yield Finding("deltos", ok=True, detail=f"{_package_version('deltos')}, {python}")
     yield _check_sqlite()
@@ -158,7 +158,7 @@ def _incomplete_parts(path: Path, project: KnownIndex | None) -> list[str]:
     from deltos.cli.status import UNFINISHED
     from deltos.store.sqlite.apis import read_unread
     from deltos.store.sqlite.library import FILE_NAME
-    from deltos.workspace.failure_messages import summaries
+    from deltos.workspace.failure_messages import failure_summaries
 
     if path.name == FILE_NAME:
         return [f"{row.document} could not be read: {row.reason}" for row in read_unread(path)]
@@ -166,7 +166,7 @@ def _incomplete_parts(path: Path, project: KnownIndex | None) -> list[str]:
         return []
     unfinished = [] if project.is_finished else [UNFINISHED]
     history = [f"history: {project.history}"] if project.history else []
-    return [*unfinished, *summaries(project.failures), *history]
+    return [*unfinished, *failure_summaries(project.failures), *history]
 
 
 def _check_indexes(home: Path) -> Iterator[Finding]:
@@ -224,7 +224,7 @@ def _entry_rewriter(client: Client, machine: Machine, found: Presence, launch: L
 
 
 def _check_database(url: str) -> Finding:
-    """Check the connection to the database without printing the password in its URL."""
+    """Check the connection to the database without printing the password of the URL."""
     from deltos.errors import DeltosError
     from deltos.open_stores import describe_database
 
@@ -260,7 +260,7 @@ def _check_free_space(home: Path) -> Finding:
 
 
 def _check_clients() -> Iterator[Finding]:
-    """Check for each client that has Deltos whether its configured command starts a working server."""
+    """Check whether the configured command of each client with Deltos starts a working server."""
     from deltos.cli.install import find_launch, is_client_present, this_machine
     from deltos.clients.install import configured, presence
     from deltos.clients.server_check import trouble_starting

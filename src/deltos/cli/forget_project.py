@@ -40,7 +40,7 @@ def _forget(arguments: argparse.Namespace) -> int:
     if not all(
         word.strip() for word in arguments.projects or [""]
     ):  # an empty shell variable must not select the current folder
-        raise BadArgument("No project is given", hint="`deltos status` lists them.")
+        raise BadArgument("No project is given", hint="`deltos status` lists all projects.")
     stores = _open_stores()
     indexes = stores.known(with_unfinished=True)
     chosen: dict[str, KnownIndex] = {}
@@ -71,7 +71,7 @@ def _open_stores() -> ProjectStores:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """An item that can be removed: its description, its size, and the function that removes it."""
+    """An index that can be removed, with a description, the size, and a function that removes the index."""
 
     what: str
     size_bytes: int
@@ -81,7 +81,7 @@ class Removal:
 def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
     """Return the damaged indexes and the indexes of deleted folders.
 
-    A project whose contents are stored in the database is kept, because its folder may be on another machine.
+    A project with stored contents is kept, because the folder of the project may be on another machine.
     """
     indexes = stores.known(with_unfinished=True)
     gone = [

@@ -27,7 +27,7 @@ MAX_RESULTS = 500
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `graph` command and its verbs."""
+    """Add the `graph` command and all verbs."""
     verbs = add_group(subparsers, "graph", "query the code graph: definitions, references, impact, cycles")
     find = add_verb(verbs, "find", _find, "find the definitions of a symbol")
     find.add_argument("symbol", help="name, dotted name or regular expression")
@@ -85,9 +85,9 @@ def _make_command(json_of: str, text_of: Callable[[GraphAnswers, argparse.Namesp
 
 
 def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.Namespace], None]) -> int:
-    """Call `answer` for the given symbol, or for each FILE:LINE on standard input; return the exit code.
+    """Call `answer` for the given symbol, or for each FILE:LINE on standard input, and return the exit code.
 
-    If nothing is defined at a line, an error is reported and the next line is processed.
+    If nothing is defined at a line, report an error and continue with the next line.
     """
     from deltos.cli.graph_json import undefined_json
 
@@ -96,13 +96,13 @@ def _for_each_symbol(arguments: argparse.Namespace, answer: Callable[[argparse.N
         answer(argparse.Namespace(**{**vars(arguments), "symbol": at or getattr(arguments, "symbol", None)}))
         return 0
     is_complete = True
-    for place in filter(None, map(str.strip, sys.stdin)):
+    for location in filter(None, map(str.strip, sys.stdin)):
         try:
-            answer(argparse.Namespace(**{**vars(arguments), "symbol": place}))
+            answer(argparse.Namespace(**{**vars(arguments), "symbol": location}))
         except NotFound as problem:
             is_complete = False
             if arguments.json:
-                print_json(undefined_json(place, problem))
+                print_json(undefined_json(location, problem))
             else:
                 print(f"Error: {problem}", file=sys.stderr)
     return 0 if is_complete else 1

@@ -51,7 +51,7 @@ def _references_json(references: FoundReferences, source: SourceLines) -> JsonOb
     """Return the JSON of the references to a symbol.
 
     `certain` is true for references by name or alias, and false for possible references and references through another
-    definition. `via` is how the reference reaches the symbol.
+    definition. `via` is the kind of link from the reference to the symbol.
     """
     rows = [(row, True, references.link_kind(row)) for row in (*references.certain, *references.aliased)]
     through = [row for row in references.indirect if row.target_id not in references.wrapper_ids]
@@ -78,9 +78,9 @@ def _references_json(references: FoundReferences, source: SourceLines) -> JsonOb
     }
 
 
-def undefined_json(place: str, problem: NotFound) -> JsonObject:
+def undefined_json(location: str, problem: NotFound) -> JsonObject:
     """Return the JSON of the error for a FILE:LINE at which nothing is defined."""
-    file, _, line = place.rpartition(":")
+    file, _, line = location.rpartition(":")
     return {"symbol": None, "file": file, "line": int(line), "references": [], "error": str(problem)}
 
 
@@ -107,7 +107,7 @@ def _context_json(context: Context) -> JsonObject:
     }
 
 
-# --- JSON of commands: an object names its project if several projects are queried
+# --- JSON of commands: an object contains the project's name if several projects are queried
 
 
 def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
@@ -118,7 +118,7 @@ def definitions_json(answers: GraphAnswers, request: argparse.Namespace) -> Iter
 
 
 def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the references to each definition in its project, and those in importing projects as `elsewhere`."""
+    """Yield the references to each definition. `elsewhere` contains the references in importing projects."""
     for of in answers.graphs.targets(request.symbol, is_location=bool(request.at)).rows:
         search = of.project.search
         found = _references_json(search.references(of.target), search.source)
@@ -131,7 +131,7 @@ def references_json(answers: GraphAnswers, request: argparse.Namespace) -> Itera
 
 
 def impacts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the impact of each definition in its project, and in importing projects as `elsewhere`."""
+    """Yield the impact of each definition. `elsewhere` contains the impact in importing projects."""
     graphs = answers.graphs
     for of in graphs.targets(request.symbol).rows:
         impact = of.project.search.impact(of.target)
@@ -148,7 +148,7 @@ def cycles_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator
 
 
 def contexts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield each definition with its context and its references in other projects, or the map of a file or folder."""
+    """Yield each definition with its context and references in other projects, or the map of a file or folder."""
     graphs = answers.graphs
     if scopes := graphs.scopes(request.symbol):
         text = "" if graphs.is_several else answers.get_context(request.symbol).text
@@ -170,7 +170,7 @@ def contexts_json(answers: GraphAnswers, request: argparse.Namespace) -> Iterato
 
 
 def statistics_json(answers: GraphAnswers, _request: argparse.Namespace) -> Iterator[JsonObject]:
-    """Yield the size of each project's graph and its number of resolved references."""
+    """Yield the size of each project's graph and the number of resolved references."""
     for opened, counts in answers.graphs.for_each(lambda each: each.search.reader.counts()):
         yield {**_project_field(opened), **asdict(counts)}
 

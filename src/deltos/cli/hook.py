@@ -27,13 +27,13 @@ usage: deltos hook EVENT
 
 Record an agent's hook event and answer it. Reads the event as JSON from standard input. Agents run this command:
 `deltos install` adds it to their configuration. `deltos memory off` disables it for a project."""
-MAX_REQUEST_BYTES = 1_000_000  # limit for a PreToolUse event; no search command is longer
+MAX_REQUEST_BYTES = 1_000_000  # maximum size of a PreToolUse event; no search command is longer
 MAX_MESSAGE_CHARACTERS = 2_000
 MAX_WAIT_SECONDS = 2.0  # maximum wait for another writer's lock, because the agent is blocked meanwhile
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Handle one event and exit without interpreter shutdown, which would take a tenth of the total time."""
+    """Handle one event and exit without interpreter shutdown, which takes a tenth of the total time."""
     gc.disable()
     with sanitized_output():
         code = main(arguments)
@@ -51,7 +51,7 @@ def main(
     stderr: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> int:
-    """Handle one event and return 0 even on errors, because a failing hook would interrupt the agent."""
+    """Handle one event. Return 0 even on errors, because a failing hook would interrupt the agent."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(_USAGE, file=stdout or sys.stdout)
         return 0

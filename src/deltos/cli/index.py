@@ -35,7 +35,7 @@ def _index(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     bar = ProgressBar()
     with open_app() as app:
-        index = app.domains.projects.at(Path(arguments.path))
+        index = app.domains.projects.index_of(Path(arguments.path))
         if job := index.queue(force=arguments.force):
             return _print_queued(index, job, as_json=arguments.json)
         report = index.index(progress=bar, force=arguments.force)
@@ -61,7 +61,7 @@ def _print_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
 
 
 def _too_large_note(index: ProjectIndex) -> str:
-    """Return a line that lists the files that are too large to index, which no other message lists."""
+    """Return a line that lists the files that are too large to index."""
     paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE_REASON)
     more = f" and {len(paths) - _MAX_SHOWN_PATHS} more" if len(paths) > _MAX_SHOWN_PATHS else ""
     return f"too large to index: {', '.join(paths[:_MAX_SHOWN_PATHS])}{more}"

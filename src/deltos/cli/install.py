@@ -1,4 +1,4 @@
-"""`deltos install` and `deltos uninstall`: add Deltos to coding agents and editors, or remove it from them."""
+"""`deltos install` and `deltos uninstall`: add Deltos to coding agents and editors, or remove it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLIENT_WITH_SUGGESTIONS = "claude-code"
 def add_commands(subparsers: Subparsers) -> None:
     """Add the commands `install` and `uninstall`."""
     verb = add_verb(
-        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which ones if none is named"
+        subparsers, "install", _install, "add Deltos to coding agents and editors; asks which clients if none is given"
     )
     _add_options(verb)
     verb.add_argument(
@@ -73,7 +73,7 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.list:
         return _list_clients(this_machine(), as_json=arguments.json)
     if arguments.hooks and arguments.no_hooks:
-        raise BadArgument("--hooks and --no-hooks exclude each other")
+        raise BadArgument("--hooks and --no-hooks cannot be combined")
     machine = this_machine()
     clients = _choose_clients(arguments, machine)
     _check_options(arguments, clients)
@@ -106,21 +106,18 @@ def _install(arguments: argparse.Namespace) -> int:
 
 
 def _wants_rules(clients: list[Client], arguments: argparse.Namespace) -> bool:
-    """Return whether to explain the tools to the model; ask only if the user was also asked for the clients."""
+    """Whether to write rules files that explain the tools. The user is asked only if also asked for the clients."""
     was_asked = not (arguments.clients or arguments.all or arguments.agents_md or arguments.project)
     explained = [client.title for client in clients if client.rules]
     if not was_asked or not explained:
         return False
-    question = (
-        f"Also explain to the model when to use which tool, by a skill or rules file of {', '.join(explained)}? [Y/n] "
-    )
+    question = f"Also add a skill or rules file that explains the tools to the model ({', '.join(explained)})? [Y/n] "
     answer = _ask(question, sys.stdout)  # empty at the end of input, which does not count as consent
     return bool(answer) and answer.strip().lower() not in ("n", "no")
 
 
 def _rules_edits(client: Client, chosen: list[Client], machine: Machine, arguments: argparse.Namespace) -> list[Edit]:
-    """Return the edits to a client's rules file; if it has none, print a note, or raise BadArgument if no named
-    client has one."""
+    """Return the edits to a client's rules file. If the client has no rules file, print a note or raise BadArgument."""
     from deltos.clients.install import rules
 
     if client.rules is None and (not arguments.clients or any(other.rules for other in chosen)):
@@ -130,15 +127,17 @@ def _rules_edits(client: Client, chosen: list[Client], machine: Machine, argumen
 
 
 def _check_options(arguments: argparse.Namespace, clients: list[Client]) -> None:
-    """Refuse options that no named client supports; with --all, options apply only to clients that support them."""
+    """Raise BadArgument for options that no given client supports. With --all, unsupported options are ignored."""
     if arguments.project:
         for option in ("hooks", "suggest", "rules"):
             if getattr(arguments, option):
                 hint = "Use --agents-md." if option == "rules" else f"Omit --project or --{option}."
-                raise BadArgument(f"--{option} edits the user's files, --project those of this folder", hint=hint)
+                raise BadArgument(
+                    f"--{option} edits the user's files, but --project edits the files in this folder", hint=hint
+                )
     if arguments.suggest and not any(client.name == _CLIENT_WITH_SUGGESTIONS for client in clients):
         raise BadArgument(
-            "--suggest works only with Claude Code", hint=f"Name {_CLIENT_WITH_SUGGESTIONS}, or omit --suggest."
+            "--suggest works only with Claude Code", hint=f"Pass {_CLIENT_WITH_SUGGESTIONS}, or omit --suggest."
         )
     for client in clients if arguments.hooks and arguments.clients else ():
         if client.hooks is None and client.plugin is None:
@@ -190,23 +189,23 @@ def _print_project_files(arguments: argparse.Namespace, clients: list[Client], m
 
 
 def _choose_clients(arguments: argparse.Namespace, machine: Machine, *, only_installed: bool = False) -> list[Client]:
-    """Return the named clients, all clients found, or the clients that the user picks."""
+    """Return the given clients, all clients found, or the clients that the user picks."""
     from deltos.clients.install import presence
     from deltos.clients.table import CLIENTS, client_named, in_folder
 
-    def placed(client: Client) -> Client:
+    def with_location(client: Client) -> Client:
         return in_folder(client, Path.cwd()) if arguments.project else client
 
     if arguments.clients:
-        return [placed(client_named(name)) for name in arguments.clients]
+        return [with_location(client_named(name)) for name in arguments.clients]
     if arguments.agents_md and not arguments.all:
         return []
     known = [client for client in CLIENTS if client.project_path or not arguments.project]
     if only_installed:  # includes clients that were uninstalled but left their configuration
-        found = [client for client in known if presence(placed(client), machine).has_anything]
+        found = [client for client in known if presence(with_location(client), machine).has_anything]
     else:
         found = [client for client in known if is_client_present(client, machine)]
-    return [placed(client) for client in (found if arguments.all else _ask_for_clients(found, arguments))]
+    return [with_location(client) for client in (found if arguments.all else _ask_for_clients(found, arguments))]
 
 
 def is_client_present(client: Client, machine: Machine) -> bool:
@@ -217,11 +216,13 @@ def is_client_present(client: Client, machine: Machine) -> bool:
 
 
 def _ask_for_clients(found: list[Client], arguments: argparse.Namespace) -> list[Client]:
-    """Ask the user to choose clients; raise BadArgument if there is no terminal."""
+    """Ask the user to choose clients. Raise BadArgument if there is no terminal."""
     names = ", ".join(client.name for client in found)
     if arguments.json or not sys.stdin.isatty():
-        hint = f"Found here: {names}. Name some, or use --all." if found else "See `deltos install --list`."
-        raise BadArgument("No client is named", hint=hint)
+        hint = (
+            f"Found here: {names}. Pass some of these names, or use --all." if found else "See `deltos install --list`."
+        )
+        raise BadArgument("No client is given", hint=hint)
     if not found:
         raise NotFound(
             "No client was found on this machine", hint="`deltos install --list` lists all supported clients."
@@ -262,11 +263,8 @@ def this_machine() -> Machine:
 
 
 def find_launch(command: str, environ: Mapping[str, str]) -> Launch | None:
-    """Return the absolute command that starts Deltos, because editors started from a desktop do not have the shell's
-    PATH.
-
-    Return None if Deltos runs only from uv's cache, which uv may delete.
-    """
+    """Return the command that starts Deltos, or None if Deltos runs only from uv's cache, which uv may delete."""
+    # The command is an absolute path, because editors that are started from a desktop do not have the shell's PATH.
     from deltos.clients.table import Launch
     from deltos.clients.uv import installed_tool, is_in_cache
 
@@ -294,7 +292,7 @@ def _this_command() -> Launch:
 
 
 def _choose_launch_command(arguments: argparse.Namespace, machine: Machine) -> Launch:
-    """Return the command to write: `deltos` in shared project files, otherwise a permanent absolute path."""
+    """Return the command to write: `deltos` in shared project files, or a permanent absolute path in user files."""
     from deltos.clients.table import Launch
     from deltos.clients.uv import install_tool, own_origin, requirement
 
@@ -318,7 +316,7 @@ def _choose_launch_command(arguments: argparse.Namespace, machine: Machine) -> L
 
 
 def _confirm(question: str, out: TextIO) -> bool:
-    """Ask a yes-or-no question and return whether the user agrees; false if there is no terminal."""
+    """Ask a yes-or-no question and return whether the user agrees. Without a terminal, return false."""
     if not sys.stdin.isatty():
         return False
     answer = _ask(question, out)
@@ -339,7 +337,7 @@ def _apply_all(plans: list[tuple[Client | None, list[Edit]]], arguments: argpars
 
 
 def _next_steps(client: Client, arguments: argparse.Namespace) -> str:
-    """Return the steps that remain for the user; hooks are mentioned only if they were added."""
+    """Return the remaining steps for the user, including steps for hooks that were added."""
     hook_steps = client.hooks.next_step if client.hooks and not arguments.no_hooks else ""
     return f"{client.next_step} {hook_steps}".rstrip()
 

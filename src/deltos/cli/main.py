@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # not imported from typing: Ctrl-C during the import would print a traceback
+TYPE_CHECKING = False  # not imported from typing, because Ctrl-C during the import would print a traceback
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,14 +42,14 @@ _COMMANDS = {
     "completion": "completion",
 }
 
-# Commands that may index files; used for the message after Ctrl-C.
+# Commands that may index files, for the message after Ctrl-C.
 _INDEXING_COMMANDS = frozenset({"index", "search", "fetch", "code", "explore", "graph", "review"})
 
 _EPILOG = """\
 start here:
   deltos index                     index the current repository
   deltos search "rate limit"       search code, documentation, APIs and memory at once
-  deltos explore "how are …"       answer a question with the code that decides it
+  deltos explore "how are …"       answer a question with the relevant code
   deltos code search "rate limit"  find code by meaning, name, "literal" or /regex/
   deltos install                   connect the agents and editors of this machine
   deltos mcp                       serve everything to a coding agent over MCP
@@ -60,7 +60,7 @@ Data is stored in your platform's data folder; set DELTOS_HOME to change it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 for success, 1 for failure or no result, 2 for wrong usage."""
+    """Run one command. Return 0 for success, 1 for failure or no result, or 2 for wrong usage."""
     if argv is None and sys.argv[1:2] == ["hook"]:
         from deltos.cli.hook import run
 
@@ -128,7 +128,7 @@ def _parse_and_run(words: list[str]) -> int:
 
 
 def _exit_code_of(exc: DeltosError) -> int:
-    """Return the exit code of an error: 2 for invalid arguments, 1 for other errors, including missing items."""
+    """Return the exit code of an error: 2 for invalid arguments, 1 for all other errors."""
     from deltos.errors import BadRequest, NoSuchFolder, NotFound
 
     if isinstance(exc, NotFound) and not isinstance(exc, NoSuchFolder):
@@ -137,7 +137,7 @@ def _exit_code_of(exc: DeltosError) -> int:
 
 
 def _message_for_shell(exc: DeltosError) -> str:
-    """Return an error message in whose hint tool names are replaced by shell commands."""
+    """Return an error message with shell commands instead of tool names in the hint."""
     from deltos.cli.command_names import replace_tool_names
     from deltos.errors import DeltosError
 
@@ -156,7 +156,7 @@ def _flush_output(code: int | str | None) -> int:
 
 
 def _report_write_error(exc: OSError) -> int:
-    """Report that the output could not be written, unless its reader closed the pipe, as `head` does."""
+    """Report that the output could not be written, unless the reader closed the pipe, as `head` does."""
     from deltos.cli.terminal import discard_output
 
     discard_output()
@@ -205,7 +205,7 @@ def _build_parser(modules: Sequence[str]) -> CommandParser:
 
     top = CommandParser(
         prog="deltos",
-        description="One local index of what a coding agent needs to know.",
+        description="Local index of code, documentation, APIs, commits and memory for coding agents.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -75,12 +75,12 @@ if TYPE_CHECKING:
 MAX_RESULTS = 20
 MAX_LISTED_OBSERVATIONS = 20
 _SINCE_LAST_EXPORT = "last"
-MAX_DAYS = 100_000  # 274 years; keeps times within SQLite's integer range
-MAX_TOKENS = 25_000  # the upper limit of all answers, because terminal users can scroll
+MAX_DAYS = 100_000  # 274 years, so that times stay within SQLite's integer range
+MAX_TOKENS = 25_000  # token budget of an answer; high, because terminal users can scroll
 
 
 def add_commands(subparsers: Subparsers) -> None:
-    """Add the `memory` command and its verbs."""
+    """Add the `memory` command and all verbs."""
     verbs = add_group(subparsers, "memory", "manage observations that are kept between sessions")
     _add_writing_verbs(verbs)
     _add_reading_verbs(verbs)
@@ -96,7 +96,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     add.add_argument("--source", default="", help="origin of the observation")
     add.add_argument("--file", action="append", default=[], dest="files", help="related file; may be repeated")
     add.add_argument("--session-id", default=None, help="session of the observation; default: none")
-    add.add_argument("--new-project", action="store_true", help="allow --project to name a project without memory")
+    add.add_argument("--new-project", action="store_true", help="allow a project without memory in --project")
     for name, run, what in (
         ("restore", _restore, "restore forgotten or superseded observations"),
         ("pin", _pin, "show observations first when a session starts"),
@@ -111,9 +111,11 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
     forget.add_argument("--session-id", default="", help="only observations from this session")
     forget.add_argument("--kind", default="", choices=("", *KINDS, *CAPTURED_KINDS), help="only this kind")
     forget.add_argument(
-        "--since", default="", metavar="DATE", help="only those created at or after this ISO date or time"
+        "--since", default="", metavar="DATE", help="only observations created at or after this ISO date or time"
     )
-    forget.add_argument("--until", default="", metavar="DATE", help="only those created before this ISO date or time")
+    forget.add_argument(
+        "--until", default="", metavar="DATE", help="only observations created before this ISO date or time"
+    )
     forget.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     supersede = _add_verb_with_project(
         verbs, "supersede", _supersede, "replace an older observation with a newer one in answers"
@@ -125,7 +127,7 @@ def _add_writing_verbs(verbs: Subparsers) -> None:
         "--older-than-days",
         type=integer_range(0, MAX_DAYS),
         default=0,
-        help="only those forgotten at least this number of days ago",
+        help="only observations forgotten at least this number of days ago",
     )
 
 
@@ -380,7 +382,7 @@ def _pin_ids(args: argparse.Namespace, *, unpin: bool) -> int:
 
 
 def _require_found(args: argparse.Namespace, lookup: ObservationLookup) -> ObservationLookup:
-    """Return `lookup` unchanged; raise NotFound if none of the given ids exists."""
+    """Return `lookup` unchanged. Raise NotFound if none of the given ids exists."""
     if not lookup.found:
         raise NotFound(f"No observation with id {', '.join(args.ids)}", hint="`deltos memory search` finds ids.")
     return lookup
@@ -400,7 +402,7 @@ def _project_id(args: argparse.Namespace, memory: Memory) -> str:
 
 
 def _named_project_id(args: argparse.Namespace, memory: Memory, here: Project) -> str:
-    """Return the id of the project given with `--project`, or an empty string if none or the current one is given.
+    """Return the id of the project given with `--project`, or an empty string for the current project.
 
     A project that has no memory yet is accepted only with `--new-project`.
     """
@@ -430,11 +432,11 @@ def _on(args: argparse.Namespace) -> int:
 
 def _switch_memory(args: argparse.Namespace, *, off: bool) -> int:
     home = data_folder(os.environ)
-    project = _switched_project(args.project_id)
+    project = _project_to_switch(args.project_id)
     make_private_folder(home)
     write_private(home / OFF_FILE, off_file_content(off_projects(home), [*project.ids, *project.folders], off=off))
     text = (
-        "Hooks no longer record or show anything there. Existing observations are kept."
+        "Hooks no longer record or show anything in this project. Existing observations are kept."
         if off
         else "Hooks record and show observations again."
     )
@@ -444,14 +446,14 @@ def _switch_memory(args: argparse.Namespace, *, off: bool) -> int:
 
 
 class _SwitchedProject(NamedTuple):
-    """A project whose memory is switched off or on, with its name, and the ids and folders that hooks may use."""
+    """A project whose memory is switched off or on, with the ids and folders by which hooks may identify it."""
 
     name: str
     ids: tuple[str, ...]
     folders: tuple[str, ...]
 
 
-def _switched_project(word: str) -> _SwitchedProject:
+def _project_to_switch(word: str) -> _SwitchedProject:
     """Return the project in the given or current folder, or the project that has the given name in memory."""
     folder = given_path(word) if word else Path.cwd()
     if word and not folder.is_dir():
@@ -480,7 +482,7 @@ def _purge(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     with _open_memory() as memory:
         upto = memory.store.last_change()
-        lines = _exported_lines(memory, args)
+        lines = _lines_to_export(memory, args)
         if args.file == "-":
             for line in lines:
                 print(escape_json(line))
@@ -500,15 +502,15 @@ def _export(args: argparse.Namespace) -> int:
     return 0
 
 
-def _exported_lines(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
-    """Return the export lines selected by `--since`: since a date, an observation or the last export; default: all."""
+def _lines_to_export(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
+    """Return the lines to export: all, or only changes since the date, observation or export given by `--since`."""
     if not args.since:
         return export(memory)
     if args.since == _SINCE_LAST_EXPORT:
         return export_changes(memory, after=memory.store.exported(_export_target(args.file)))
     if (moment := parse_iso(args.since)) is not None:
         return export_changes(memory, since=moment)
-    with memory.store.writing() as writer:  # the writer also finds forgotten observations
+    with memory.store.writing() as writer:  # unlike the reader, the writer finds forgotten observations
         rows = [row for one in possible_ids(args.since) for row in writer.with_id(one)]
     if not rows:
         raise BadArgument(
@@ -518,13 +520,13 @@ def _exported_lines(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
 
 
 def _export_target(file: str) -> bytes:
-    """Return the key under which the last export to a folder is recorded: a digest of the folder."""
+    """Return the digest of a folder, which is the key of the last export to the folder."""
     folder = "-" if file == "-" else str(Path(file).absolute().parent)
     return sha256(os.fsencode(folder)).digest()[:16]
 
 
 def _write_lines(target: Path, lines: Iterator[str], *, keeps_empty: bool) -> int:
-    """Write lines atomically and return their number; write an empty file only if `keeps_empty` is set."""
+    """Write lines atomically and return their number. An empty file is written only if `keeps_empty` is true."""
     whole = (
         target.with_name(f".{target.name}.part-{os.getpid()}") if target.is_file() or not target.exists() else target
     )
@@ -618,7 +620,8 @@ def _check(args: argparse.Namespace) -> int:
 def _with_scores(hits: Sequence[MemoryHit]) -> list[tuple[MemoryHit, float]]:
     """Return hits with scores that never increase from one hit to the next.
 
-    The order also depends on neighbours and kinds, so a later hit can have a higher confidence. Its score is lowered.
+    The order also depends on neighbours and kinds, so a later hit can have a higher confidence. The score of such a hit
+    is lowered.
     """
     return list(zip(hits, accumulate((hit.confidence for hit in hits), min), strict=True))
 

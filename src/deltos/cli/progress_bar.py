@@ -15,7 +15,7 @@ _REDRAW_SECONDS = 0.1
 class ProgressBar:
     """Implementation of `progress.Progress` that draws on stderr.
 
-    Python discards a Ctrl-C during a destructor, so the bar records it and the work stops at the next step.
+    The bar records Ctrl-C, which Python discards during a destructor. The work then stops at the next report.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Resolution of project names given on the command line."""
+"""Find the projects that are given by name on the command line."""
 
 from __future__ import annotations
 

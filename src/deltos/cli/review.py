@@ -52,12 +52,12 @@ def add_commands(subparsers: Subparsers) -> None:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    from deltos.federation.review.reviewer import Reviewer  # deferred, as all domain imports: not needed for `--help`
+    from deltos.federation.review.reviewer import Reviewer  # deferred, like all domain imports: not needed for `--help`
 
     bar = ProgressBar()
     config = Config.from_environment()
     with open_app(replace(config, toolsets=tuple(dict.fromkeys((*config.toolsets, "graph"))))) as app:
-        index = app.domains.projects.at(Path(arguments.project).absolute())
+        index = app.domains.projects.index_of(Path(arguments.project).absolute())
         reviewer = Reviewer(index, app.links.observation_texts, history_seconds=float("inf"))
         review = index.answer(
             lambda freshness: reviewer.review(arguments.base, freshness), progress=bar, wait_seconds=float("inf")

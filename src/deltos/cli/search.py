@@ -103,7 +103,7 @@ def _answer_batch(app: App, arguments: argparse.Namespace) -> None:
 
 
 def _answer_notes(answer: JsonObject) -> list[str]:
-    """Return the notes of an answer; an answer without results consists of one note."""
+    """Return the notes of an answer. An answer without results has a single note."""
     only = answer["note"] if not answer["results"] and "note" in answer else None
     return [replace_tool_names_in_note(note) for note in ([only] if only else answer.get("notes", ()))]
 
@@ -115,7 +115,7 @@ def _answer(app: App, query: str, arguments: argparse.Namespace) -> tuple[str, J
 
     bar = ProgressBar()
     folder = Path(arguments.project).absolute()
-    is_folder = folder.is_dir()  # otherwise, --project contains names of projects or workspaces
+    is_folder = folder.is_dir()  # if not, --project contains names of projects or workspaces
     request = SearchRequest(
         query,
         folder if is_folder else Path.cwd(),

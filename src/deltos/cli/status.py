@@ -61,11 +61,11 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _index_notes(index: KnownIndex) -> list[str]:
-    from deltos.workspace.failure_messages import summaries
+    from deltos.workspace.failure_messages import failure_summaries
 
     history = [f"  history: {index.history}"] if index.history else []
     unfinished = [] if index.is_finished else [f"  {UNFINISHED}"]
-    return [*history, *unfinished, *(f"  {summary}" for summary in summaries(index.failures))]
+    return [*history, *unfinished, *(f"  {summary}" for summary in failure_summaries(index.failures))]
 
 
 def _table_row(index: KnownIndex, names: dict[Path, str]) -> tuple[str, ...]:

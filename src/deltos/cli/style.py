@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# Styles.
+# Names of rich styles.
 HIGHLIGHT, GOOD, BAD, QUIET = "bold cyan", "green", "bold red", "dim"
 _BAR_WIDTH = 28
 
 
 class Styled(NamedTuple):
-    """A piece of text and its style."""
+    """A text with a style."""
 
     text: str
     style: str = ""
@@ -41,7 +41,7 @@ def is_interactive(stream: TextIO | None) -> bool:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain: Iterable[str]) -> None:
-    """Print the rows as a table on a terminal; otherwise, print the lines of `plain`."""
+    """Print the rows as a table on a terminal, or the lines of `plain` elsewhere."""
     if not is_interactive(sys.stdout):
         for line in plain:
             print(line)
@@ -56,13 +56,13 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], plain:
     _console(sys.stdout).print(table)
 
 
-def print_styled(*pieces: Styled, to_stderr: bool = False) -> None:
+def print_styled(*texts: Styled, to_stderr: bool = False) -> None:
     """Print several styled texts as one line."""
     stream = sys.stderr if to_stderr else sys.stdout
     if not is_interactive(stream):
-        print("".join(piece.text for piece in pieces), file=stream)
+        print("".join(styled.text for styled in texts), file=stream)
         return
-    whole = _text(*pieces)
+    whole = _text(*texts)
     _console(stream).print(whole, soft_wrap=True)
 
 
@@ -91,10 +91,10 @@ def progress_line(done: int, total: int, text: str) -> str:
     return drawn.get().rstrip("\n")
 
 
-def _text(*pieces: Styled) -> Text:
+def _text(*texts: Styled) -> Text:
     from rich.text import Text
 
-    return Text.assemble(*((escape_controls(piece.text).expandtabs(4), piece.style) for piece in pieces))
+    return Text.assemble(*((escape_controls(styled.text).expandtabs(4), styled.style) for styled in texts))
 
 
 def _console(stream: TextIO) -> Console:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from deltos.hook_settings import HookSettings
 
 _FOLDER_NAME = "suggested"
-MAX_SESSIONS = 200
+MAX_SESSIONS = 200  # maximum number of recorded sessions
 MAX_SYMBOL_CHARACTERS = 100
 MAX_COMMAND_CHARACTERS = 2_000
 _COMMON_VALUE_OPTIONS = "ABCmf"
-# Search programs, and the short options of each that take a value.
+# Short options with a value, by search program.
 _GREP_VALUE_OPTIONS = {
     "grep": f"{_COMMON_VALUE_OPTIONS}dD",
     "egrep": f"{_COMMON_VALUE_OPTIONS}dD",
@@ -48,8 +48,7 @@ _SUGGESTION = (
 
 
 def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
-    """Return the hook output for Claude Code, or an empty string if there is no suggestion. `folder` is the agent's
-    working folder."""
+    """Return the hook output for Claude Code, or an empty string. `folder` is the agent's working folder."""
     try:
         event = json.loads(raw)
     except (ValueError, RecursionError):
@@ -67,7 +66,7 @@ def suggestion(raw: bytes, settings: HookSettings, folder: Path) -> str:
 
 
 def _is_off(named: Any, settings: HookSettings, folder: Path) -> bool:
-    """Whether memory is off for the project; `named` is the folder named in the event."""
+    """Whether memory is off for the project. `named` is the folder in the event."""
     if not off_projects(settings.home):
         return False
     from pathlib import Path  # deferred, like the imports below: rarely needed
@@ -132,7 +131,7 @@ def _is_symbol(word: str) -> bool:
 
 
 def _record_first_suggestion(session: str, home: Path) -> bool:
-    """Whether this session has not seen a suggestion yet; record that it has now."""
+    """Record a suggestion for this session. Return false if the session already had a suggestion."""
     folder = home / _FOLDER_NAME
     note = folder / sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
     if note.exists():

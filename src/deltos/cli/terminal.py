@@ -1,4 +1,4 @@
-"""Escaping of control characters. Everything that is printed passes through `sanitized_output`."""
+"""Escape control characters in all printed text."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def redraw_line(drawn: str) -> None:
 
 
 def discard_output() -> None:
-    """Redirect stdout to the null device, because flushing the buffer at exit would fail again with an error."""
+    """Redirect stdout to the null device, so that flushing the buffer at exit does not fail again."""
     stream = sys.stdout
     raw = stream.inner if isinstance(stream, SanitizedStream) else stream
     with suppress(OSError, ValueError, AttributeError):  # a stream without a descriptor has no buffer to flush

@@ -104,18 +104,18 @@ def _revoke(arguments: argparse.Namespace) -> int:
 
 
 def _find_token(store: TokenRecords, id_or_name: str) -> StoredToken:
-    """Return the unrevoked token that has this id, or the only unrevoked token that has this name."""
+    """Return the unrevoked token with this id, or the only unrevoked token with this name."""
     found = [each for each in store.all() if each.revoked_at is None and id_or_name in (each.id, each.name)]
     if not found:
         raise NotFound(f"No valid token is called '{id_or_name}'", hint="See `deltos token list`.")
     if len(found) > 1 and id_or_name not in (each.id for each in found):
         made = ", ".join(f"{each.id} (created {_format_time(each.created_at)})" for each in found)
-        raise BadArgument(f"{len(found)} tokens are called '{id_or_name}': {made}", hint="Give the id of one.")
+        raise BadArgument(f"{len(found)} tokens are called '{id_or_name}': {made}", hint="Pass the id of the token.")
     return next((each for each in found if each.id == id_or_name), found[0])
 
 
 def lifetime_seconds(text: str) -> int | None:
-    """Return the seconds in `30m`, `12h`, `90d` or `4w`; None for `never`."""
+    """Return the number of seconds in `30m`, `12h`, `90d` or `4w`, or None for `never`."""
     if text == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 100
 _FORBIDDEN_IN_NAMES = frozenset("/\\,:*?!~[]\"'")
-_RESERVED = ("all", "personal")  # `project_id` values for all memories and for memories without a project
+_RESERVED = ("all", "personal")  # `project_id` values for all observations, and for those without a project
 
 
 def add_commands(subparsers: Subparsers) -> None:
@@ -78,14 +78,14 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _check_name(name: str) -> None:
-    """Refuse names that could be confused with projects, paths or reserved words."""
+    """Raise BadArgument for a name that could be confused with a project, path or reserved word."""
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS or name != name.strip() or not name.isprintable():
-        raise BadArgument("Invalid workspace name", hint="Give a word, such as shop.")
+        raise BadArgument("Invalid workspace name", hint="Choose a name such as shop.")
     if name.lower() in _RESERVED:
         raise BadArgument(f"'{name}' is reserved for memory searches", hint="Choose another name.")
     if _FORBIDDEN_IN_NAMES.intersection(name) or name.startswith((".", "-")):
         raise BadArgument(
-            f"Invalid workspace name '{name}'", hint="Give a word without / \\ , : * and quotes, such as shop."
+            f"Invalid workspace name '{name}'", hint="Choose a name without / \\ , : * and quotes, such as shop."
         )
     taken = [index.root for index in _list_indexes() if index.root.name.lower() == name.lower()]
     if taken:
@@ -93,15 +93,15 @@ def _check_name(name: str) -> None:
 
 
 def _check_tokens(name: str) -> None:
-    """Refuse the name of a deleted workspace to which valid tokens still refer, because they would give access to the
-    new one."""
+    """Raise BadArgument if valid tokens still refer to a deleted workspace with this name."""
+    # These tokens would give access to the new workspace.
     config = Config.from_environment()
     with closing(open_tokens(config.home, config.database)) as tokens:
         held = [each for each in tokens.all() if is_valid(each, time.time()) and is_for_workspace(each, name)]
     if held:
         named = ", ".join(f"{each.id} ({each.name})" for each in held)
         raise BadArgument(
-            f"Tokens of a deleted workspace '{name}' would give access to this one: {named}",
+            f"Tokens of a deleted workspace '{name}' would give access to the new one: {named}",
             hint="Revoke each with `deltos token revoke ID`, or choose another name.",
         )
 
@@ -146,7 +146,7 @@ def _rename(arguments: argparse.Namespace) -> int:
 
 
 def _resolve_folder(path: str) -> Path:
-    """Return the resolved folder as workspaces store it, even if it does not exist."""
+    """Return the resolved folder, even if it does not exist."""
     folder = given_path(path)
     try:
         return folder.resolve()

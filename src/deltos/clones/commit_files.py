@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.clones.fetching import Reference, choose_reference
 from deltos.errors import Cancelled, FileRefused, NotFound, SourceError
 from deltos.files import LINK, MISSING, NOT_REGULAR, TOO_LARGE, FileTree
-from deltos.workspace.git import GitStopped, is_reference_name, reading
+from deltos.workspace.git import GitStopped, is_reference_name, open_git
 from deltos.workspace.repository import Repository, open_repository
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class CommitFiles:
         if self._is_closed:
             raise Cancelled("The repository was closed")
         if self._git is None:
-            self._git = self._closing.enter_context(reading(self.repository))
+            self._git = self._closing.enter_context(open_git(self.repository))
         return self._git
 
     def _list_files(self) -> list[TreeFile]:
@@ -152,7 +152,7 @@ def local_reference(repository: Repository, wanted: str) -> Reference:
         if not head.startswith("ref:") or not is_reference_name(name):
             raise NotFound("The repository has no current branch", hint="Give a branch or tag as its version.")
         return Reference(name)
-    with reading(repository) as git:
+    with open_git(repository) as git:
         listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
     return choose_reference(wanted, listed.decode("utf-8", "replace").splitlines())
 

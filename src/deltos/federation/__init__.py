@@ -1,1 +1,1 @@
-"""Functions that span several domains: search across them, links between them, resources and prompts."""
+"""Search across all domains, links between domains, and MCP resources and prompts."""

@@ -26,7 +26,7 @@ MAX_CHANGED_SYMBOLS = 25
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """The changed definitions with their dependants, and the changed files without a changed definition."""
+    """The changed definitions with their dependants, and the changed files without changed definitions."""
 
     impacts: tuple[Impact, ...]
     files_without_definitions: tuple[str, ...]
@@ -34,7 +34,7 @@ class ChangeImpact:
 
 
 def changed_files(root: Path, base: str, found: WalkedFiles | None = None) -> ChangedFiles:
-    """Return the files that differ from `base`, including untracked ones; pass `found` to avoid listing files again."""
+    """Return the files that differ from `base`, including untracked files. `found` avoids listing the files again."""
     revision = base.strip() or "HEAD"
     # Only commits are allowed, because `HEAD:path` and `HEAD^{/text}` would reveal other contents of the repository.
     if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):
@@ -51,21 +51,21 @@ def changed_files(root: Path, base: str, found: WalkedFiles | None = None) -> Ch
 def analyse_change(search: GraphSearch, files: Sequence[ChangedFile]) -> ChangeImpact:
     """Return the innermost definitions on changed lines, most used first, with their dependants."""
     rows: dict[int, Symbol] = {}
-    bare: list[str] = []
+    without_definitions: list[str] = []
     for file in files:
         inner = _innermost_definitions(search.reader.symbols_in(file.path), file.lines)
         rows.update((row.node_id, row) for row in inner)
         if not inner:
-            bare.append(file.path)
+            without_definitions.append(file.path)
     uses = search.reader.reference_counts(rows)
     ordered = sorted(rows.values(), key=lambda row: (is_test(row.path), -uses.get(row.node_id, 0)))
     chosen = ordered[:MAX_CHANGED_SYMBOLS]
     impacts = tuple(search.impact(search.target_of(row)) for row in chosen)
-    return ChangeImpact(impacts, tuple(bare), len(rows) - len(chosen))
+    return ChangeImpact(impacts, tuple(without_definitions), len(rows) - len(chosen))
 
 
 def _innermost_definitions(symbols: Sequence[Symbol], lines: frozenset[int] | None) -> list[Symbol]:
-    """Return the innermost definition on each changed line; for a new file, its top-level definitions."""
+    """Return the innermost definition on each changed line, or the top-level definitions of a new file."""
     if lines is None:
         return [row for row in symbols if "." not in row.key]
     found: dict[int, Symbol] = {}

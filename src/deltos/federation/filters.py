@@ -23,7 +23,7 @@ _MAX_SHOWN_CHARACTERS = 80
 
 
 def parse_filters(*, kind: str, since: str, until: str, tag: str, now: datetime) -> Filters:
-    """Parse the filters of a call; raise BadArgument if a value is invalid."""
+    """Parse the filters of a call. Raise BadArgument if a value is invalid."""
     start = _parse_time_span("since", since, now).start if since.strip() else 0
     end = _parse_time_span("until", until, now).end if until.strip() else LAST_MOMENT
     if start >= end:
@@ -46,7 +46,7 @@ def _parse_kinds(text: str) -> tuple[str, ...]:
 
 
 def _parse_time_span(name: str, text: str, now: datetime) -> TimeSpan:
-    """Parse an ISO 8601 moment or day, or a phrase such as "2 weeks ago"."""
+    """Parse a time filter: an ISO 8601 moment or day, or a phrase such as "2 weeks ago"."""
     given = text.strip()
     if (moment := parse_iso(given)) is not None:
         return TimeSpan(moment, moment + (_DAY_MICROS if len(given) == _DAY_CHARACTERS else 1))

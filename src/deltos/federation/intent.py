@@ -1,4 +1,4 @@
-"""Estimate of which results a query asks for, by its wording: code, documentation, APIs, memory or commits."""
+"""Estimate which results a query asks for: code, documentation, APIs, memory or commits."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _CODE_NAME_LEANING, _PLAIN_NAME_LEANING, _CONTAINED_NAME_LEANING = 0.6, 0.35, 0.
 _MIN_SENTENCE_WORDS, _SENTENCE_LEANING = 3, 0.12
 # Commits use the same words as the code they change, so they rank lower unless the query asks for them.
 DEFAULT_LEANINGS = {"commit": -0.4}
-_EXPLICIT_LEANING = 0.9  # leaning towards a kind for which the query certainly asks
-_MAX_NAMES = 20  # names per query
+_EXPLICIT_LEANING = 0.9  # leaning towards a kind that the query explicitly asks for
+_MAX_NAMES = 20  # maximum number of names in a query
 
 
 class Cue(NamedTuple):
@@ -83,7 +83,7 @@ _CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A query's leaning towards each kind of result, the names in the query, and `name` if the query is only a name."""
+    """Leaning of a query towards each kind of result. `name` is set if the query is a single name."""
 
     leanings: dict[str, float]
     name: str = ""
@@ -94,12 +94,12 @@ class Intent:
         return self.leanings.get(kind, DEFAULT_LEANINGS.get(kind, 0.0))
 
     def with_explicit_kinds(self, kinds: Sequence[str]) -> Intent:
-        """Return a copy of the intent for a query that is known to ask for these kinds."""
+        """Return a copy with a strong leaning towards the given kinds."""
         return replace(self, leanings=self.leanings | dict.fromkeys(kinds, _EXPLICIT_LEANING)) if kinds else self
 
 
 def intent_of(query: str) -> Intent:
-    """Estimate the intent of a query from its wording alone."""
+    """Estimate the intent of a query from the wording."""
     text = " ".join(query.split())
     if _ADDRESS.fullmatch(text):
         return Intent({"api": 1.0})

@@ -1,4 +1,4 @@
-"""Links from a code symbol to other domains: documentation, memory, commits, and packages that define it."""
+"""Links from a code symbol to other domains: documentation, memory, commits and installed packages."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.workspace.project_index import ProjectIndex
 
-_MAX_CANDIDATES = 20  # search results, counted before results that do not mention the symbol are dropped
-_MAX_SHOWN = 5
+_MAX_CANDIDATES = 20  # maximum number of search results to check for mentions of the symbol
+_MAX_SHOWN = 5  # maximum number of passages, and of observations
 _MAX_FILES = 20
 _MAX_COMMITS = 5
 _MAX_RELATED = 2  # maximum lines of each kind
-_WAIT_SECONDS = 0.3
-_MAX_CHANGED_TOGETHER = 8
+_WAIT_SECONDS = 0.3  # maximum wait for history indexing
+_MAX_CHANGED_TOGETHER = 8  # maximum number of files
 _MIN_SHARE_DIVISOR = 4  # files change together if at least every fourth commit of one touches the other
 _LINE_CHARACTERS = 120
 _SIGNATURE_CHARACTERS = 1_500
@@ -55,13 +55,13 @@ _SIGNATURE_CHARACTERS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class DomainLinks:
-    """Finder of related content in the enabled domains; a disabled domain contributes nothing."""
+    """Finds documentation, observations and commits about a symbol in the domains whose toolsets are enabled."""
 
     domains: Domains
     toolsets: Collection[str]
     environments: tuple[Path, ...] = ()
 
-    def mentions(self, name: str, root: Path) -> list[str]:
+    def mention_sections(self, name: str, root: Path) -> list[str]:
         """Return sections for `get_context` with documentation and observations that mention a symbol."""
         try:
             pages, rows = self.passages(name, root), self.observations(name, root)
@@ -81,8 +81,8 @@ class DomainLinks:
         note = [f"({limits})"] if (limits := limits_of(store)) else []
         return ["\n".join([f"--- last commits of {of} ({len(rows)}, quoted) ---", *rows, *note])]
 
-    def related(self, symbol: Symbol, root: Path) -> list[str]:
-        """Return one line for each of the last commits of a symbol, and the observations and passages about it."""
+    def related_lines(self, symbol: Symbol, root: Path) -> list[str]:
+        """Return one line for each recent commit, observation and documentation passage about a symbol."""
         lines = LineRange(symbol.line, symbol.end_line)
         try:
             history = self._with_history(root).store.history
@@ -97,8 +97,8 @@ class DomainLinks:
             *passage_lines(pages[:_MAX_RELATED], root),
         ]
 
-    def uses(self, index: ProjectIndex, path: str, line: int) -> str:
-        """Return a text that says how often the definition on a line is used; empty if no use is known."""
+    def usage_note(self, index: ProjectIndex, path: str, line: int) -> str:
+        """Return how often the definition on a line is used, in words, or an empty string if no use is known."""
         search = GraphSearch(index.store, index.project.root)
         try:
             found = search.uses(search.target_on_line(f"{path}:{line}"))
@@ -116,7 +116,7 @@ class DomainLinks:
         hint = " (find_references lists them)" if "graph" in self.toolsets else ""
         return f"{certain}{more}{hint}"
 
-    def alias(self, index: ProjectIndex, name: str) -> str:
+    def alias_note(self, index: ProjectIndex, name: str) -> str:
         """Return a note about an import alias called `name`, or an empty string if there is none."""
         try:
             return GraphSearch(index.store, index.project.root).import_alias_note(name)
@@ -130,7 +130,7 @@ class DomainLinks:
 
     def _with_history(self, root: Path) -> ProjectIndex:
         """Return the project index after a short wait for its history to be updated."""
-        index = self.domains.projects.at(root)
+        index = self.domains.projects.index_of(root)
         index.catch_up(wait_seconds=_WAIT_SECONDS)
         return index
 
@@ -153,7 +153,7 @@ class DomainLinks:
         return [row for row in rows if name in row.symbols or mentions(row.text, name)][:_MAX_SHOWN]
 
     def observation_lines(self, rows: Sequence[Observation], root: Path) -> list[str]:
-        """Return one line for each observation, marked if its code has changed since it was recorded."""
+        """Return one line for each observation, with a mark if the code has changed since."""
         if "memory" not in self.toolsets:
             return []
         project = self.domains.project_with_stored_identity(root)
@@ -166,14 +166,14 @@ class DomainLinks:
         ]
 
     def observation_texts(self, name: str, root: Path) -> list[str]:
-        """Return one line for each observation that mentions a symbol; none if memory cannot be read."""
+        """Return one line for each observation that mentions a symbol, or an empty list if memory cannot be read."""
         try:
             return self.observation_lines(self.observations(name, root), root)
         except StoreError:  # another domain's failure must not fail the answer about code
             return []
 
     def package_sections(self, symbol: str, root: Path) -> list[str]:
-        """Return sections about a symbol of an installed package: its documentation, and possible uses by name."""
+        """Return sections with the documentation and the possible uses of a symbol of an installed package."""
         name = dotted(symbol.strip().removesuffix("()"))
         try:
             origin, text = self._find_documentation(name, root)
@@ -186,7 +186,7 @@ class DomainLinks:
         return [signature, *self._name_matches(name, root)]
 
     def _find_documentation(self, name: str, root: Path) -> tuple[str, str]:
-        """Return where a package symbol is documented, and the text, from the index or from the package itself."""
+        """Return the location and the text of a package symbol's documentation, from the index or from the package."""
         for passage in self._package_passages(name, root):
             if any(anchor == name or anchor.endswith(f".{name}") for anchor in passage.anchors):
                 return display_path(passage.url, root), self._full_section(passage)
@@ -213,10 +213,10 @@ class DomainLinks:
         return [each for each in found.passages if each.url.startswith(PACKAGE_ADDRESSES)]
 
     def _name_matches(self, name: str, root: Path) -> list[str]:
-        """Return files that contain both the package name and the symbol; the graph does not resolve external
-        references."""
+        """Return a section with the files that contain both the package name and the symbol."""
+        # References to packages are found by name, because the graph does not resolve external references.
         package, _, last = name.partition(".")[0], "", name.rpartition(".")[2]
-        index = self.domains.projects.at(root)
+        index = self.domains.projects.index_of(root)
         paths = [path for _, path in index.store.code.paths(FileScope())]
         naming = [
             found.path for found in scan(index.project.root, paths, LiteralFinder(package), ScanReport(), index.store)
@@ -240,7 +240,7 @@ def passage_lines(passages: Sequence[Passage], root: Path) -> list[str]:
 
 def _whole_file_reason(found: LineCommits) -> str:
     """Return the reason why commits of the entire file are listed instead of commits of the lines."""
-    if not found.commits_read:  # git is missing, or the lines were never committed
+    if not found.commits_read:  # git is not installed, or the lines were never committed
         return "; commits of these lines could not be determined"
     return f"; none of its last {found.commits_read} changed these lines"
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A query with its context: the session's folder and other folders, and the selected project if it is not the
-    session's own."""
+    """A query with the folders of the session and the selected project, which is empty for the session's project."""
 
     query: str
     root: Path
@@ -37,7 +36,7 @@ class SearchRequest:
     chosen: list[Selection] = field(default_factory=list, compare=False)  # cache of at most one selection
 
     @property
-    def every_root(self) -> Sequence[Path]:
+    def all_roots(self) -> Sequence[Path]:
         """All folders of the session, or `root` if none are given."""
         return self.roots or (self.root,)
 
@@ -46,8 +45,8 @@ class SearchRequest:
 class Hit:
     """One search result.
 
-    `own_score` is comparable only within its provider; `names` are the names it defines; `is_semantic_match`: found by
-    similarity without shared words.
+    `own_score` is comparable only with hits of the same provider. `names` are the symbols that the hit defines.
+    `is_semantic_match` is true if the hit was found by similarity and shares no words with the query.
     """
 
     id: str
@@ -72,12 +71,14 @@ class Hit:
 class ProviderResults:
     """Results of a provider, best first.
 
-    - `total`: number of matches; `searched`: description of the searched material; `notes`: notes for the user.
-    - `unsearched`: names of sources skipped because they belong to other projects.
+    - `total`: number of matches.
+    - `searched`: description of the searched material.
+    - `notes`: notes for the user.
+    - `unsearched`: names of the sources that were skipped because they belong to other projects.
     - `is_list`: the query asks for exactly these hits in this order.
-    - `is_substitute`: the query asks for a list that is empty, and these hits are shown instead.
-    - `is_explicit`: the query certainly asks for this kind of result.
-    - `missing_reason`: why the requested kind is not available; shown unless memory answers the query.
+    - `is_substitute`: the requested list is empty, and these hits are shown instead.
+    - `is_explicit`: the query explicitly asks for this kind of result.
+    - `missing_reason`: why the requested kind is not available. Shown unless memory answers the query.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -93,7 +94,7 @@ class ProviderResults:
 
 @dataclass(frozen=True, slots=True)
 class FullText:
-    """The full text of a result, with its citation."""
+    """The full text of a result, with a citation."""
 
     id: str
     title: str
@@ -139,4 +140,4 @@ class Provider(Protocol):
         """Return the results for a request, within the toolsets in `scope`."""
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return the full text of the item with this id; raise NotFound if it does not exist."""
+        """Return the full text of the result with this id. Raise NotFound if the id is unknown."""

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 OVERVIEW_TOKENS = 2_000
 _MAX_FILES = 60
 _MAX_SYMBOLS_PER_FILE = 6
-_MAX_CANDIDATES = 2_000  # number of most used symbols that are considered
+_MAX_CANDIDATES = 2_000  # maximum number of symbols that are considered, most used first
 _SIGNATURE_CHARACTERS = 110
 _MAX_FOLDERS = 12
 # The standard damping of PageRank. After 20 rounds, the error is below 0.85^20 = 4 %, enough to order files.
 _DAMPING = 0.85
 _ROUNDS = 20
-_IMPORT_WEIGHT = 0.3  # weight of imports; uses of symbols, which are more informative, have weight 1
+_IMPORT_WEIGHT = 0.3  # weight of the import rank; uses of symbols are more informative and have weight 1
 
 
 @dataclass(frozen=True, slots=True)
 class CentralFile:
-    """A file with its most used symbols; `users` maps node ids to the number of files that refer to them."""
+    """A file with its most used symbols. `user_counts` maps node ids to the number of files that use a symbol."""
 
     path: str
     symbols: tuple[Symbol, ...]
-    users: Mapping[int, int]
+    user_counts: Mapping[int, int]
 
 
 def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) -> str:
@@ -53,7 +53,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
         f"Most central files with their most used symbols (line, signature, number of using files){tests_clause}:",
     ]
     room = characters_for(min(token_budget, OVERVIEW_TOKENS)) - sum(map(len, head)) - 200
-    fitted = fit([_file_block(file) for file in files], characters=room)
+    fitted = fit([_render_file(file) for file in files], characters=room)
     if len(fitted.pieces) < (total := len(paths) - tests):
         head.insert(0, truncated(len(fitted.pieces), total, "files", "find_symbol and search_code list the others"))
     return "\n".join([*head, *fitted.pieces])
@@ -68,10 +68,10 @@ def central_files(reader: Graph) -> list[CentralFile]:
         paths = [path for path in reader.paths() if not is_test(path)]
         by_file: defaultdict[str, list[Symbol]] = defaultdict(list)
         for node_id in users:
-            if (row := symbols.get(node_id)) and not _is_detail(row):
+            if (row := symbols.get(node_id)) and not _is_attribute(row):
                 by_file[row.path].append(row)
         usage = Counter({path: sum(users[row.node_id] for row in rows) for path, rows in by_file.items()})
-        best = _by_weight(paths, weights, usage)[:_MAX_FILES]
+        best = _sort_by_centrality(paths, weights, usage)[:_MAX_FILES]
         chosen = {path: by_file[path] or _top_level_definitions(reader, path) for path in best}
         return [CentralFile(path, tuple(rows[:_MAX_SYMBOLS_PER_FILE]), users) for path, rows in chosen.items()]
 
@@ -97,8 +97,8 @@ def _spread_rank(weights: Mapping[str, float], imports_by_file: Mapping[str, set
     return spread
 
 
-def _by_weight(paths: Iterable[str], weights: Mapping[str, float], usage: Counter[str]) -> list[str]:
-    """Sort files by import rank and by uses of their symbols, each relative to its maximum."""
+def _sort_by_centrality(paths: Iterable[str], weights: Mapping[str, float], usage: Counter[str]) -> list[str]:
+    """Sort files by import rank and by uses of their symbols, each relative to the maximum."""
     max_weight, max_use = max(weights.values(), default=1.0), max(usage.values(), default=1)
 
     def score(path: str) -> float:
@@ -107,27 +107,27 @@ def _by_weight(paths: Iterable[str], weights: Mapping[str, float], usage: Counte
     return sorted(paths, key=lambda path: (-score(path), path))
 
 
-def _is_detail(row: Symbol) -> bool:
+def _is_attribute(row: Symbol) -> bool:
     """Whether a symbol is only an attribute of another symbol."""
     return "." in row.key and row.kind in ("variable", "property")
 
 
 def _top_level_definitions(reader: Graph, path: str) -> list[Symbol]:
-    """Return the top-level definitions of a file to which no other file refers."""
+    """Return the top-level definitions, for a file without references from other files."""
     return [row for row in reader.symbols_in(path) if "." not in row.key and row.kind != "variable"]
 
 
-def _file_block(file: CentralFile) -> str:
+def _render_file(file: CentralFile) -> str:
     lines = [file.path]
     for row in sorted(file.symbols, key=lambda row: row.line):
         signature = " ".join((row.signature or f"{row.kind} {row.label}").split())
-        used = file.users.get(row.node_id)
+        used = file.user_counts.get(row.node_id)
         lines.append(f"  {row.line} {_shorten_signature(signature, row.key)}{f' ({used})' if used else ''}")
     return "\n".join(lines)
 
 
 def _shorten_signature(signature: str, key: str) -> str:
-    """Return a signature in one line, prefixed by its class for a member."""
+    """Return a signature in one line; the signature of a member is prefixed by the class name."""
     owner = key.rpartition(".")[0]
     text = f"{owner}: {signature}" if owner else signature
     return text if len(text) <= _SIGNATURE_CHARACTERS else f"{text[: _SIGNATURE_CHARACTERS - 1]}…"

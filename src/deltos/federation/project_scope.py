@@ -1,11 +1,11 @@
-"""The projects that a search covers, and the note about sources that only other projects see."""
+"""Projects that a search covers, and a note about skipped sources of other projects."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deltos.errors import BadRequest
-from deltos.federation.selected_projects import selected
+from deltos.federation.selected_projects import select_projects
 from deltos.workspace.project_selection import EVERYTHING
 
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ _MAX_NAMES = 3
 
 
 def requested_roots(domains: Domains, asked: SearchRequest) -> tuple[Path, ...]:
-    """Return the root folders of the projects to search; empty if the search covers all projects."""
+    """Return the root folders of the projects to search, or an empty tuple for all projects."""
     if asked.project_id in (EVERYTHING, _ALL_MEMORIES):
         return ()
     try:
         if asked.project_id:
-            return tuple(each.index.project.root for each in selected(domains.projects, asked).repositories)
-    except BadRequest:  # the project is known only to memory
+            return tuple(each.index.project.root for each in select_projects(domains.projects, asked).repositories)
+    except BadRequest:  # the project exists only in memory
         pass
-    return tuple(asked.every_root)
+    return tuple(asked.all_roots)
 
 
 def note_unsearched(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note that names the sources skipped because only other projects see them."""
+    """Return a note that lists skipped sources of other projects."""
     if not names:
         return ()
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""

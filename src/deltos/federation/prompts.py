@@ -48,14 +48,14 @@ _MAX_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Builder of prompts from the domains whose toolsets are enabled."""
+    """Builds prompts from the domains whose toolsets are enabled."""
 
     domains: Domains
     links: DomainLinks
     token_budget: int
     toolsets: Collection[str]
 
-    def offered(self) -> tuple[Prompt, ...]:
+    def list_prompts(self) -> tuple[Prompt, ...]:
         """Return the prompts available with the enabled toolsets."""
         has_code = "graph" in self.toolsets
         base = Parameter("base", "string", "Compare with this revision; default: the last commit", default="")
@@ -64,7 +64,7 @@ class Prompts:
         if has_code:
             about = "Get to know this repository: its map, its recorded observations, its documentation."
             prompts.append(Prompt("onboard", "Onboard to this repository", about, (), self.onboard))
-            about = "See what the change in the working tree affects: symbols, tests, documentation, memories."
+            about = "See what the change in the working tree affects: symbols, tests, documentation, observations."
             prompts.append(Prompt("review_impact", "Review the impact of my diff", about, (base,), self.review_impact))
         if "docs" in self.toolsets:
             about = "Answer a question from the indexed documentation, with citations."
@@ -72,9 +72,9 @@ class Prompts:
         return tuple(prompts)
 
     def onboard(self, call: Call) -> str:
-        """Return a request to explore the project, with its map and memories."""
+        """Return a request to explore the project, with a project map and observations."""
         root = call.session.project_root()
-        index = self.domains.projects.at(root)
+        index = self.domains.projects.index_of(root)
         overview = index.answer(
             lambda _: render_overview(index, index.store.graph, token_budget=self.token_budget // 2),
             progress=call.progress,
@@ -82,14 +82,14 @@ class Prompts:
         return self._fit_sections([_ONBOARD_TEXT, overview, *self._memory_sections(root), *self._source_lines((root,))])
 
     def review_impact(self, call: Call) -> str:
-        """Return a request to review a change, with everything that the change affects."""
+        """Return a request to review a change, with the affected symbols, tests, documentation and observations."""
         root = call.session.project_root()
-        index = self.domains.projects.at(root)
+        index = self.domains.projects.index_of(root)
 
         def review(_: Freshness) -> tuple[ChangedFiles, ChangeImpact]:
             changes = changed_files(index.project.root, call.text("base"), index.listing())
             if not changes.files:
-                raise BadArgument("There is no change to review", hint="Edit something, or name a revision as `base`.")
+                raise BadArgument("There is no change to review", hint="Edit a file, or pass a revision as `base`.")
             search = GraphSearch(index.store, index.project.root)
             return changes, analyse_change(search, changes.files)
 
@@ -100,7 +100,7 @@ class Prompts:
         )
 
     def answer_from_docs(self, call: Call) -> str:
-        """Return a request to answer a question from documentation, with the best passages."""
+        """Return a request to answer a question from the best documentation passages."""
         question = call.text("question").strip()
         if not question or "docs" not in self.toolsets:
             raise BadArgument("The question is empty", hint="Ask what you want to know.")
@@ -133,17 +133,17 @@ class Prompts:
             yield f"APIs available to get_api_endpoints: {', '.join(apis[:_MAX_LINES])}."
 
     def _related_sections(self, names: Sequence[str], root: Path) -> Iterable[str]:
-        """Yield sections with the documentation and memories that mention any of the names, without duplicates."""
+        """Yield sections with the documentation and observations that mention any of the names."""
         passages = {each.id: each for name in names for each in self.links.passages(name, root)}
         rows = {row.place: row for name in names for row in self.links.observations(name, root)}
         if passages:
             yield "\n".join(["## Documentation that mentions them", *passage_lines(list(passages.values()), root)])
         if rows:
             lines = self.links.observation_lines(list(rows.values()), root)
-            yield "\n".join(["## Memories that mention them (quoted)", *lines])
+            yield "\n".join(["## Observations that mention them (quoted)", *lines])
 
     def _fit_sections(self, sections: Sequence[str]) -> str:
-        """Join as many sections as fit, each at most half the budget, and add a note about omitted sections."""
+        """Join as many sections as fit, each limited to half the budget, and add a note about omitted sections."""
         room = characters_for(self.token_budget) - 200
         pieces = [truncate(section, characters=room // 2) for section in sections]
         fitted = fit(pieces, characters=room, separator="\n\n")
@@ -152,7 +152,7 @@ class Prompts:
 
 
 def _change_sections(impact_found: ChangeImpact) -> Iterable[str]:
-    """Yield sections with the changed definitions, their dependants and the tests that reach them."""
+    """Yield sections with the changed definitions, their dependants and their tests."""
     lines = [_definition_line(impact) for impact in impact_found.impacts]
     lines += [
         f"{path} (no definition on the changed lines)" for path in impact_found.files_without_definitions[:_MAX_LINES]
@@ -165,7 +165,7 @@ def _change_sections(impact_found: ChangeImpact) -> Iterable[str]:
     if near := [row for row in near if row.node_id not in own]:
         yield "\n".join([f"## Dependants, nearest first ({len(near)})", *_location_lines(near)])
     if tests := _deduplicate(row for impact in impact_found.impacts for row in impact.tests):
-        yield "\n".join([f"## Tests that reach them ({len(tests)})", *_location_lines(tests)])
+        yield "\n".join([f"## Tests that depend on them ({len(tests)})", *_location_lines(tests)])
 
 
 def _definition_line(impact: Impact) -> str:
@@ -176,7 +176,7 @@ def _definition_line(impact: Impact) -> str:
 
 
 def _deduplicate(rows: Iterable[Symbol]) -> list[Symbol]:
-    """Return each symbol once, and a file only if none of its definitions is included."""
+    """Return each symbol once. Omit a file if a definition of the file is included."""
     unique = list({row.node_id: row for row in rows}.values())
     named = {row.path for row in unique if row.key}
     return [row for row in unique if row.key or row.path not in named]

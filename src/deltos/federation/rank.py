@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Compare = Callable[[str, Sequence[str]], list[float]]
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
-# A provider's order is kept, but a weak hit gets the score of the best of the following hits.
+# A weak hit gets the maximum score of this many hits from its position, because the provider's order is kept.
 _LOOK_AHEAD = 3
 _WORD = re.compile(r"\w+")
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # GitHub appends this suffix to the subject of a squash merge
-TRUE_MATCH = 0.5
+TRUE_MATCH = 0.5  # minimum coverage of a hit that represents its kind among the results
 _MAX_TEXT_CHARACTERS = 3_000
 # A hit is noise if its score is below this share of the best score and it covers less than this share of the query.
 _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
@@ -45,9 +45,9 @@ _MIN_SCORE_SHARE, _MIN_QUERY_COVERAGE = 0.25, 0.34
 _EXPECTED_UNCOVERED_SHARE = 0.5
 _LISTED_SCORE = 2.0  # score of hits of a requested list, which are certainly relevant
 _OTHER_VERSION_FACTOR = 0.25  # factor for the confidence of a hit that lacks the queried version
-_OTHER_CHANGE_FACTOR = 0.5  # factor for a commit that does not name the queried kind of change
-# Leaning towards a commit whose subject equals the query, or starts with it. Words in the middle of a subject name
-# things, which code may be about.
+_OTHER_CHANGE_FACTOR = 0.5  # factor for a commit that describes another kind of change
+# Leaning towards a commit whose subject equals the query or starts with it. Other subjects do not count, because
+# words in the middle of a subject often name code.
 _SUBJECT_EQUALS_QUERY, _SUBJECT_STARTS_WITH_QUERY = 0.3, 0.1
 _MIN_SUBJECT_WORDS, _MIN_PREFIX_WORDS = 3, 4
 _STEP = 0.99  # factor that makes scores strictly decreasing within a provider
@@ -56,8 +56,8 @@ _STEP = 0.99  # factor that makes scores strictly decreasing within a provider
 class HitFeatures(NamedTuple):
     """Ranking features of a hit of any kind.
 
-    `…_query` features apply if the whole query is a name, `…_name` features if it contains one. `near_alone` is the
-    semantic similarity, weighted by the share of the query that no hit covers.
+    The `…_query` features apply if the whole query is a name, the `…_name` features if the query contains a name.
+    `near_alone` is the semantic similarity, weighted by the share of the query that no hit covers.
     """
 
     title_coverage: float
@@ -73,7 +73,7 @@ class HitFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit with a score comparable across kinds, its coverage of the query, and its weighted semantic similarity."""
+    """A hit with a score comparable across kinds, the coverage of the query, and a weighted semantic similarity."""
 
     hit: Hit
     score: float
@@ -86,8 +86,8 @@ class RankedHit:
     def confidence(self) -> float:
         """Calibrated probability that the hit answers the query (benchmarks/calibration.py).
 
-        It is lower for a hit without the version that the query names (`version_score` below 1), and for a commit that
-        describes another kind of change.
+        The confidence is reduced for a hit that lacks the queried version, and for a commit that describes another
+        kind of change.
         """
         chance = self._probability() * (_OTHER_VERSION_FACTOR + (1 - _OTHER_VERSION_FACTOR) * self.version_score)
         return chance * (_OTHER_CHANGE_FACTOR if self.is_other_change else 1.0)
@@ -110,14 +110,14 @@ def _calibration() -> dict[str, float]:
 def merge(
     found: Sequence[Sequence[Hit]], query: str, intent: Intent, *, limit: int, compare: Compare | None = None
 ) -> list[RankedHit]:
-    """Return the best `limit` hits; providers keep their order, and each kind with a true match is represented."""
+    """Return the best `limit` hits. Each kind with a true match is included, and the order of a provider is kept."""
     return take_with_every_kind(rank_all(found, query, intent, compare), limit)
 
 
 def rank_all(
     found: Sequence[Sequence[Hit]], query: str, intent: Intent, compare: Compare | None = None
 ) -> list[RankedHit]:
-    """Return all relevant hits, best first; providers keep their order."""
+    """Return all relevant hits, best first. The order within a provider is kept."""
     asked = _best_question(query, [hit for hits in found for hit in hits], intent, compare)
     lists = (_make_scores_decrease([_rank(hit, hits[0], asked, intent) for hit in hits]) for hits in found if hits)
     every = sorted(
@@ -127,7 +127,7 @@ def rank_all(
 
 
 def listed_hits(results: ProviderResults) -> list[RankedHit]:
-    """Return the hits of a list in its order; substitutes are given a score of zero."""
+    """Return the hits of a requested list in the given order. Substitutes have a score of zero."""
     score, coverage = (0.0, 0.0) if results.is_substitute else (_LISTED_SCORE, 1.0)
     return [RankedHit(hit, score, coverage) for hit in results.hits]
 
@@ -135,7 +135,7 @@ def listed_hits(results: ProviderResults) -> list[RankedHit]:
 def rank_one_provider(
     hits: Sequence[Hit], query: str, intent: Intent, compare: Compare | None = None
 ) -> list[RankedHit]:
-    """Score the hits of one provider, keeping its order."""
+    """Score the hits of one provider without changing the order."""
     asked = _best_question(query, hits, intent, compare)
     return _make_scores_decrease([_rank(hit, hits[0], asked, intent) for hit in hits])
 
@@ -179,7 +179,7 @@ def _rank(hit: Hit, best: Hit, asked: _Question, intent: Intent) -> RankedHit:
 
 
 def _effective_kind(hit: Hit) -> str:
-    """Return the kind of a hit; prose files among code count as documentation."""
+    """Return the kind of a hit. Prose files among code count as documentation."""
     return "doc" if hit.kind == "code" and is_prose(hit.path) else hit.kind
 
 
@@ -189,7 +189,7 @@ def _defines_exactly(hit: Hit, name: str) -> bool:
 
 
 def _make_scores_decrease(ranked: Sequence[RankedHit]) -> list[RankedHit]:
-    """Make scores decrease: each becomes the best of the next few scores, but less than the previous score."""
+    """Make scores decrease: each becomes the maximum of the next few scores, but less than the previous score."""
     ordered: list[RankedHit] = []
     ceiling = math.inf
     for position, each in enumerate(ranked):
@@ -216,12 +216,12 @@ def take_with_every_kind(every: Sequence[RankedHit], limit: int) -> list[RankedH
 
 
 def _best_question(query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None) -> _Question:
-    """Return the query, or its English translation if the candidates cover that better."""
+    """Return the query or its English translation, whichever the candidates cover better."""
     asked = _Question(query, candidates, intent, compare)
     english = translate_to_english(query)
     if not english:
         return asked
-    return max(_Question(english, candidates, intent, compare), asked, key=lambda each: each.best)
+    return max(_Question(english, candidates, intent, compare), asked, key=lambda each: each.best_coverage)
 
 
 def _searchable_text(hit: Hit) -> str:
@@ -235,7 +235,7 @@ def _append_english(hit: Hit, text: str) -> str:
 
 
 class _Question:
-    """Query terms weighted by their rarity among the candidates, and semantic similarities for uncovered terms."""
+    """Query terms weighted by rarity among the candidates, and semantic similarities for uncovered terms."""
 
     def __init__(self, query: str, candidates: Sequence[Hit], intent: Intent, compare: Compare | None = None) -> None:
         asked = [word for word in plain_words(query) if word.lower() not in QUESTION_WORDS] or plain_words(query)
@@ -246,12 +246,12 @@ class _Question:
         self._terms_by_hit = {hit.id: self._terms_in(hit, _searchable_text(hit)) for hit in candidates}
         counts = Counter(term for terms in self._terms_by_hit.values() for term in terms)
         known = {term: idf(count, len(candidates), added=1, against_rest=False) for term, count in counts.items()}
-        # A term that no candidate has does not affect the order but lowers all coverage, so it has the mean weight.
+        # A term without a match lowers the coverage of all candidates equally, so it gets the mean weight.
         mean_weight = sum(known.values()) / len(known) if known else 1.0
         self._weights = {term: known.get(term, mean_weight) for term in self._terms}
         self._total = sum(self._weights.values()) or 1.0
-        self.best = max((self._weight_terms(terms) for terms in self._terms_by_hit.values()), default=0.0)
-        uncovered = max(0.0, 1 - self.best - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
+        self.best_coverage = max((self._weighted_share(terms) for terms in self._terms_by_hit.values()), default=0.0)
+        uncovered = max(0.0, 1 - self.best_coverage - _EXPECTED_UNCOVERED_SHARE) / (1 - _EXPECTED_UNCOVERED_SHARE)
         self._similarities: dict[str, float] = {}
         if compare and uncovered:
             texts = [_searchable_text(hit) for hit in candidates]
@@ -264,26 +264,26 @@ class _Question:
 
     def coverage_by(self, hit: Hit) -> float:
         """Return the share of the query that a candidate covers."""
-        return self._weight_terms(self._terms_by_hit[hit.id])
+        return self._weighted_share(self._terms_by_hit[hit.id])
 
     def title_coverage_by(self, hit: Hit) -> float:
         """Return the share of the query that a candidate's title covers."""
-        return self._weight_terms(self._terms_in(hit, _append_english(hit, hit.title)))
+        return self._weighted_share(self._terms_in(hit, _append_english(hit, hit.title)))
 
     def version_score(self, hit: Hit) -> float:
-        """Return how well a candidate matches the versions in a query about history; 1 if the query has none."""
+        """Return how well a candidate matches the versions in a query about history, or 1 without versions."""
         found_terms = hit.text[:_MAX_TEXT_CHARACTERS]
         return min((version_match_share(found_terms, number) for number in self._numbers), default=1.0)
 
     def is_other_change(self, hit: Hit) -> bool:
-        """Whether a commit does not name the kind of change that the query asks about."""
+        """Whether a commit describes another kind of change than the query."""
         if hit.kind != "commit" or not self._changes:
             return False
         found_terms = set(shared_words().of(hit.text[:_MAX_TEXT_CHARACTERS]).split())
         return any(found_terms.isdisjoint(change) for change in self._changes)
 
     def subject_leaning(self, hit: Hit) -> float:
-        """Return the leaning towards a commit whose subject starts with the query; minus infinity for other hits."""
+        """Return the leaning towards a commit whose subject starts with the query, or minus infinity for other hits."""
         found_terms = self._query_words
         if hit.kind != "commit" or len(found_terms) < _MIN_SUBJECT_WORDS:
             return -math.inf
@@ -305,7 +305,7 @@ class _Question:
             return self._terms.keys() & found_terms
         return {term for term in self._terms if not found_terms.isdisjoint(SAME_CHANGE.get(term, (term,)))}
 
-    def _weight_terms(self, terms: Iterable[str]) -> float:
+    def _weighted_share(self, terms: Iterable[str]) -> float:
         return sum(self._weights[term] for term in terms) / self._total
 
 

@@ -32,10 +32,10 @@ _LIMIT_REASON = "raise limit for more"
 _MAXIMUM_REASON = "the maximum: narrow the query or the scope"
 _CONFIDENCE_REASON = "the others are much less probable: limit={limit} lists them"
 _MAX_CONFIDENCE_RATIO = 10  # a result is omitted if it is this many times less probable than the best one
-_MIN_OMITTED_RESULTS = 2  # omitting a single line saves nothing, because the note about it takes a line
+_MIN_OMITTED_RESULTS = 2  # omitting one result saves nothing, because the note about omitted results takes a line
 _TITLE_CHARACTERS = 120
-_RESERVED_CHARACTERS = 200  # for the note about truncation
-_MIN_TEXT_CHARACTERS = 100
+_RESERVED_CHARACTERS = 200  # characters reserved for the note about truncation
+_MIN_TEXT_CHARACTERS = 100  # minimum size of a truncated text
 
 
 def search_answer(
@@ -43,8 +43,8 @@ def search_answer(
 ) -> Answer:
     """Render search results, one line each.
 
-    Unless the maximum limit was requested, results far less probable than the best one are omitted. `has_timeline` says
-    whether the caller has the `timeline` tool.
+    Unless the maximum limit was requested, results far less probable than the best one are omitted. `has_timeline` is
+    true if the caller has the `timeline` tool.
     """
     if not found.ranked:
         return _no_results(query, found)
@@ -93,12 +93,12 @@ def _count_probable(confidences: Sequence[float]) -> int:
 
 
 def _max_characters(token_budget: int) -> int:
-    """Return the maximum size of the text or of the structured data, which share the budget."""
+    """Return the maximum size of the text, which shares the budget with the structured data."""
     return characters_for(token_budget) // 2 - _RESERVED_CHARACTERS
 
 
 def fetch_answer(found: FullText, *, token_budget: int) -> Answer:
-    """Render a full text with its citation, truncated to the budget if necessary."""
+    """Render a full text with the citation, truncated to the budget if necessary."""
     answer: JsonObject = {
         "id": found.id,
         "title": found.title,
@@ -136,7 +136,7 @@ def _result_line(ranked: RankedHit, confidence: float, terms: Terms) -> JsonObje
 
 
 def _snippet(hit: Hit, terms: Terms) -> str:
-    """Return the text around the query terms, without the part that repeats the title."""
+    """Return the text around the query terms, without the title if the text begins with the title."""
     if hit.kind == "commit":
         subject, _, rest = hit.text.partition("\n")
         if subject and subject in hit.title:
@@ -151,7 +151,7 @@ def _snippet(hit: Hit, terms: Terms) -> str:
 
 
 def _strip_comment_marks(line: str) -> str:
-    """Return a line of code, or the text of a comment line without its marker."""
+    """Return a line of code, or the text of a comment line without the comment marker."""
     text = line.strip()
     return text.lstrip("/*#! ").removesuffix("*/").rstrip() if text == "*" or text.startswith(_COMMENTS) else text
 
@@ -164,7 +164,8 @@ def _to_sentence(note: str) -> str:
 
 
 def _no_results(query: str, found: FederatedResults) -> Answer:
-    """Render the answer for no results, naming the searched material; the tool contract fixes the first sentence."""
+    """Render an answer without results, which lists the searched material."""
+    # The contract of the tool fixes the first sentence.
     opening = f"No observations found matching '{query}'."
     if "obs" not in found.kinds:
         opening = f"Nothing found matching '{query}'."

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Reader of resources by URI."""
+    """Reads resources by URI."""
 
     projects: Projects
     federation: Federation
     token_budget: int
 
-    def offered(self, toolsets: Sequence[str]) -> tuple[Resource, ...]:
+    def list_resources(self, toolsets: Sequence[str]) -> tuple[Resource, ...]:
         """Return the resources of the enabled toolsets."""
         offered: list[Resource] = []
         if "graph" in toolsets:
@@ -44,7 +44,7 @@ class Resources:
 
     def overview(self, call: Call) -> str:
         """Return the map of the session's project."""
-        index = self.projects.at(call.session.project_root())
+        index = self.projects.index_of(call.session.project_root())
         return index.answer(
             lambda freshness: "\n".join(
                 [

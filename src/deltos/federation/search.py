@@ -27,10 +27,10 @@ MAX_ID_CHARACTERS = 1_000
 # Providers always return up to MAX_RESULTS hits, so that no kind runs out and the total does not depend on the limit.
 DEFAULT_RESULTS = 10
 MAX_RESULTS = 20
-NOT_FILTERED = (
-    "Not searched, as kind, since, until and tag do not apply"  # start of the note that names the skipped kinds
-)
-# If the best confidence is lower, the query is rarely answered; that holds for 3 of the 77 queries in tests/relevance.
+# Start of the note that lists the skipped kinds of results.
+NOT_FILTERED = "Not searched, as kind, since, until and tag do not apply"
+# Results below this confidence rarely answer the query. The best result is below it for 3 of 77 queries in
+# tests/relevance.
 WEAK_CONFIDENCE = 0.3
 _ALL_COMMITS_QUERY = "commits"  # query that lists commits if only filters are given
 _KIND_NAMES = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "memory", "commit": "commits"}
@@ -38,9 +38,9 @@ _KIND_NAMES = {"code": "code", "doc": "documentation", "api": "APIs", "obs": "me
 
 @dataclass(frozen=True, slots=True)
 class FederatedResults:
-    """Merged results, the searched material, and notes for the user.
+    """Merged results, descriptions of the searched material, and notes for the user.
 
-    `total` is the number of results without a limit, or a lower bound of it if `total_is_least`.
+    `total` is the number of results without a limit. If `total_is_least` is true, there may be more.
     """
 
     ranked: tuple[RankedHit, ...]
@@ -60,11 +60,10 @@ class Federation:
         self._toolsets = tuple(toolsets)
 
     def search(self, asked: SearchRequest, scope: Sequence[str] = ()) -> FederatedResults:
-        """Return the best hits of all providers in scope; a failed provider is named in a note unless all of them
-        failed."""
-        toolsets = self._select_providers(scope)
+        """Return the best hits of all providers in scope. Failed providers are reported in notes, unless all fail."""
+        toolsets = self._select_toolsets(scope)
         providers = [provider for provider in self._providers if not set(provider.toolsets).isdisjoint(toolsets)]
-        providers, filter_notes = _with_filters(providers, asked.filters)
+        providers, filter_notes = _filterable_providers(providers, asked.filters)
         query = asked.query.replace("\0", " ").strip()[:MAX_QUERY_CHARACTERS]
         if not query:
             providers = [provider for provider in providers if provider.kind == COMMIT]
@@ -72,7 +71,7 @@ class Federation:
                 raise BadArgument("The query is empty", hint="Ask in a few words what you want to know.")
             query = _ALL_COMMITS_QUERY
         wider = replace(asked, query=query, limit=MAX_RESULTS)
-        results_by_provider = self._ask(providers, wider, toolsets)
+        results_by_provider = self._search_providers(providers, wider, toolsets)
         lists = _drop_duplicates([each.hits for each in results_by_provider])
         intent = intent_of(translate_to_english(query) or query).with_explicit_kinds(
             [provider.kind for provider, each in zip(providers, results_by_provider, strict=True) if each.is_explicit]
@@ -96,7 +95,7 @@ class Federation:
         )
 
     def fetch(self, identifier: str, asked: SearchRequest) -> FullText:
-        """Return the full text of the item with this id; an id without a kind refers to an observation."""
+        """Return the full text of the result with this id. An id without a kind refers to an observation."""
         given = identifier.replace("\0", "").strip()[:MAX_ID_CHARACTERS]
         kind = given.partition(":")[0]
         known = {provider.kind: provider for provider in self._providers}
@@ -105,7 +104,7 @@ class Federation:
             raise NotFound(f"Unknown id '{given[:200]}'", hint=f"Ids begin with {', '.join(known)} and a colon.")
         return provider.fetch(given, asked)
 
-    def _select_providers(self, scope: Sequence[str]) -> tuple[str, ...]:
+    def _select_toolsets(self, scope: Sequence[str]) -> tuple[str, ...]:
         unknown = [name for name in scope if name not in self._toolsets]
         if unknown:
             raise BadArgument(
@@ -114,7 +113,9 @@ class Federation:
         return tuple(scope) or self._toolsets
 
     @staticmethod
-    def _ask(providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]) -> list[ProviderResults]:
+    def _search_providers(
+        providers: Sequence[Provider], asked: SearchRequest, toolsets: Sequence[str]
+    ) -> list[ProviderResults]:
         results_by_provider: list[ProviderResults] = []
         problems: list[DeltosError] = []
         for provider in providers:
@@ -147,8 +148,8 @@ def _weak_match_notes(ranked: Sequence[RankedHit]) -> tuple[str, ...]:
 def _collect_notes(results_by_provider: Sequence[ProviderResults], ranked: Sequence[RankedHit]) -> list[str]:
     """Collect the notes of all providers.
 
-    Missing kinds are reported unless memory answers the query, and unsearched sources only if nothing answers it well;
-    otherwise these notes would cost tokens in every answer.
+    Missing kinds are reported unless memory answers the query, and unsearched sources only if no result answers the
+    query well. In other answers, these notes would only cost tokens.
     """
     is_answered_by_memory = _is_answered(ranked) and ranked[0].hit.kind == "obs"
     lacks = [each.missing_reason for each in results_by_provider if each.missing_reason and not is_answered_by_memory]
@@ -157,12 +158,12 @@ def _collect_notes(results_by_provider: Sequence[ProviderResults], ranked: Seque
 
 
 def _provider_name(provider: Provider) -> str:
-    """Return the name of a provider for messages: its toolsets, or its kind."""
+    """Return the name of a provider for messages: the toolsets, or the kind."""
     return "/".join(provider.toolsets) or provider.kind
 
 
-def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Provider], tuple[str, ...]]:
-    """Return the providers to which filters apply, and a note that names the others."""
+def _filterable_providers(providers: list[Provider], filters: Filters) -> tuple[list[Provider], tuple[str, ...]]:
+    """Return the providers that support the filters, and a note that lists the other kinds."""
     if filters == NO_FILTERS:
         return providers, ()
     wanted = set(FILTERED_KINDS)
@@ -173,8 +174,8 @@ def _with_filters(providers: list[Provider], filters: Filters) -> tuple[list[Pro
     kept = [provider for provider in providers if provider.kind in wanted]
     if not kept:
         raise BadArgument(
-            "Only observations and commits have a kind, a time and tags, and none of those is in scope",
-            hint="Leave kind, since, until and tag out, or widen the scope.",
+            "The filters kind, since, until and tag apply only to observations and commits, and neither is in scope",
+            hint="Remove the filters or widen the scope.",
         )
     others = [_KIND_NAMES[provider.kind] for provider in providers if provider not in kept]
     return kept, (f"{NOT_FILTERED}: {', '.join(others)}",) if others else ()

@@ -22,7 +22,7 @@ _PROJECTS = "Default: the session's. Several: comma-separated, a workspace or *;
 
 
 def federation_tools(federation: Federation, *, token_budget: int, has_timeline: bool = True) -> tuple[Tool, ...]:
-    """Return the tools `search` and `fetch`; `has_timeline` says whether the `timeline` tool is also listed."""
+    """Return the tools `search` and `fetch`. `has_timeline` is true if the `timeline` tool is also listed."""
 
     def search(call: Call) -> Answer:
         asked = SearchRequest(

@@ -25,7 +25,7 @@ _ID_BYTES = 6
 
 
 class Level(IntEnum):
-    """Access level of a caller; each level includes the lower ones."""
+    """Access level of a caller. Each level includes all lower levels."""
 
     READ = 1
     WRITE = 2
@@ -33,7 +33,7 @@ class Level(IntEnum):
 
     @classmethod
     def from_name(cls, name: str) -> Level:
-        """Return the level with this name. Raise KeyError if there is none."""
+        """Return the level with this name. Raise KeyError if the name is unknown."""
         return cls[name.upper()]
 
     @property
@@ -64,9 +64,9 @@ def check_level(tool: Tool, level: Level) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Rights of a valid token.
+    """Permissions of a valid token.
 
-    `projects` are folders; None means all served folders. `missing_workspaces` are the token's workspaces that no
+    `projects` are folders, or None for all served folders. `missing_workspaces` are workspaces of the token that no
     longer exist.
     """
 
@@ -78,7 +78,7 @@ class Grant:
 
 
 class Tokens:
-    """Service that creates and verifies tokens. A token for a workspace gives access to its current folders."""
+    """Creates and verifies tokens. A token for a workspace gives access to the current folders of the workspace."""
 
     def __init__(
         self, store: TokenRecords, clock: Callable[[], float], workspaces: WorkspaceRecords | None = None
@@ -88,7 +88,7 @@ class Tokens:
         self._workspaces = workspaces
 
     def create(self, name: str, level: Level, projects: Sequence[str], lifetime_seconds: int | None) -> tuple[str, str]:
-        """Create a token, and return its id and its text. The text is not stored."""
+        """Create a token, and return the id and the text of the token. The text is not stored."""
         token_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = int(self._clock())
         expires_at = None if lifetime_seconds is None else now + lifetime_seconds
@@ -98,7 +98,7 @@ class Tokens:
         return token_id, f"{TOKEN_PREFIX}_{token_id}_{secret}"
 
     def verify(self, text: str) -> Grant | None:
-        """Return the rights of the token `text`, or None if the token is unknown, invalid, revoked or expired."""
+        """Return the permissions of the token `text`, or None if the token is unknown, invalid, revoked or expired."""
         prefix, _, rest = text.partition("_")
         token_id, _, secret = rest.partition("_")
         stored = self._store.get(token_id) if prefix == TOKEN_PREFIX else None

@@ -1,4 +1,4 @@
-"""Forwards a tool's progress from its worker thread to the client, and the client's cancellation to the tool."""
+"""Forwards the progress of a tool to the client, and the cancellation of a call to the tool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIN_INTERVAL_SECONDS = 0.1  # at most ten notifications are sent per second
 
 
 class Step(NamedTuple):
-    """Progress of a call: `done` of `total` units; `what` names the unit."""
+    """Progress of a call: `done` of `total` units, where `what` is the unit."""
 
     done: int
     total: int
@@ -56,7 +56,7 @@ class CallProgress:
         return self._closed.is_set()
 
     async def forward(self, send: SendProgress) -> None:
-        """Send queued steps until `close` is called. The numbers never decrease, even if a new stage starts at zero."""
+        """Send queued steps until `close` is called. The reported progress never decreases."""
         earlier_stages = last = 0
         reported = -1
         async for step in self._steps:

@@ -49,7 +49,7 @@ class CallQueue:
                     self._changed.notify_all()
 
     def _remaining_seconds(self) -> float:
-        """Return for how many seconds the running call still blocks the next call."""
+        """Return the number of seconds for which the running call still blocks the next call."""
         return (
             self._running_since + self._max_exclusive_seconds - time.monotonic()
             if self._running_ticket is not None

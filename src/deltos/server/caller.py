@@ -1,4 +1,4 @@
-"""The caller of a tool: its conversation, access level and accessible folders."""
+"""The caller of a tool, with the conversation, access level and accessible folders."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The client that makes a request, with its access rights. A stdio client has all rights."""
+    """The client that makes a request, with permissions. A stdio client has all permissions."""
 
     conversation: Conversation
     level: Level = Level.ADMIN
     confinement: Confinement | None = None
     client: str = ""  # name of the client program (`clientInfo.name`)
-    name: str = ""  # identifies the caller; empty over stdio, where there is only one caller
+    name: str = ""  # identifier of the caller; empty over stdio, where there is only one caller
     denial_reason: str = ""  # why the caller has no access to any folder; empty if it has access
 
     def check_access(self) -> None:

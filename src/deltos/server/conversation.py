@@ -1,4 +1,4 @@
-"""State of one client's conversation: its project folders, the excerpts already sent to it, and its log level."""
+"""State of a client's conversation: project folders, excerpts already sent, and log level."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DRIVE = re.compile(r"/[A-Za-z]:")
 class Conversation:
     """A client's session as tools see it.
 
-    Its default projects are those of `set_project_roots`, otherwise the client's roots, otherwise the start folder. A
-    conversation that is not persistent serves a single request of a connection without sessions.
+    The default projects are the folders passed to `set_project_roots`, the client's roots, or the start folder, in this
+    order. A conversation that is not persistent serves a single request of a connection without sessions.
     """
 
     def __init__(self, start: Path, *, is_persistent: bool = True) -> None:
@@ -37,7 +37,7 @@ class Conversation:
         self.roots_settled: anyio.Event | None = None
 
     def project_root(self) -> Path:
-        """Return the default project folder, for calls that name no project."""
+        """Return the default project folder, for calls without a project."""
         return self.project_roots()[0]
 
     def set_project_root(self, root: Path) -> None:
@@ -53,7 +53,7 @@ class Conversation:
         if not self._is_persistent:
             raise BadArgument(
                 "This connection has no session, so it cannot store a working directory",
-                hint="Name the project in each call: project_path accepts a folder, a project name or a workspace.",
+                hint="Pass the project in each call: project_path accepts a folder, a project name or a workspace.",
             )
         self._chosen = tuple(roots)
 
@@ -62,7 +62,7 @@ class Conversation:
         return (self._start, *self._roots)
 
     def set_client_roots(self, uris: Iterable[str]) -> list[str]:
-        """Replace the client's roots with those `uris` that are local folders; the first one is the default project.
+        """Replace the client's roots with the local folders among `uris`. The first folder is the default project.
 
         Return the URIs that are not local folders.
         """

@@ -61,7 +61,7 @@ def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
         while data := os.read(reading, 1):
             if data[0] in _SIGNALS:
                 time.sleep(seconds)
-                if os.getppid() == watched_process:  # otherwise the process id may have been reused
+                if os.getppid() == watched_process:  # if not, the process id may have been reused
                     os.kill(watched_process, signal.SIGKILL)
                 break
     finally:
@@ -69,7 +69,8 @@ def _watch(watched_process: int, reading: int, seconds: float) -> NoReturn:
 
 
 def _close_in_child(writing: int) -> None:
-    """Close the pipe in a forked child, because the watchdog exits only when every copy of the pipe is closed."""
+    """Close the pipe in a forked child."""
+    # The watchdog exits only when every copy of the pipe is closed.
     signal.set_wakeup_fd(-1)
     with suppress(OSError):
         os.close(writing)

@@ -17,9 +17,9 @@ _META_KEYS = {_VERSION_KEY, _CLIENT_KEY, _CAPABILITIES_KEY, "progressToken"}
 
 
 class Handshake:
-    """Protocol state before the SDK takes over: no message yet, a completed handshake, or requests that name a version.
+    """Protocol state before the SDK takes over: no message yet, a completed handshake, or modern requests.
 
-    "Modern" clients send no `initialize`; each of their requests names its protocol version.
+    "Modern" clients send no `initialize`. Each request of such a client contains the protocol version.
     """
 
     def __init__(self, manifest: Manifest) -> None:

@@ -1,4 +1,4 @@
-"""Queues the client's lines until the SDK is imported. The handshake answers some of them before that."""
+"""Queues the client's lines until the SDK is imported. Before that, the handshake answers some of the lines."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class LineQueue:
         self._handshake = handshake
         self._on_idle_end = on_idle_end
         self._lock = threading.Lock()
-        self._kept: list[bytes] = []
-        self._owes_answer = False
+        self._queued: list[bytes] = []
+        self._has_open_request = False
         self._ended = False
         self._sink: Callable[[bytes | None], None] | None = None
         self.busy = threading.Event()
@@ -41,22 +41,22 @@ class LineQueue:
             self._ended = True
             if self._sink:
                 self._sink(None)
-            elif not self._owes_answer:
+            elif not self._has_open_request:
                 self._on_idle_end()
         self.busy.set()
 
     def attach(self, sink: Callable[[bytes | None], None]) -> bytes | None:
         """Pass the opening request, all queued lines, all later lines and, at the end, None to `sink`.
 
-        Return the opening request if it was already answered. The caller must drop the second answer to it.
+        Return the opening request if it was already answered. The caller must drop the second answer to this request.
         """
         with self._lock:
             opening = self._handshake.opening
-            for line in [*([opening] if opening else []), *self._kept]:
+            for line in [*([opening] if opening else []), *self._queued]:
                 sink(line)
             if self._ended:
                 sink(None)
-            self._kept.clear()
+            self._queued.clear()
             self._sink = sink
             return opening
 
@@ -67,18 +67,18 @@ class LineQueue:
             if self._sink:
                 self._sink(line)
             elif not self._answer_early(line):
-                self._kept.append(line)
+                self._queued.append(line)
         self.busy.set()
 
     def _answer_early(self, line: bytes) -> bool:
-        if self._owes_answer:
+        if self._has_open_request:
             return False
         message = _parse_json(line)
         reply = self._handshake.answer(line, message) if isinstance(message, dict) else None
         if reply is not None:
             self._pipes.write(reply)
             return True
-        self._owes_answer = not _is_notification(message)
+        self._has_open_request = not _is_notification(message)
         return False
 
 

@@ -37,7 +37,7 @@ class Manifest:
         """Return the manifest from the generated file at `path`."""
         return cls(json.loads(path.read_text(encoding="utf-8")), toolsets, lean=lean)
 
-    def offer(self, toolsets: Collection[str]) -> None:
+    def set_toolsets(self, toolsets: Collection[str]) -> None:
         """Replace the list of offered toolsets."""
         self._toolsets = toolsets
 
@@ -53,7 +53,7 @@ class Manifest:
 
     @property
     def modern_versions(self) -> list[str]:
-        """Protocol versions without a handshake, where each request states its version."""
+        """Protocol versions without a handshake, in which each request contains the version."""
         return list(self._document["modern_versions"])
 
     def listings(self, client_name: str = "") -> list[JsonObject]:
@@ -70,7 +70,7 @@ class Manifest:
         return next((listing["inputSchema"] for listing in self.listings() if listing["name"] == name), None)
 
     def initialize_result(self, requested_version: str) -> JsonObject:
-        """Return the result of `initialize` in the requested version if supported, otherwise in the newest one."""
+        """Return the result of `initialize` in the requested version, or in the newest one if it is not supported."""
         versions = self._document["handshake_versions"]
         return {
             "protocolVersion": requested_version if requested_version in versions else versions[-1],

@@ -1,4 +1,4 @@
-"""Parses lines as JSON-RPC messages and returns the errors that the specification defines for invalid ones."""
+"""Parses lines as JSON-RPC messages. Invalid messages result in the errors defined by the specification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_DIGITS = 100
 
 
 class InvalidMessage(Exception):
-    """A line that is not a valid message; `answer` is the error response."""
+    """A line that is not a valid message. `answer` is the error response."""
 
     def __init__(self, code: int, message: str, request_id: types.RequestId | None = None) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ def _parse_json(line: bytes) -> object:
 
 
 def _parse_integer(digits: str) -> int | None:
-    """Return the integer, or None if it has too many digits, because conversion takes quadratic time."""
+    """Return the integer, or None if it has too many digits, whose conversion takes quadratic time."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
@@ -72,6 +72,7 @@ def _can_be_answered(request_id: object) -> TypeGuard[int | str]:
 
 
 def _check_id(parsed: object) -> None:
-    """Raise InvalidMessage if the id has a wrong type; the SDK would treat the request as a notification."""
+    """Raise InvalidMessage if the id has a wrong type."""
+    # The SDK would treat such a request as a notification.
     if isinstance(parsed, dict) and "id" in parsed:
         raise InvalidMessage(types.INVALID_REQUEST, "Invalid Request: the id must be a string or an integer")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_TRUNCATED_LINE_BYTES = 1024  # length to which an overlong line is truncated; the parser then rejects it
+_TRUNCATED_LINE_BYTES = 1024  # length of a truncated line, which the parser rejects
 
 
 class ClientPipes:
@@ -25,7 +25,7 @@ class ClientPipes:
         self._writing = threading.Lock()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the client's lines until it disconnects. Truncate overlong lines."""
+        """Yield the client's lines until the client disconnects. Truncate overlong lines."""
         while line := self._incoming.readline(self._max_line_bytes):
             if len(line) == self._max_line_bytes and not line.endswith(b"\n"):
                 self._skip_line()
@@ -34,7 +34,7 @@ class ClientPipes:
                 yield line
 
     def write(self, message: bytes) -> None:
-        """Send one message. Raises OSError if the client has disconnected."""
+        """Send one message. Raise OSError if the client has disconnected."""
         with self._writing:
             self._outgoing.write(message + b"\n")
             self._outgoing.flush()
@@ -47,10 +47,10 @@ class ClientPipes:
 def claim_stdio() -> ClientPipes:
     """Take over stdin and stdout. Later output, including that of C code and child processes, goes to stderr.
 
-    Raises OSError if the process was started without stdin or stdout.
+    Raise OSError if the process was started without stdin or stdout.
     """
     for descriptor in (0, 1):
-        os.fstat(descriptor)  # raises if closed; otherwise os.dup below would reuse the number
+        os.fstat(descriptor)  # raises if closed, because os.dup below would reuse a closed descriptor
     _ensure_stderr()
     incoming, outgoing = os.dup(0), os.dup(1)  # not inherited by child processes
     if hasattr(os, "register_at_fork"):
@@ -62,9 +62,9 @@ def claim_stdio() -> ClientPipes:
 
 
 def _ensure_stderr() -> None:
-    """Open the null device as stderr if stderr is closed; otherwise os.dup would reuse descriptor 2 for the client."""
+    """Open the null device as stderr if stderr is closed."""
     try:
-        os.fstat(2)
+        os.fstat(2)  # raises if closed, because os.dup would reuse descriptor 2 for the client
     except OSError:
         _redirect(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, "w", closefd=False)

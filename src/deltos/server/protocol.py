@@ -55,7 +55,7 @@ ROOTS_WAIT_SECONDS = 1.0  # how long a call waits for the client's roots before 
 class McpHandlers:
     """Handlers for the requests of all clients.
 
-    `find_caller` returns the caller of a request; `observe` is called after each tool call. If `follow_roots` is false,
+    `find_caller` returns the caller of a request. `observe` is called after each tool call. If `follow_roots` is false,
     clients are not asked for their roots, which may be on another machine.
     """
 
@@ -91,7 +91,7 @@ class McpHandlers:
         return types.ListToolsResult(tools=[tool for tool in tools if _is_permitted(tool, level)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Run a tool in a thread. A cancelled call is abandoned immediately, and its tool is asked to stop."""
+        """Run a tool in a thread. A cancelled call is abandoned immediately, and the tool is asked to stop."""
         caller = replace(self._find_caller(context), client=_client_name(context))
         await _wait_for_roots(caller.conversation)
         progress = CallProgress(asyncio.get_running_loop())
@@ -121,7 +121,7 @@ class McpHandlers:
         await self.bus.publish(ToolsListChanged())
 
     async def on_initialized(self, context: Context, params: types.NotificationParams | None) -> None:
-        """Request the client's roots, then notify it of changed tools until it disconnects."""
+        """Request the client's roots, then notify the client of changed tools until it disconnects."""
         await self.request_roots(context, params)
         while True:
             await self._tools_changed.wait()
@@ -155,10 +155,10 @@ class McpHandlers:
 
 
 class NotifyingServer(Server[Any]):
-    """The SDK's server, with the capability to announce changes to its tool list."""
+    """The SDK's server, with the capability to announce changes of the tool list."""
 
     def get_capabilities(self, *_: object, protocol_version: str | None = None) -> types.ServerCapabilities:
-        """Return the capabilities, including notifications of tool changes, which the SDK's transports do not pass."""
+        """Return the capabilities, including notifications of tool changes, which the SDK omits."""
         return super().get_capabilities(NotificationOptions(tools_changed=True), protocol_version=protocol_version)
 
 

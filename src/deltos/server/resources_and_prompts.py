@@ -39,16 +39,16 @@ class ResourceAndPromptHandlers:
         self,
         tool_runner: ToolRunner,
         find_caller: Callable[[Context], Caller],
-        settle: Callable[[Context], Awaitable[None]],
+        wait_for_roots: Callable[[Context], Awaitable[None]],
     ) -> None:
         self._tool_runner = tool_runner
         self._find_caller = find_caller
-        self._settle = settle
+        self._wait_for_roots = wait_for_roots
         self._threads = FairThreadPool(MAX_CONCURRENT_READS)
 
     async def list_resources(self, context: Context, params: Page) -> types.ListResourcesResult:
         """Return the resources that have a fixed URI."""
-        toolbox = await self._open_list(context, params)
+        toolbox = await self._toolbox_for_listing(context, params)
         single = [resource for resource in toolbox.resources if not resource.is_template]
         return types.ListResourcesResult(
             resources=[
@@ -67,7 +67,7 @@ class ResourceAndPromptHandlers:
         self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         """Return the resource templates."""
-        toolbox = await self._open_list(context, params)
+        toolbox = await self._toolbox_for_listing(context, params)
         many = [resource for resource in toolbox.resources if resource.is_template]
         return types.ListResourceTemplatesResult(
             resource_templates=[
@@ -94,7 +94,7 @@ class ResourceAndPromptHandlers:
 
     async def list_prompts(self, context: Context, params: Page) -> types.ListPromptsResult:
         """Return all prompts, on one page."""
-        toolbox = await self._open_list(context, params)
+        toolbox = await self._toolbox_for_listing(context, params)
         return types.ListPromptsResult(prompts=[_prompt_listing(prompt) for prompt in toolbox.prompts])
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -107,7 +107,7 @@ class ResourceAndPromptHandlers:
 
     async def _run(self, context: Context, work: Callable[[Toolbox, Session, Progress], Answer]) -> CallOutcome:
         """Run `work` in a thread. Raise MCPError if it fails, because only tools report errors as text."""
-        await self._settle(context)
+        await self._wait_for_roots(context)
         caller = self._find_caller(context)
         progress = CallProgress(asyncio.get_running_loop())
         try:
@@ -122,7 +122,8 @@ class ResourceAndPromptHandlers:
             raise MCPError(code=code, message=outcome.text.removeprefix("Error: "))
         return outcome
 
-    async def _open_list(self, context: Context, params: Page) -> Toolbox:
+    async def _toolbox_for_listing(self, context: Context, params: Page) -> Toolbox:
+        """Return the toolbox for listing its contents. Raise MCPError if the request has a cursor."""
         if params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list has only one page")
         return await self._threads.run(self._find_caller(context), self._tool_runner.toolbox)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 USAGE = f"""\
 usage: deltos mcp [PATH] [--toolsets LIST] [--profile NAME] [--http [HOST:PORT]]
 
-Serve a project to an MCP client over stdin and stdout. The project is the client's root if the client reports one,
-else PATH, else the current folder.
+Serve a project to an MCP client over stdin and stdout. The project is the client's root, PATH or the current folder,
+in this order of preference.
 
   --toolsets LIST   comma-separated toolsets to serve; default: {",".join(TOOLSETS)}
   --profile NAME    full: list all tools of the toolsets; lean: list only the six search and memory tools

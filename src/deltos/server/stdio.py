@@ -89,11 +89,11 @@ class StdioConnection:
         """Pass the client's messages to the server. At the end, wait up to `GRACE_SECONDS` for answers."""
         loop = asyncio.get_running_loop()
 
-        def arrive(line: bytes | None) -> None:
+        def enqueue_from_thread(line: bytes | None) -> None:
             with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(self._enqueue_line, line)
 
-        if opening := self._inbox.attach(arrive):
+        if opening := self._inbox.attach(enqueue_from_thread):
             self._answered_id = json.loads(opening)["id"]
         async with self._to_server, self._refusals:
             async for line in self._lines:

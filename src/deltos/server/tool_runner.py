@@ -57,13 +57,13 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A failed call; `failure` contains the error message."""
+    """A failed call. `failure` contains the error message."""
 
     failure: CallOutcome
 
 
 class ToolRunner:
-    """Runner of tool calls; it opens the toolbox when the first call arrives."""
+    """Runs tool calls. The toolbox is opened when the first call arrives."""
 
     def __init__(self, open_toolbox: OpenToolbox) -> None:
         self._open_toolbox = open_toolbox
@@ -73,14 +73,14 @@ class ToolRunner:
         self._queue = CallQueue()
 
     def warm_up(self) -> None:
-        """Open the toolbox in advance. An error is only logged; the first call reports it to its client."""
+        """Open the toolbox in advance. An error is logged, and reported to the client by the first call."""
         try:
             self.toolbox()
         except Exception as error:  # noqa: BLE001 - the first call reports it to the client
             logger.warning("deltos mcp: %s", error)
 
     def reopen(self, open_toolbox: OpenToolbox) -> None:
-        """Open another toolbox for new calls, and close the old one when its running calls have ended."""
+        """Open another toolbox for new calls, and close the old toolbox after all running calls."""
         with self._opening:
             old, self._toolbox = self._toolbox, None
             self._open_toolbox = open_toolbox
@@ -102,12 +102,12 @@ class ToolRunner:
         return outcome
 
     def run_work(self, work: Callable[[Toolbox], Answer], caller: Caller) -> CallOutcome:
-        """Run `work` with the access rights of `caller` and return its outcome."""
-        outcome = self.run_guarded(lambda toolbox: _outcome_of(work(toolbox)), caller)
+        """Run `work` with the permissions of `caller` and return the outcome."""
+        outcome = self.run_confined(lambda toolbox: _outcome_of(work(toolbox)), caller)
         return outcome.failure if isinstance(outcome, FailedCall) else outcome
 
-    def run_guarded(self, work: Callable[[Toolbox], _T], caller: Caller) -> _T | FailedCall:
-        """Run `work` with the access rights of `caller` and return its result, or a FailedCall if it raises."""
+    def run_confined(self, work: Callable[[Toolbox], _T], caller: Caller) -> _T | FailedCall:
+        """Run `work` with the permissions of `caller`. Return the result, or a FailedCall if `work` raises."""
         try:
             caller.check_access()
         except Forbidden as error:
@@ -168,13 +168,13 @@ class ToolRunner:
         """Return the toolbox, opening it on first use."""
         with self._opening:
             if self._toolbox is None:
-                with confined(None):  # shared by all callers, so the first caller's limits must not apply
+                with confined(None):  # shared by all callers, so the first caller's confinement must not apply
                     self._toolbox = self._open_toolbox()
             return self._toolbox
 
 
 def _hide_database_details(error: DeltosError) -> str:
-    """Return an error message for remote callers that hides the database's address, role and server messages."""
+    """Return an error message for remote callers without the database's address, role and messages."""
     if isinstance(error, StoreBusy):
         return "The server's database is busy. Try again in a moment."
     if isinstance(error, StoreUnwritable):
@@ -189,7 +189,7 @@ def _close_after(toolbox: Toolbox, running: Sequence[threading.Event]) -> None:
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:
-    """Return the tool called `name`; hyphens and camelCase are accepted."""
+    """Return the tool called `name`. Hyphens and camelCase are accepted."""
     by_name = {tool.name: tool for tool in tools}
     tool = by_name.get(name) or by_name.get(snake_case(name))
     if tool is None:
@@ -217,7 +217,7 @@ def _failed_outcome(message: str, *, is_bad_request: bool = False) -> CallOutcom
 
 
 def _truncate_answer(text: str) -> str:
-    """Truncate `text` to the hard limit. Normally a domain has already truncated its answer between two results."""
+    """Truncate `text` to the hard limit. Domains normally truncate their answers earlier, between two results."""
     if len(text) <= MAX_ANSWER_CHARACTERS:
         return text
     shown = MAX_ANSWER_CHARACTERS - _NOTE_CHARACTERS

@@ -22,7 +22,9 @@ def open_toolbox(config: Config) -> Toolbox:
     app = App(config)
     try:
         app.resume()
-    except DeltosError as exc:  # the library cannot be opened; its tools report the error, and all other tools work
+    except (
+        DeltosError
+    ) as exc:  # the library cannot be opened: the tools for documentation report the error, and all other tools work
         _log.warning("Unfinished crawls were not resumed: %s", exc)
     return Toolbox(
         app.tools(),

@@ -1,4 +1,4 @@
-"""Applies changes to the user's toolset choice while a server runs, and notifies its clients."""
+"""Applies changes to the user's toolset choice while a server runs, and notifies the clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ToolsetWatcher:
-    """Watcher that reopens the toolbox when the user chooses other toolsets."""
+    """Reopens the toolbox when the user chooses other toolsets."""
 
     config: Config
     manifest: Manifest
@@ -40,7 +40,7 @@ class ToolsetWatcher:
         served = self.config.toolsets
         while self.config.toolsets_may_change:
             await anyio.sleep(POLL_SECONDS)
-            with suppress(BadArgument):  # the file was edited by hand and is invalid: keep the current toolsets
+            with suppress(BadArgument):  # the file is invalid after an edit by hand: keep the current toolsets
                 chosen = chosen_toolsets(self.config.home)
                 if chosen != served:
                     served = chosen
@@ -48,6 +48,6 @@ class ToolsetWatcher:
 
     async def _apply_toolsets(self, toolsets: tuple[str, ...], handlers: McpHandlers) -> None:
         config = replace(self.config, toolsets=toolsets)
-        self.manifest.offer(toolsets)
+        self.manifest.set_toolsets(toolsets)
         self.tool_runner.reopen(lambda: self.open_toolbox(config))
         await handlers.announce_changed_tools()

@@ -28,7 +28,7 @@ def explore(request: ViewRequest) -> structs.ExplorePage:
         request.text("q"),
         budget=max(MIN_BUDGET, request.number("budget", DEFAULT_BUDGET, MAX_BUDGET)),
         by_meaning=app.config.searches_by_meaning,
-        related=app.links.related,
+        related=app.links.related_lines,
     )
     selection = select(app.domains.projects, request.text("project"), request.session.project_roots())
     text = exploration.answer(selection, Silent()).text

@@ -191,7 +191,7 @@ def _label_projects(
     names = shortest_names(known.root for known in indexes)
     owners: dict[str, Path] = {}
     for known in indexes:
-        if projects.is_there(known.root):
+        if projects.is_available(known.root):
             owners.setdefault(known.project_id, known.root)
     owners |= {own: current for own in owners if projects.has_id(current, own)}
     return {

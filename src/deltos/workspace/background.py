@@ -1,4 +1,4 @@
-"""Background index run in its own thread; any number of calls can wait for it."""
+"""Background index run in a separate thread. Any number of calls can wait for the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SWITCH_INTERVAL_SECONDS = 0.0005
 
 
 class BackgroundRun:
-    """Thread that runs `work`, starting immediately, and records its progress."""
+    """Thread that runs `work` immediately and records the progress."""
 
     def __init__(self, work: Callable[[Progress], object], *, name: str = "index", unit: str = "files") -> None:
         self._work = work
@@ -36,8 +36,8 @@ class BackgroundRun:
         self._thread.start()
 
     @property
-    def running(self) -> bool:
-        """Whether the run has not ended yet."""
+    def is_running(self) -> bool:
+        """Whether the run is still in progress."""
         return self._thread.is_alive()
 
     @property
@@ -46,12 +46,12 @@ class BackgroundRun:
         return time.monotonic() - self._started_at
 
     def wait(self, seconds: float, progress: Progress, *, until: Callable[[], bool] | None = None) -> None:
-        """Wait for the end of the run and forward its progress.
+        """Wait for the end of the run and forward the progress.
 
         Return earlier if `until` returns true, `seconds` have passed or the caller cancels.
         """
         deadline = time.monotonic() + seconds
-        while self.running and time.monotonic() < deadline and not progress.cancelled():
+        while self.is_running and time.monotonic() < deadline and not progress.cancelled():
             if until is not None and until():
                 return
             self._thread.join(min(POLL_SECONDS, seconds))

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from deltos.isolated.wire import Reply
     from deltos.workspace.indexer import Indexer
 
-# Large enough that sending a batch is cheap, small enough that children finish at about the same time.
+# Batches are large enough to be sent efficiently, and small enough that child processes finish at about the same time.
 BATCH_BYTES = 400_000
 BATCH_FILES = 64
-# With less source than this, starting several processes takes longer than it saves.
+# Minimum source size for several processes. For less source, starting the processes takes longer than they save.
 PARALLEL_BYTES = 1_500_000
-# The first file that a child reads includes the time to load its grammar.
+# The CPU time of the first file in a child process includes loading the grammar.
 MIN_CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 10.0
 WALL_PER_CPU_SECOND = 8.0
 MEMORY_BYTES = 2 << 30
-# Limits the cost of a hostile repository with many unreadable files: further files are not retried per indexer.
+# Maximum number of files that are retried with each indexer separately, to limit the cost of a hostile repository.
 MAX_SEPARATE_ATTEMPTS = 20
 SKIP_REASONS: dict[type[ParserStopped], str] = {
     TimeLimitExceeded: "took too long",
@@ -42,7 +42,7 @@ Batch: TypeAlias = "list[FileToRead]"
 
 
 def file_limits(size: int) -> TaskLimits:
-    """Return the resource limits for reading a file of `size` bytes, many times what an ordinary file needs."""
+    """Return the resource limits for reading a file of `size` bytes, which are generous for an ordinary file."""
     cpu_seconds = MIN_CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1_000_000
     return TaskLimits(
         cpu_seconds=cpu_seconds, wall_seconds=WALL_PER_CPU_SECOND * cpu_seconds, memory_bytes=MEMORY_BYTES
@@ -54,8 +54,8 @@ def extract_all(
 ) -> Generator[list[Extracted]]:
     """Extract every candidate and yield the results in batches, in any order.
 
-    Several processes are used if there is enough work. If `workers` is None, extraction runs in this process, where it
-    cannot be stopped; use that only for trusted files.
+    Several processes are used if there is enough work. If `workers` is None, extraction runs in this process and cannot
+    be stopped, so only trusted files are safe.
     """
     batches = _group_into_batches(candidates)
     if workers is None:
@@ -86,14 +86,14 @@ class _ExtractionRun:
         """Extract the batches sequentially in one child process."""
         for batch in batches:
             replies = self.workers.run_each(extract_file, (self.root, self.indexers), batch, _limits_for)
-            yield [self._extracted_from(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
+            yield [self._handle_reply(candidate, reply) for candidate, reply in zip(batch, replies, strict=True)]
 
     def run_in_parallel(self, batches: Sequence[Batch]) -> Generator[list[Extracted]]:
         """Extract the batches in several child processes."""
         for replies in self.workers.run_batches(extract_file, (self.root, self.indexers), batches, _limits_for):
-            yield [self._extracted_from(candidate, reply) for candidate, reply in replies]
+            yield [self._handle_reply(candidate, reply) for candidate, reply in replies]
 
-    def _extracted_from(self, candidate: FileToRead, reply: Reply) -> Extracted:
+    def _handle_reply(self, candidate: FileToRead, reply: Reply) -> Extracted:
         """Return the result in a child's reply. Retry or skip a file whose extraction failed."""
         if isinstance(reply.error, ParserStopped):
             return self._retry_separately(candidate, reply.error)
@@ -111,7 +111,7 @@ class _ExtractionRun:
         parts = [self._extract_with(indexer, candidate, stopped.message) for indexer in self.indexers]
         for part in parts:
             if part.facts is None and not part.failure:
-                return part  # the file has changed meanwhile: it was deleted, or is now skipped
+                return part  # the file was deleted meanwhile, or is now skipped
         extracted_parts = [part for part in parts if part.facts is not None]
         if not extracted_parts or len({part.hash for part in extracted_parts}) > 1:
             return self._skip_file(candidate, reason, stopped.message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.errors import FileRefused
 from deltos.files import MISSING, FileTree
 from deltos.text.counts import counted
-from deltos.workspace.git import GitFailed, reading
+from deltos.workspace.git import GitFailed, open_git
 from deltos.workspace.git_index import Index, is_current, read_index
 from deltos.workspace.repository import find_repository
 from deltos.workspace.walk import walk
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deltos.workspace.repository import Repository
     from deltos.workspace.walk import Stamp, WalkedFiles
 
-# If a limit is exceeded, all lines of a file count as changed.
+# Limits of the comparison by line. Beyond these limits, all lines of a file count as changed.
 MAX_FILE_BYTES = 4_000_000
 MAX_COMPARED_FILES = 2_000
 MAX_COMPARED_BYTES = 100_000_000
@@ -39,7 +39,7 @@ _REGULAR_MODES = ("100644", "100755")
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file. `lines` are the changed lines of its current content; None means all lines."""
+    """A changed file. `lines` are the changed lines of the current content, or None for all lines."""
 
     path: str
     lines: frozenset[int] | None
@@ -47,14 +47,14 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """All changed files that still exist; `notes` describe files that could not be compared."""
+    """All changed files that still exist. `notes` report files that could not be compared."""
 
     files: tuple[ChangedFile, ...]
     notes: tuple[str, ...] = ()
 
 
 class ModifiedFile(NamedTuple):
-    """A file that differs from the revision: `before` is its old object id, `after` its current content."""
+    """A file that differs from the revision. `before` is the old object id, and `after` is the current content."""
 
     path: str
     before: str
@@ -63,7 +63,7 @@ class ModifiedFile(NamedTuple):
 
 @dataclass(slots=True)
 class _DiffReader:
-    """Parser of a diff without context lines. It counts lines per hunk, so that content is never taken for a header."""
+    """Parser of a diff without context lines."""
 
     found: dict[str, set[int]] = field(default_factory=dict)
     _path: str = ""
@@ -73,6 +73,7 @@ class _DiffReader:
 
     def read(self, line: str) -> None:
         """Process one line of the diff."""
+        # Lines are counted per hunk, so that content is never mistaken for a header.
         if self._removed_left and line.startswith("-"):
             self._removed_left -= 1
         elif self._added_left and line.startswith("+"):
@@ -106,12 +107,12 @@ def read_diff(lines: Iterable[str]) -> list[ChangedFile]:
 def changes_since(root: Path, revision: str, found: WalkedFiles | None = None) -> ChangedFiles:
     """Return the files below `root` that differ from `revision`, including untracked files.
 
-    `found` are the current files; if it is None, they are listed. Raise GitFailed if git fails.
+    `found` are the current files, which are listed if it is None. Raise GitFailed if git fails.
     """
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("This is not a git repository")
-    with reading(repository) as git, FileTree(root) as tree:
+    with open_git(repository) as git, FileTree(root) as tree:
         return RevisionComparison(root, repository, git, tree).run(revision, found)
 
 
@@ -174,7 +175,7 @@ class RevisionComparison:
             data = self.read_content(path)
             if data is None:
                 unread += 1
-            elif before[path] not in self._possible_ids(data):
+            elif before[path] not in self._possible_object_ids(data):
                 found.append(ModifiedFile(path, before[path], data))
         if unread:
             self.notes.append(
@@ -189,7 +190,7 @@ class RevisionComparison:
             return Index([])
 
     def read_content(self, path: str) -> bytes | None:
-        """Return the content of a file; None if it is unreadable, too large, or time has run out."""
+        """Return the content of a file, or None if it is unreadable, too large, or time has run out."""
         if time.monotonic() > self._deadline:
             return None
         try:
@@ -197,12 +198,12 @@ class RevisionComparison:
         except FileRefused:
             return None
 
-    def _possible_ids(self, data: bytes) -> set[str]:
-        """Return the object ids that git may use for a content: unchanged, and with normalised line endings."""
+    def _possible_object_ids(self, data: bytes) -> set[str]:
+        """Return the possible git object ids of some content: unchanged, and with normalised line endings."""
         texts = (data, data.replace(b"\r\n", b"\n")) if b"\r\n" in data else (data,)
-        return {self._id_of(text) for text in texts}
+        return {self._object_id(text) for text in texts}
 
-    def _id_of(self, data: bytes) -> str:
+    def _object_id(self, data: bytes) -> str:
         kind = "sha256" if self._repository.hash_bytes == 32 else "sha1"
         return hashlib.new(kind, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
@@ -245,7 +246,7 @@ class RevisionComparison:
         return texts
 
     def _compare_contents(self, files: list[ModifiedFile], texts: Mapping[str, bytes]) -> dict[str, frozenset[int]]:
-        """Return the changed lines of each text file. git compares files named by numbers instead of paths."""
+        """Return the changed lines of each text file, compared by git under numbers instead of paths."""
         for name in ("a", "b"):
             (self._git.folder / name).mkdir()
         for number, file in enumerate(files):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.workspace.git import GitFailed, GitStopped, reading
+from deltos.workspace.git import GitFailed, GitStopped, open_git
 from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MAX_AUTHOR_CHARACTERS = 100
 MAX_COMMIT_FILES = 1_000
 MAX_LOG_BYTES = 400_000_000
 MAX_COMMIT_BYTES = 32_000_000
-# Size of a chunk of the log: a few hundred commits, which take a few milliseconds to parse.
+# Size of a chunk of the log. A few hundred commits fit and take a few milliseconds to parse.
 CHUNK_BYTES = 200_000
 _MAX_FIELD_BYTES = 16_384
 _LOG_TIMEOUT_SECONDS = 120.0
@@ -49,14 +49,14 @@ SAFE_OPTIONS = (
 
 
 class TouchedFile(NamedTuple):
-    """A file changed by a commit, relative to the project's root; `before` is its old name if it was renamed."""
+    """A file changed by a commit, relative to the project's root. `before` is the old path of a renamed file."""
 
     path: str
     before: str = ""
 
 
 class Commit(NamedTuple):
-    """A commit. `files` are its files below the project's root; empty if `file_count` exceeds the limit."""
+    """A commit. `files` are the changed files of the project, or empty if `file_count` exceeds the limit."""
 
     hash: str
     parents: tuple[str, ...]
@@ -69,7 +69,7 @@ class Commit(NamedTuple):
 
     @property
     def is_merge(self) -> bool:
-        """Whether the commit is a merge; git lists no files for merges."""
+        """Whether the commit is a merge. git lists no files for merges."""
         return len(self.parents) > 1
 
 
@@ -93,7 +93,7 @@ def read_commits(
     marker = new_marker()
     with closing(log_chunks(git, wanted, prefix, marker, max_seconds=max_seconds)) as chunks:
         for chunk in chunks:
-            yield from parse_log(marker, git.shallow(), prefix, chunk)
+            yield from parse_log(marker, git.shallow_commits(), prefix, chunk)
 
 
 def new_marker() -> bytes:
@@ -122,7 +122,7 @@ def log_chunks(
     try:
         with closing(git.stream(*arguments, max_bytes=MAX_LOG_BYTES, timeout_seconds=max_seconds)) as pieces:
             for piece in pieces:
-                # Search only new output; otherwise a large commit would take quadratic time.
+                # Search only new output, because searching the entire buffer takes quadratic time for a large commit.
                 searched = max(0, len(buffer) - len(separator))
                 buffer += piece
                 last = max(last, buffer.rfind(separator, searched))
@@ -146,12 +146,12 @@ def pathspec_arguments(prefix: str) -> Sequence[str]:
 
 
 @contextmanager
-def reading_commits(root: Path) -> Iterator[tuple[Git, str]]:
-    """Open git for the repository that contains a project, and yield git and the project's prefix. Raise GitFailed."""
+def open_project_git(root: Path) -> Iterator[tuple[Git, str]]:
+    """Open git for the repository of a project, and yield git and the project's prefix. Raise GitFailed on failure."""
     repository = find_repository(root)
     if repository is None:
         raise GitFailed("this is not a git repository")
-    with reading(repository) as git:
+    with open_git(repository) as git:
         yield git, prefix_in_repository(root, repository)
 
 
@@ -160,8 +160,8 @@ def prefix_in_repository(root: Path, repository: Repository) -> str:
     return "".join(f"{step}/" for step in root.relative_to(repository.top).parts)
 
 
-def files_at(git: Git, commit: str, prefix: str) -> set[str]:
-    """Return the paths of all files below `prefix` in a commit, relative to it."""
+def files_in_commit(git: Git, commit: str, prefix: str) -> set[str]:
+    """Return the paths of all files below `prefix` in a commit, relative to `prefix`."""
     below = ("--", prefix) if prefix else ()
     output = git.run("ls-tree", "-r", "-z", "--full-tree", "--name-only", commit, *below)
     return {path.removeprefix(prefix) for path in map(_decode_name, output.split(b"\0")) if path}
@@ -189,7 +189,7 @@ _Stamp = tuple[int, int, int] | None
 
 
 def head_stamp(repository: Repository) -> tuple[object, ...]:
-    """Return a stamp that changes with every checkout and commit. This reads only file stamps and one small file."""
+    """Return a stamp that changes with every checkout and commit, without starting git."""
     try:
         with FileTree(repository.git_folder) as tree:
             head = tree.read("HEAD", 1_000).decode("utf-8", "replace").strip()
@@ -204,19 +204,19 @@ def _reference_files(repository: Repository, head: str) -> list[str]:
     files_to_check = [repository.common / "packed-refs", repository.common / "shallow"]
     if name.startswith("refs/") and ".." not in name and "\0" not in name:
         files_to_check.append(repository.common / name)
-    return [str(place) for place in files_to_check]
+    return [str(path) for path in files_to_check]
 
 
-def _file_stamp(place: str) -> _Stamp:
+def _file_stamp(path: str) -> _Stamp:
     try:
-        status = os.lstat(place)
+        status = os.lstat(path)
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class CheckedOut(NamedTuple):
-    """The repository that contains a folder, and its head stamp; None and an empty stamp if there is no repository."""
+    """The repository that contains a folder, and the head stamp. Without a repository: None and an empty stamp."""
 
     repository: Repository | None
     stamp: tuple[object, ...]
@@ -231,17 +231,17 @@ class Heads:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[list[str], list[_Stamp], CheckedOut]] = {}
 
-    def at(self, folder: Path) -> CheckedOut:
+    def state_of(self, folder: Path) -> CheckedOut:
         """Return the checked-out state of a folder."""
         files_to_check, stamps, known = self._known.get(folder, ([], [], None))
-        if known is not None and stamps == [_file_stamp(place) for place in files_to_check]:
+        if known is not None and stamps == [_file_stamp(path) for path in files_to_check]:
             return known
         repository = find_repository(folder)
         before = head_stamp(repository) if repository else ()
         files_to_check = _watched_files(folder, repository, before)
-        stamps = [_file_stamp(place) for place in files_to_check]
+        stamps = [_file_stamp(path) for path in files_to_check]
         checked_out = CheckedOut(repository, head_stamp(repository) if repository else ())
-        if checked_out.stamp == before:  # otherwise the repository changed while it was read
+        if checked_out.stamp == before:  # if not, the repository changed while it was read
             self._known[folder] = files_to_check, stamps, checked_out
         return checked_out
 
@@ -260,13 +260,13 @@ def _watched_files(folder: Path, repository: Repository | None, head: tuple[obje
 
 
 def parse_log(marker: bytes, ends: Collection[str], prefix: str, chunk: bytes) -> list[Commit]:
-    """Return the commits in a chunk of a log; `ends` are the boundary commits of a shallow clone."""
+    """Return the commits in a chunk of a log. `ends` are the boundary commits of a shallow clone."""
     records = chunk.split(b"\0" + marker + b"\0")[1:]
     return [_parse_commit(record.split(b"\0"), ends, prefix) for record in records]
 
 
 def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Commit:
-    """Parse one commit: its fields, then a status and one or two names per file."""
+    """Parse the fields of one commit, and a status and one or two paths per file."""
     fields = [token[:_MAX_FIELD_BYTES].decode("utf-8", "replace") for token in tokens[:_FIELD_COUNT]]
     commit_hash, parents, time, author, subject, body = fields + [""] * (_FIELD_COUNT - len(fields))
     # git shows the boundary commits of a shallow clone as if they had added all files.
@@ -284,7 +284,7 @@ def _parse_commit(tokens: list[bytes], ends: Collection[str], prefix: str) -> Co
 
 
 def _parse_files(tokens: list[bytes], prefix: str) -> tuple[tuple[TouchedFile, ...], int]:
-    """Return the files of a commit and their number. The files are empty if there are too many."""
+    """Return the files of a commit and their number. No files are returned if there are too many."""
     files: list[TouchedFile] = []
     file_count, at = 0, 0
     while at + 1 < len(tokens):

@@ -27,7 +27,7 @@ _REASON_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileToRead:
-    """A file that may have changed. `known_hash` is the hash of the indexed content; it is empty for a new file."""
+    """A file that may have changed. `known_hash` is the hash of the indexed content, or empty for a new file."""
 
     path: str
     stamp: Stamp
@@ -37,10 +37,10 @@ class FileToRead:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Result for one candidate: facts per indexer, or a reason to skip it, or neither if its content is unchanged.
+    """Result for one file: facts per indexer, a reason to skip the file, or neither if the content is unchanged.
 
-    `failures` are the names of indexers that could not read the whole file, with reasons. Their facts come from the
-    parsed part or from plain text; None if that failed too. `failure` is the error that caused the file to be skipped.
+    `failures` are the names of indexers that could not parse the entire file, with reasons. These indexers have facts
+    from the parsed part, from plain text, or none. `failure` is the error that caused the file to be skipped.
     """
 
     path: str
@@ -58,7 +58,7 @@ class Extracted:
 
 
 def extract_file(root: Path, indexers: Sequence[Indexer], candidate: FileToRead, *, as_text: bool = False) -> Extracted:
-    """Extract one candidate in this process. If `as_text` is true, ignore its language."""
+    """Extract one candidate in this process. If `as_text` is true, read the file as plain text."""
     blank, admitted = _admit_candidate(
         root, candidate, with_generated=any(indexer.reads_generated for indexer in indexers)
     )
@@ -116,7 +116,7 @@ def _parse_error_note(file: ParsedFile) -> str:
 
 
 def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool) -> tuple[Extracted, Admitted | None]:
-    """Return the current state of a candidate, and its content, or None if the state has a skip reason."""
+    """Return the state of a candidate, and its content, or None instead of the content if the file is skipped."""
     seen_at_ns = time.time_ns()
     with FileTree(root) as tree:
         current = stamp(tree, candidate.path)
@@ -130,7 +130,7 @@ def _admit_candidate(root: Path, candidate: FileToRead, *, with_generated: bool)
 
 
 def _extract_facts(indexer: Indexer, file: ParsedFile, parse_error_note: str) -> tuple[Any, str]:
-    """Return an indexer's facts and why they are incomplete. The facts are None if even plain text failed."""
+    """Return an indexer's facts, or None if it failed even on plain text, and why the facts are incomplete."""
     reason = parse_error_note
     for attempt in (file, ParsedFile(file.path, file.data, None, None)):
         try:

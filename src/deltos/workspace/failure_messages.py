@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMED_FILES = 3
 _REASON_CHARACTERS = 80
-# What failed, by indexer.
+# Descriptions of a failure by indexer.
 _FAILURE_PHRASES = {
     "": "could not be read",
     "code": "could not be read by code search",
@@ -31,11 +31,11 @@ def failure_notes(failures: Iterable[FailedFile], indexer: str = "") -> tuple[st
     If `indexer` is empty, include the failures of all indexers.
     """
     relevant = [failure for failure in failures if not indexer or failure.indexer.split("/")[0] in ("", indexer)]
-    return tuple(f"Note: {summary}." for summary in summaries(relevant))
+    return tuple(f"Note: {summary}." for summary in failure_summaries(relevant))
 
 
-def summaries(failures: Iterable[FailedFile]) -> list[str]:
-    """Return one line per indexer with the number of failed files and the first few of them."""
+def failure_summaries(failures: Iterable[FailedFile]) -> list[str]:
+    """Return one line per indexer with the number and the names of failed files."""
     by_indexer: dict[str, list[FailedFile]] = {}
     for failure in failures:
         by_indexer.setdefault(failure.indexer, []).append(failure)

@@ -1,4 +1,4 @@
-"""Run git. Only this module starts it: `clones` fetches with it, and other modules read commits, trees and blobs.
+"""Run git. Only this module starts git, to fetch clones and to read commits, trees and blobs.
 
 When reading, git never uses the repository's own folder. It uses a temporary git folder with our settings, the
 references as plain text, and the path of the objects. Settings, hooks, filters, attributes, includes and aliases of
@@ -98,7 +98,7 @@ class Git:
         max_bytes: int = MAX_OUTPUT_BYTES,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> bytes:
-        """Run git with `given` as its input and return its output. Raise GitFailed if it fails."""
+        """Run git with `given` as standard input and return the output. Raise GitFailed on failure."""
         chunks = self.stream(
             *arguments, given=given, accepted=accepted, max_bytes=max_bytes, timeout_seconds=timeout_seconds
         )
@@ -131,7 +131,7 @@ class Git:
             timeout_seconds=timeout_seconds,
         )
 
-    def shallow(self) -> frozenset[str]:
+    def shallow_commits(self) -> frozenset[str]:
         """Return the boundary commits of a shallow clone, or an empty set for a full clone."""
         try:
             return frozenset((self.folder / "shallow").read_text("utf-8").split())
@@ -215,8 +215,8 @@ def start_git(
 
 
 @contextmanager
-def reading(repository: Repository) -> Iterator[Git]:
-    """Open git to read the objects of `repository`. Raise GitFailed if that is not possible."""
+def open_git(repository: Repository) -> Iterator[Git]:
+    """Open git for reading the objects of `repository`. Raise GitFailed on failure."""
     program = find_git(repository.top)
     if not program:
         raise GitFailed("git is not installed", hint="Install git to use history and change analysis.")
@@ -225,12 +225,12 @@ def reading(repository: Repository) -> Iterator[Git]:
         raise GitFailed("The repository stores its references in an unsupported format (reftable)")
     _check_objects(repository.common / "objects", _MAX_ALTERNATES)
     with tempfile.TemporaryDirectory(prefix="deltos-git-", ignore_cleanup_errors=True) as folder:
-        _write_folder(Path(folder), repository)
+        _write_git_folder(Path(folder), repository)
         yield Git(program, Path(folder), repository.common / "objects")
 
 
 def stop_all() -> None:
-    """Stop all running git processes. Calls that wait for one raise GitFailed. Used when this process ends."""
+    """Stop all running git processes when this process ends. Calls that wait for them raise GitFailed."""
     with _starting:
         running = tuple(_running)
     for process in running:
@@ -246,9 +246,9 @@ def find_git(project: Path) -> str:
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         for name in names:
             if os.access(f"{folder}{os.sep}{name}", os.X_OK):
-                place = Path(folder, name)
-                if place.is_absolute() and not place.is_relative_to(project) and place.is_file():
-                    return str(place)
+                path = Path(folder, name)
+                if path.is_absolute() and not path.is_relative_to(project) and path.is_file():
+                    return str(path)
     return ""
 
 
@@ -295,8 +295,8 @@ def _output_chunks(
 
 
 def _kill_process(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and its children, unless it was already reaped, so that its id may belong to another process."""
-    if process.returncode is not None:
+    """Kill the process and its children."""
+    if process.returncode is not None:  # already reaped: its id may belong to another process
         return
     if os.name == "nt":
         process.kill()
@@ -308,7 +308,7 @@ def _kill_process(process: subprocess.Popen[bytes]) -> None:
 
 
 def _limit_memory(pid: int) -> None:
-    """Limit the memory of the git process, because an object may declare any size."""
+    """Limit the memory of the git process, because a git object may declare any size."""
     if sys.platform == "linux":
         import resource  # deferred: not available on every platform
 
@@ -318,7 +318,7 @@ def _limit_memory(pid: int) -> None:
             return
 
 
-def _write_folder(folder: Path, repository: Repository) -> None:
+def _write_git_folder(folder: Path, repository: Repository) -> None:
     """Write the temporary git folder with our settings and the repository's references."""
     is_sha256 = repository.hash_bytes * 2 == 64
     settings = _SETTINGS.format(version=1 if is_sha256 else 0, nothing=os.devnull)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import re
 
 _SLASH = ord("/")
-# Names contain no zero byte, so a list of names is searched as one text with a zero byte on both sides of each name.
+# Names contain no zero byte, so a list of names is searched as one text in which zero bytes enclose each name.
 _ONE_CHARACTER = b"[^/\\x00]"
 _ANYTHING = b"[^\\x00]*"
 _SPECIAL = frozenset(b"*?[\\")
@@ -67,7 +67,7 @@ def translate(glob: bytes, *, is_path: bool) -> bytes | None:
 
 
 def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int]:
-    """Translate a run of stars and return its end. Two stars between slashes match any folders."""
+    """Return the pattern for a run of stars and the next position. Two stars between slashes match any folders."""
     end = at
     while glob[end : end + 1] == b"*":
         end += 1
@@ -82,7 +82,7 @@ def _translate_stars(glob: bytes, at: int, *, is_path: bool) -> tuple[bytes, int
 
 
 def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
-    """Translate a set such as `[a-z]` and return its end, or None if it is invalid. A set never matches a slash."""
+    """Return the pattern for a set such as `[a-z]` and the next position, or None if the set is invalid."""
     is_negated = glob[at : at + 1] in (b"!", b"^")
     at += is_negated
     members: set[int] = set()
@@ -96,11 +96,11 @@ def _translate_set(glob: bytes, at: int) -> tuple[bytes, int] | None:
         members |= added
     if is_negated:
         members = set(range(1, 256)) - members
-    return _byte_set_pattern(members - {_SLASH}), at + 1
+    return _byte_set_pattern(members - {_SLASH}), at + 1  # a set never matches a slash
 
 
 def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()] | None:
-    """Return the members and end of a class such as `[:alpha:]`, None if there is none, or `()` if it is unknown."""
+    """Parse a class such as `[:alpha:]`. Return the members and the next position, or `()` if the class is unknown."""
     end = glob.find(b"]", at + 2)
     if glob[at : at + 2] != b"[:" or end < at + 3 or glob[end - 1 : end] != b":":
         return None
@@ -109,7 +109,7 @@ def _parse_named_class(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]
 
 
 def _parse_range(glob: bytes, at: int) -> tuple[set[int], int] | tuple[()]:
-    """Return the members and end of one character or a range, or `()` at the end of the glob."""
+    """Return the members and the next position of a character or range, or `()` at the end of the glob."""
     low, at = _parse_member(glob, at)
     if low is None:
         return ()

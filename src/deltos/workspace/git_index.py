@@ -1,4 +1,4 @@
-"""Reader of git's index, which lists the tracked files with their stamps: versions 2 to 4, split or sparse."""
+"""Read git's index, which lists the tracked files with their stamps (versions 2 to 4, split or sparse)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Index(NamedTuple):
 
 
 def is_current(file: TrackedFile, size: int, mtime_ns: int, index: Index) -> bool:
-    """Whether git recorded a file with this stamp, and wrote its index after the file."""
+    """Whether a file with this size and time is unchanged since git recorded it in the index."""
     if index.is_split or file.has_stages:
         return False
     return (file.size, file.mtime_ns) == (size & 0xFFFFFFFF, mtime_ns) and mtime_ns < index.mtime_ns
@@ -70,7 +70,7 @@ def read_index(repository: Repository) -> Index:
 
 
 def _parse_index(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
-    """Return the files of an index, and the id of its shared index or an empty string."""
+    """Return the files of an index, and the id of its shared index, or an empty string if there is none."""
     try:
         signature, version, count = _HEADER.unpack_from(data)
         if signature != b"DIRC" or version not in (2, 3, 4):
@@ -83,7 +83,7 @@ def _parse_index(data: bytes, hash_bytes: int) -> tuple[list[TrackedFile], str]:
 
 
 class _EntryParser:
-    """Parser that returns the index entries in order."""
+    """Parses the index entries in order."""
 
     def __init__(self, data: bytes, version: int, hash_bytes: int) -> None:
         self._data = data
@@ -113,7 +113,7 @@ class _EntryParser:
         return self._data[at:end]
 
     def _compressed_name(self, at: int) -> bytes:
-        """Return a name that is stored as the bytes to drop from the previous name and the bytes to append."""
+        """Return a name that is stored as a change of the previous name: bytes to drop and bytes to append."""
         dropped = self._data[at] & 0x7F
         while self._data[at] & 0x80:
             at += 1

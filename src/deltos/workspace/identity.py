@@ -1,4 +1,4 @@
-"""Identity of a project, shared by all its worktrees and clones. git is started only if no file contains it."""
+"""Identity of a project, shared by all worktrees and clones of the project."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _checkout_top(folder: Path) -> Path:
 
 
 def memory_scopes(roots: Iterable[Path]) -> dict[str, frozenset[str]]:
-    """Return the project ids of folders, each with the folders' paths in their checkouts, to select observations."""
+    """Return the paths of folders in their checkouts, by project id. Used to select observations."""
     found: dict[str, frozenset[str]] = {}
     for root in roots:
         with suppress(NotFound):  # a deleted project has no observations to show
@@ -135,7 +135,7 @@ def _remote_urls(repository: Repository) -> list[str]:
 
 
 def _first_logged_commit(repository: Repository) -> str:
-    """Return the root commit from git's log, which exists if the repository was created on this machine."""
+    """Return the root commit from git's log of HEAD, or an empty string if the log does not contain it."""
     try:
         with FileTree(repository.common) as tree:
             log = tree.read_head("logs/HEAD", _LOG_LINE_BYTES)
@@ -146,7 +146,7 @@ def _first_logged_commit(repository: Repository) -> str:
 
 
 def _root_commit(repository: Repository) -> str:
-    """Return the oldest root commit, or an empty string if there is no commit. Cached per checked-out commit."""
+    """Return the oldest root commit, or an empty string. The result is cached per checked-out commit."""
     from deltos.workspace.commits import head_stamp  # deferred: hooks do not need it
 
     key = (repository.common, head_stamp(repository))
@@ -158,10 +158,10 @@ def _root_commit(repository: Repository) -> str:
 
 
 def _find_root_commit(repository: Repository) -> str:
-    from deltos.workspace.git import GitFailed, reading  # deferred: hooks do not need it
+    from deltos.workspace.git import GitFailed, open_git  # deferred: hooks do not need it
 
     try:
-        with reading(repository) as git:
+        with open_git(repository) as git:
             commits = git.run("rev-list", "--max-parents=0", "HEAD").split()
     except GitFailed:
         return ""

@@ -28,7 +28,7 @@ MAX_PATTERN_BYTES = 2_000
 # Maximum size of a group of patterns that is first matched as one expression and then pattern by pattern.
 _MAX_GROUP_RULES = 50
 _MAX_GROUP_BYTES = 4_000
-# Number of names without a wildcard match that are cached per ignore file. Most names recur in the next listing.
+# Maximum number of names without a wildcard match to cache per ignore file. Most names recur in the next listing.
 _MAX_PLAIN_NAMES = 50_000
 _WILDCARD_CHARACTERS = frozenset("*?[\\")
 # git's default on case-insensitive file systems.
@@ -36,7 +36,7 @@ IGNORES_CASE = sys.platform in ("win32", "darwin")
 
 
 class _LastRule(NamedTuple):
-    """Number of the last rule for a name, separately for folders and for files; -1 if there is no rule."""
+    """Number of the last rule for a name, for folders and for files, or -1 if there is no rule."""
 
     folder: int = -1
     file: int = -1
@@ -46,7 +46,7 @@ _RuleTable = dict[str, _LastRule]
 
 
 class _WildcardRule(NamedTuple):
-    """A rule with wildcards; every match begins with `literal`."""
+    """A rule with wildcards. Every match begins with `literal`."""
 
     number: int
     only_folders: bool
@@ -68,7 +68,7 @@ class _RuleGroup:
         return any(prefix.startswith(literal) or literal.startswith(prefix) for literal in self.literals)
 
     def matches_of(self, listed: bytes) -> Iterator[bytes]:
-        """Yield the matching texts in `listed`, where each text is between two zero bytes."""
+        """Yield the matching texts in `listed`, in which zero bytes enclose each text."""
         if self.any_of is None:
             self.any_of = compile_globs(b"\\x00(?:" + b"|".join(rule.regex for rule in self.rules) + b")\\x00")
         if self.any_of.search(listed):  # takes half the time of finditer
@@ -91,7 +91,7 @@ class _RuleGroup:
 
 
 class IgnoreRules:
-    """Rules of one ignore file, for paths relative to its folder."""
+    """Rules of one ignore file, for paths relative to the folder of the file."""
 
     def __init__(self, data: bytes = b"", *, ignores_case: bool = IGNORES_CASE) -> None:
         self.digest = hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -194,12 +194,12 @@ class IgnoreRules:
 
 @lru_cache(maxsize=16)
 def rules_in(data: bytes) -> IgnoreRules:
-    """Return the rules in an ignore file's content. Cached, because a project is listed again after every change."""
+    """Return the rules in an ignore file's content. The result is cached for the next listing."""
     return IgnoreRules(data)
 
 
 class _IgnoreLevel(NamedTuple):
-    """Rules of an ignore file in `folder`; `above` is put before a path to make it relative to that folder."""
+    """Rules of an ignore file in `folder`. `above` is the prefix that makes a path relative to that folder."""
 
     folder: str
     above: str
@@ -213,7 +213,7 @@ class Ignores:
     levels: tuple[_IgnoreLevel, ...] = ()
 
     def with_rules(self, folder: str, rules: IgnoreRules) -> Ignores:
-        """Return these ignore files plus the `rules` of the one in `folder`."""
+        """Return these ignore files and the ignore file in `folder`, which contains `rules`."""
         return Ignores((*self.levels, _IgnoreLevel(folder, "", rules))) if rules else self
 
     def relative_to(self, root: str) -> Ignores:
@@ -225,13 +225,13 @@ class Ignores:
         )
 
     def may_match(self, folder: str, names: Sequence[str]) -> set[str]:
-        """Return the names in a folder that `exclude` must check. No rule matches any other name."""
+        """Return the names in a folder that `is_ignored` must check. No rule matches any other name."""
         found: set[str] = set()
         for level in self.levels:
             found |= level.rules.may_match((level.above + _relative_path(folder, level.folder)).rstrip("/"), names)
         return found
 
-    def exclude(self, path: str, *, is_folder: bool) -> bool:
+    def is_ignored(self, path: str, *, is_folder: bool) -> bool:
         """Whether the path is ignored. Files in deeper folders take precedence. Parent folders are not checked."""
         for level in reversed(self.levels):
             verdict = level.rules.verdict(level.above + _relative_path(path, level.folder), is_folder=is_folder)
@@ -253,7 +253,7 @@ def _literal_prefix(pattern: str) -> str:
 
 
 def _pattern_lines(data: bytes) -> Iterator[bytes]:
-    """Yield the lines that are neither empty nor comments, split as git splits them."""
+    """Yield the lines that are neither empty nor comments."""
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = line.removesuffix(b"\r")
         if line and not line.startswith(b"#"):

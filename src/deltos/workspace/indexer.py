@@ -45,13 +45,13 @@ class Indexer(Protocol):
 
     @property
     def version(self) -> int | str:
-        """Version of the extracted facts. All files are read again when it changes."""
+        """Version of the extracted facts. All files are read again when the version changes."""
 
     def extract(self, file: ParsedFile) -> Any:
         """Return the facts of one file. They must be picklable and independent of other files."""
 
     def write(self, store: ProjectWriter, file_id: int, path: str, facts: Any) -> int:
-        """Store the facts of a file whose older facts were removed, and return the number of stored units."""
+        """Store the facts of a file and return the number of stored units. Older facts were removed before."""
 
     def remove(self, store: ProjectWriter, file_id: int) -> None:
         """Remove the facts of a file."""
@@ -64,15 +64,15 @@ class Indexer(Protocol):
 
 
 class Follower(Protocol):
-    """Updater of project data that does not come from files, such as history. Runs in its own thread after indexing."""
+    """Updates project data that does not come from files, such as history, in a thread of its own after indexing."""
 
     name: str
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether there is new data to process. Called for every answer, so it may skip the check unless `at_once`."""
+        """Whether there is new data to process. The check may be skipped unless `at_once` is true."""
 
     def leave(self, project: Project, store: ProjectStore) -> None:
-        """Leave the new data to another process: report nothing as behind until there is more new data."""
+        """Leave the new data to another process, so that `is_behind` returns false until there is more new data."""
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Process new data in short transactions, or all data if `again` is true."""

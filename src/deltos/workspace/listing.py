@@ -38,7 +38,7 @@ def list_files(root: Path, store: ProjectFiles, *, stamps_are_current: bool = Fa
 
 
 def listing_state(found: WalkedFiles) -> str:
-    """Return the state to store for the next listing, or an empty string if that listing must walk the folders."""
+    """Return the state to store for the next listing, or an empty string if the next listing must walk the folders."""
     if not found.listing_inputs or found.repositories:
         return ""
     return json.dumps([found.listing_inputs, found.refused])
@@ -47,7 +47,7 @@ def listing_state(found: WalkedFiles) -> str:
 def _listing_inputs(root: Path) -> str:
     """Return a digest of everything outside the project's files that affects the listing.
 
-    Return an empty string if it cannot be checked cheaply or reliably.
+    Return an empty string if these inputs cannot be checked cheaply or reliably.
     """
     repository = find_repository(root)
     if repository is None:

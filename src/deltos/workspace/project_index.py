@@ -1,4 +1,4 @@
-"""The index of one project in this process. It is updated before each answer and rebuilt if it is damaged."""
+"""Index of one project, which is updated before each answer and rebuilt if it is damaged."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SNAPSHOT_INCOMPLETE_NOTE = (
 )
 _NO_WORKER = "no worker is running (start `deltos worker`)"
 QUEUE_POLL_SECONDS = 0.25
-# How long even a call that needs only files waits for data that spans files. It is enough for a small project.
+# How long a call that needs only files waits for data that spans files. This is enough for a small project.
 CROSS_FILE_DATA_TIMEOUT_SECONDS = 2.0
 
 _T = TypeVar("_T")
@@ -85,10 +85,10 @@ class ProjectIndex:
         changes_seconds: float = CHANGES_SECONDS,
         workers: ProcessPool | None = None,
         follower: Follower | None = None,
-        kept: Sequence[Indexer] = (),
+        previous_indexers: Sequence[Indexer] = (),
         jobs: Jobs | None = None,
     ) -> None:
-        """Create the index. If `jobs` is given, indexing is queued for workers and never runs in this process.
+        """Open the index. If `jobs` is given, indexing is queued for workers and never runs in this process.
 
         A process that ends after its answer passes infinite `changes_seconds`, because its background work would not
         continue.
@@ -98,7 +98,7 @@ class ProjectIndex:
         self.workers = workers
         self.store = store
         self._current_indexers = tuple(indexers)
-        self._previous_indexers = tuple(kept)
+        self._previous_indexers = tuple(previous_indexers)
         self._first_index_seconds = first_index_seconds
         self._changes_seconds = changes_seconds
         self._watch = Watch(project.root, self.store)
@@ -124,7 +124,7 @@ class ProjectIndex:
         """Update the index now. If another process is updating it, wait for that process first."""
         report = self.store.run_with_repair(lambda: self._index_now(progress or Silent(), force=force))
         if self._background is not None:
-            # The background run has nothing left to do. Wait for its end, because otherwise notes would mention it.
+            # The background run has nothing left to do. Wait until it ends, so that notes do not mention the run.
             self._background.wait(OTHER_PROCESS_TIMEOUT_SECONDS, progress or Silent())
         report.notes = self._index_notes(self.store.facts())
         return report
@@ -195,7 +195,7 @@ class ProjectIndex:
         facts = self.store.facts()
         seconds = self._first_index_seconds if wait_seconds is None else wait_seconds
         if facts.is_complete and not has_checkout(self.project.root, self.store):
-            return self._freshness_of(facts, *self._failed_notes())  # only workers can read the files
+            return self._freshness_of(facts, *self._failed_job_notes())  # only workers can read the files
         if self._jobs is not None:
             return self._queue_and_wait(self._jobs, facts, progress or Silent(), seconds, at_once=at_once)
         if not facts.is_complete:
@@ -211,7 +211,7 @@ class ProjectIndex:
     def _queue_and_wait(
         self, jobs: Jobs, facts: IndexFacts, progress: Progress, wait_seconds: float, *, at_once: bool
     ) -> Freshness:
-        """Queue missing work, wait for it for a limited time, and return the state with notes about missing parts."""
+        """Queue missing work, wait for a limited time, and return the state with notes about missing results."""
         if not facts.is_complete:
             asked = jobs.find(self._job_request())
             if asked is None or asked.state == WAITING:
@@ -234,7 +234,7 @@ class ProjectIndex:
         return self._freshness_of(facts, f"Note: very recent edits may be missing: {self._job_state(jobs, job)}.")
 
     def _wait_for_worker(self, jobs: Jobs, asked: JobRow, progress: Progress, seconds: float) -> JobRow | None:
-        """Wait for a job while a worker may run it. Return its current row, or None if it is done."""
+        """Wait for a job while a worker may run it. Return the current row of the job, or None if the job is done."""
         job: JobRow | None = asked
         deadline = time.monotonic() + seconds
         while job is not None and job.state != SET_ASIDE and not progress.cancelled():
@@ -244,7 +244,7 @@ class ProjectIndex:
             job = jobs.find(self._job_request())
         return job
 
-    def _failed_notes(self) -> tuple[str, ...]:
+    def _failed_job_notes(self) -> tuple[str, ...]:
         """Return a note if the last job failed, for example because the workers could not find the project's folder."""
         job = self._jobs.find(self._job_request()) if self._jobs else None
         if self._jobs is None or job is None or not job.failures:
@@ -254,7 +254,7 @@ class ProjectIndex:
     def _job_state(self, jobs: Jobs, job: JobRow | None) -> str:
         """Describe the state of a job for the user."""
         if job is None:
-            return "a worker has just finished it"
+            return "a worker has just finished the job"
         if job.state == SET_ASIDE:
             return f"{job.describe()} was set aside after {counted(job.failures, 'failure')}, the last: {job.reason}"
         failed = f" after {counted(job.failures, 'failure')}, the last: {job.reason}" if job.failures else ""
@@ -286,13 +286,13 @@ class ProjectIndex:
     ) -> tuple[str, ...]:
         """Run the follower, waiting at most `wait_seconds`, and return notes about errors."""
         deadline = time.monotonic() + wait_seconds
-        was_running = self._follower_run is not None and self._follower_run.running
+        was_running = self._follower_run is not None and self._follower_run.is_running
         self._stop_waiting.set()
         self._start_follower(at_once=True, again=again)
         if self._follower_run is None:
             return ()
         self._follower_run.wait(wait_seconds, progress or Silent())
-        if was_running and not self._follower_run.running and self.follower_is_behind():
+        if was_running and not self._follower_run.is_running and self.follower_is_behind():
             # The run may have read an older state, because another commit may have been checked out after it started.
             self._stop_waiting.set()
             self._start_follower(at_once=True)
@@ -308,7 +308,7 @@ class ProjectIndex:
         return follower.is_behind(self.project, self.store, at_once=True)
 
     def listing(self) -> WalkedFiles:
-        """Return all files of the project. The list is as up to date as an answer."""
+        """Return all files of the project, as up to date as an answer."""
         was_compared = not self._watch.is_due() and not self._is_reindexing()
         return list_files(self.project.root, self.store, stamps_are_current=was_compared)
 
@@ -329,7 +329,7 @@ class ProjectIndex:
         return (f"Note: the index was damaged; it was moved to {aside} and rebuilt.", *facts.notes)
 
     def _choose_indexers(self, facts: IndexFacts) -> tuple[Indexer, ...]:
-        """Return the indexers to use: the previous indexers if they created the index, otherwise the current ones."""
+        """Return the previous indexers if they created the index, or the current indexers."""
         return (
             self._previous_indexers
             if self._previous_indexers and facts.indexers == versions(self._previous_indexers)
@@ -337,7 +337,7 @@ class ProjectIndex:
         )
 
     def _index_now(self, progress: Progress, *, force: bool) -> SyncReport:
-        with self._sole_indexer(progress) as held:
+        with self._acquire_index_lock(progress) as held:
             if not held:
                 raise Cancelled("Indexing was cancelled while another call or process was indexing")
             return self._apply_plan(self._make_plan(force=force), progress)
@@ -376,13 +376,13 @@ class ProjectIndex:
         return self._watch.sees_change(facts.synced_at) or facts.indexers != versions(self._choose_indexers(facts))
 
     def _index_changes(self, progress: Progress, wait_seconds: float) -> Freshness:
-        """Index a small number of changes now, or many in the background, and wait for them for a limited time."""
-        with self._sole_indexer(progress, wait_seconds=OTHER_PROCESS_TIMEOUT_SECONDS) as held:
+        """Index a few changes now, or many changes in the background with a limited wait."""
+        with self._acquire_index_lock(progress, wait_seconds=OTHER_PROCESS_TIMEOUT_SECONDS) as held:
             if not held:
                 return self._freshness_of(self.store.facts(), _REINDEXING_NOTE)
             plan = self._make_plan()
             # Small changes are indexed within the call, so that an answer directly after an edit includes the edit.
-            if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.bytes <= SMALL_CHANGE_BYTES:
+            if len(plan.candidates) <= SMALL_CHANGE_FILES and plan.size_bytes <= SMALL_CHANGE_BYTES:
                 self._apply_plan(plan, progress)
                 self._background = None
                 return self._freshness_of(self.store.facts())
@@ -396,7 +396,7 @@ class ProjectIndex:
             self._background.wait(max(POLL_SECONDS, seconds - self._background.age_seconds), progress)
 
     @contextmanager
-    def _sole_indexer(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
+    def _acquire_index_lock(self, progress: Progress, *, wait_seconds: float = float("inf")) -> Iterator[bool]:
         """Wait for other threads and processes that index the project, and yield whether this thread may index it."""
         deadline = time.monotonic() + wait_seconds
 
@@ -439,7 +439,7 @@ class ProjectIndex:
 
     def _run_in_background(self) -> BackgroundRun:
         with self._start_lock:
-            if self._background is None or not self._background.running:
+            if self._background is None or not self._background.is_running:
                 self._files_written.clear()
                 self._background = BackgroundRun(self._index_in_thread)
             return self._background
@@ -463,7 +463,7 @@ class ProjectIndex:
         if not is_complete and not self.store.facts().is_complete:
             return
         with self._start_lock:
-            if self._follower_run is not None and self._follower_run.running:
+            if self._follower_run is not None and self._follower_run.is_running:
                 return
             if not again and not follower.is_behind(self.project, self.store, at_once=at_once):
                 return
@@ -486,14 +486,14 @@ class ProjectIndex:
             self._follower_run = BackgroundRun(with_confinement(work), name=follower.name, unit="commits")
 
     def _is_reindexing(self) -> bool:
-        return self._background is not None and self._background.running
+        return self._background is not None and self._background.is_running
 
     def _background_notes(self) -> tuple[str, ...]:
         """Return notes about changes that are not in the index yet."""
         background = self._background
         if background is None:
             return ()
-        if background.running:
+        if background.is_running:
             return (stale_files(f"{background.total:,} changed files" if background.total else "many changed files"),)
         if background.failure is not None:
             return (stale_index(str(background.failure)),)

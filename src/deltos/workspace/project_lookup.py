@@ -16,28 +16,30 @@ if TYPE_CHECKING:
 
     from deltos.store.project import KnownIndex
 
-_MAX_NAMED = 10
+_MAX_NAMED = 10  # maximum number of names in a message
 _DIGEST_CHARACTERS = 10
 _UNIQUE_NAME = re.compile(r"(.+)~([0-9a-f]{10})")
 
 
 def find_project_root(
-    indexes: Sequence[KnownIndex], project_id: str, is_there: Callable[[Path], bool] = Path.is_dir
+    indexes: Sequence[KnownIndex], project_id: str, is_available: Callable[[Path], bool] = Path.is_dir
 ) -> Path:
-    """Return the folder with a project id or name. Of several worktrees and clones, return the last indexed one."""
+    """Return the folder with a project id or name. Prefer the worktree or clone that was indexed last."""
     known = [index for index in indexes if may_read(index.root)]
     for index in known:
-        if index.project_id == project_id and is_there(index.root):
+        if index.project_id == project_id and is_available(index.root):
             return index.root
     if match := _UNIQUE_NAME.fullmatch(project_id):
-        exact = [index.root for index in known if unique_project_name(index.root) == match[0] and is_there(index.root)]
+        exact = [
+            index.root for index in known if unique_project_name(index.root) == match[0] and is_available(index.root)
+        ]
         if exact:
             return exact[0]
     names = shortest_names(index.root for index in known)
-    named = [root for root, name in names.items() if project_id in (name, root.name) and is_there(root)]
+    named = [root for root, name in names.items() if project_id in (name, root.name) and is_available(root)]
     if len(named) == 1:
         return named[0]
-    available = sorted(name for root, name in names.items() if is_there(root))
+    available = sorted(name for root, name in names.items() if is_available(root))
     raise NotFound(
         f"No indexed project is called '{project_id[:200]}'",
         hint=f"Known: {', '.join(available[:_MAX_NAMED])}." if available else "Call index_repository first.",

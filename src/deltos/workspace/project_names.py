@@ -1,4 +1,4 @@
-"""Short project names: the folder name, preceded by parent folders if that is needed to make it unique."""
+"""Short project names: the folder name, with parent folders if the folder name is not unique."""
 
 from __future__ import annotations
 

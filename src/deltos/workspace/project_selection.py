@@ -1,7 +1,7 @@
 """Select the projects of a call (one, several, a workspace, or all) and update their indexes.
 
-Projects that the call may not read are neither named nor counted. Projects that are missing or fail are named, and the
-answer covers the other projects.
+Projects that the call may not read are never mentioned. Projects that are missing or fail are listed in a note, and
+the answer covers the other projects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 EVERYTHING = "*"
 WORKSPACE_PREFIX = "workspace:"
-_MAX_NAMED = 10
+_MAX_NAMED = 10  # maximum number of names in a note
 _SHOWN_CHARACTERS = 200
 # Each answer checks for new commits in this many projects, in rotation. With 100 projects, checking all of them took
 # a seventh of the answer time.
@@ -42,7 +42,7 @@ _ANSWER_COUNTER = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class SelectedProject:
-    """A project selected by a call. `name` is its name in the answer; it is empty if there is only one project."""
+    """A project selected by a call. `name` is shown in answers, and is empty if there is only one project."""
 
     index: ProjectIndex
     name: str = ""
@@ -64,8 +64,8 @@ class Selection:
     name: str = ""
 
     @property
-    def alone(self) -> ProjectIndex | None:
-        """The selected project if there is only one, otherwise None."""
+    def single_index(self) -> ProjectIndex | None:
+        """The index of the only selected project, or None if there are several or unavailable projects."""
         return self.repositories[0].index if len(self.repositories) == 1 and not self.unavailable else None
 
 
@@ -91,7 +91,7 @@ def _split_selection(text: str, default: Path, *, folders_first: bool) -> list[s
 
 
 class _SelectionParser:
-    """Resolver of the single words in a selection."""
+    """Resolves the words of a selection to folders."""
 
     def __init__(self, projects: Projects, defaults: Sequence[Path], *, folders_first: bool) -> None:
         self._projects = projects
@@ -114,18 +114,18 @@ class _SelectionParser:
     def _all_projects(self) -> Sequence[Path]:
         """Return all available indexed projects, or the session's projects if there are none."""
         known = [index.root for index in self._projects.stores.known()]
-        return [root for root in known if may_read(root) and self._projects.is_there(root)] or self._defaults
+        return [root for root in known if may_read(root) and self._projects.is_available(root)] or self._defaults
 
     def _session_project(self, word: str) -> Path | None:
-        """Return the folder if the word is a folder or the id of one of the session's projects, otherwise None."""
+        """Return the folder if the word is a folder or the id of a project of the session, or None."""
         if (self._folders_first or Path(word).is_absolute()) and is_readable_folder(self._defaults[0], word):
             return self._defaults[0] / given_path(word)
         return next((root for root in self._defaults if self._projects.has_id(root, word)), None)
 
     def _find_project(self, word: str) -> Path:
-        """Return the folder of the indexed project with this id or name, or the folder if the word is one."""
+        """Return the folder of the indexed project with this id or name, or the folder with this path."""
         try:
-            return find_project_root(self._projects.stores.known(), word, self._projects.is_there)
+            return find_project_root(self._projects.stores.known(), word, self._projects.is_available)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
                 # The error is the same whether the folder exists or not, so that it reveals nothing.
@@ -134,10 +134,10 @@ class _SelectionParser:
             raise NotFound(problem.message, hint=f"{problem.hint} {others}".strip()) from None
 
     def _find_folder(self, word: str) -> Path:
-        """Return the folder. If it does not exist and the word may be a workspace name, the error lists workspaces."""
+        """Return the folder with this path. The error for a missing folder lists workspaces if a name was given."""
         folder = self._defaults[0] / given_path(word)
         try:
-            self._projects.at(folder)
+            self._projects.index_of(folder)
         except NoSuchFolder as missing:
             if len(Path(word.removeprefix(WORKSPACE_PREFIX)).parts) != 1 or not (
                 others := _workspaces_hint(self._projects)
@@ -148,7 +148,7 @@ class _SelectionParser:
 
 
 def is_readable_folder(default: Path, word: str) -> bool:
-    """Whether a word names a folder that the call may read."""
+    """Whether a word is the path of a folder that the call may read."""
     try:
         folder = default / given_path(word)
         return may_read(folder) and folder.is_dir()
@@ -162,22 +162,22 @@ def is_readable_folder(default: Path, word: str) -> bool:
 
 
 def visible_workspace(projects: Projects, name: str) -> StoredWorkspace | None:
-    """Return a workspace with the folders that the call may read, or None if it may read none of them."""
+    """Return a workspace without unreadable folders, or None if no folder is readable."""
     found = projects.workspaces.get(name) if projects.workspaces else None
-    return _readable_part(found) if found else None
+    return _without_unreadable_folders(found) if found else None
 
 
 def visible_workspaces(projects: Projects) -> list[StoredWorkspace]:
-    """Return the workspaces with a folder that the call may read, without their other folders."""
+    """Return the workspaces that the call may read, without unreadable folders."""
     every = projects.workspaces.all() if projects.workspaces else []
-    return [seen for each in every if (seen := _readable_part(each))]
+    return [seen for each in every if (seen := _without_unreadable_folders(each))]
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedProject:
     """An indexed project that is related to the projects of a call but not part of the call.
 
-    `shared_workspace` is their common workspace; it is empty if they only belong to the same session.
+    `shared_workspace` is the common workspace, or an empty string if the projects only share a session.
     """
 
     index: ProjectIndex
@@ -203,15 +203,15 @@ def related_projects(
     names = shortest_names([*requested, *others])
     found = []
     for root in others:
-        if root in known and projects.is_there(root):
+        if root in known and projects.is_available(root):
             with suppress(DeltosError):  # a call that selects this project reports the error
-                index = projects.at(root)
+                index = projects.index_of(root)
                 if index.is_complete:
                     found.append(RelatedProject(index, names[root], workspace_by_root[root]))
     return found
 
 
-def _readable_part(workspace: StoredWorkspace) -> StoredWorkspace | None:
+def _without_unreadable_folders(workspace: StoredWorkspace) -> StoredWorkspace | None:
     from deltos.store.workspaces import StoredWorkspace  # deferred: most calls name no workspace
 
     roots = tuple(root for root in workspace.roots if may_read(Path(root)))
@@ -224,12 +224,12 @@ def _workspaces_hint(projects: Projects) -> str:
 
 
 def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_explicit: bool) -> Selection:
-    """Open the index of each folder once. A folder that the caller named explicitly must exist."""
+    """Open the index of each folder once. If `is_explicit` is true, raise the error of an unreadable folder."""
     found: dict[Path, ProjectIndex] = {}
     problems: dict[Path, DeltosError] = {}
     for root in roots:
         try:
-            index = projects.at(root)
+            index = projects.index_of(root)
         except Forbidden:
             if is_explicit:
                 raise
@@ -252,7 +252,7 @@ def _open_projects(projects: Projects, roots: Sequence[Path], name: str, *, is_e
 
 @dataclass(frozen=True, slots=True)
 class FreshProject:
-    """A selected project whose index was updated, with its freshness."""
+    """A selected project whose index was updated, and the freshness of the index."""
 
     repository: SelectedProject
     freshness: Freshness
@@ -275,7 +275,7 @@ class FreshSelection:
     ready: tuple[FreshProject, ...]
     unavailable: tuple[UnavailableProject, ...]
 
-    def refreshed(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
+    def refresh(self, numbers: Sequence[int], progress: Progress) -> FreshSelection:
         """Return the selection after comparing the projects at the given positions with the disk again."""
         ready = list(self.ready)
         for number in numbers:
@@ -284,7 +284,7 @@ class FreshSelection:
         return FreshSelection(tuple(ready), self.unavailable)
 
     def notes_about(self, indexer: str) -> tuple[str, ...]:
-        """Return the notes of each project, prefixed with its name if there are several."""
+        """Return the notes of each project, prefixed with the project name if there are several projects."""
         notes = [
             f"[{each.name}] {note}" if each.name else note
             for each in self.ready
@@ -318,7 +318,7 @@ def answer_on_fresh(
 
     If there is only one project and its index is damaged, the index is rebuilt and `work` is repeated.
     """
-    if selection.alone is None:
+    if selection.single_index is None:
         seconds = FIRST_INDEX_SECONDS if wait_seconds is None else wait_seconds
         return work(freshen_all(selection, progress, wait_seconds=seconds, files_only=files_only))
     (repository,) = selection.repositories
@@ -338,7 +338,7 @@ def freshen_all(
 ) -> FreshSelection:
     """Update all selected projects, starting with projects that are already indexed.
 
-    First indexes share `wait_seconds`. A project that has no indexed files by then is unavailable.
+    First indexes share `wait_seconds`. A project without indexed files after that time is unavailable.
     """
     ready: dict[Path, FreshProject] = {}
     unavailable = [*selection.unavailable]

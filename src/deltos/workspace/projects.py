@@ -36,11 +36,11 @@ class Projects:
         changes_seconds: float = CHANGES_SECONDS,
         workers: ProcessPool | None = None,
         follower: Follower | None = None,
-        kept: Sequence[Indexer] = (),
+        previous_indexers: Sequence[Indexer] = (),
         workspaces: WorkspaceRecords | None = None,
         jobs: Jobs | None = None,
     ) -> None:
-        """Create an empty cache. Indexes that the `kept` indexers created are updated instead of rebuilt.
+        """Create an empty cache. Indexes created by `previous_indexers` are updated instead of rebuilt.
 
         If `jobs` is given, indexing is queued for workers.
         """
@@ -48,7 +48,7 @@ class Projects:
         self.stores = stores
         self.workspaces = workspaces
         self._indexers = tuple(indexers)
-        self._kept = tuple(kept)
+        self._previous_indexers = tuple(previous_indexers)
         self._first_index_seconds = first_index_seconds
         self._changes_seconds = changes_seconds
         self._workers = workers
@@ -57,8 +57,8 @@ class Projects:
         self._numbers: dict[Path, tuple[int, int] | None] = {}
         self._lock = threading.Lock()
 
-    def at(self, folder: Path) -> ProjectIndex:
-        """Return the index of the project in `folder`."""
+    def index_of(self, folder: Path) -> ProjectIndex:
+        """Return the index of the project in `folder`, and open it if necessary."""
         check_folder(folder)
         with self._lock:
             if (number := self._numbers.get(folder)) and number == folder_identity(folder):
@@ -73,11 +73,11 @@ class Projects:
     def find(self, project_id: str, default: Path) -> ProjectIndex:
         """Return the project with this id, or the default project if the id is empty or belongs to it."""
         if not project_id or self.has_id(default, project_id):
-            return self.at(default)
-        return self.at(find_project_root(self.stores.known(), project_id, self.is_there))
+            return self.index_of(default)
+        return self.index_of(find_project_root(self.stores.known(), project_id, self.is_available))
 
-    def is_there(self, root: Path) -> bool:
-        """Whether an indexed project is available: its checkout exists, or its contents are stored."""
+    def is_available(self, root: Path) -> bool:
+        """Whether an indexed project is available, because the checkout exists or the contents are stored."""
         return self.stores.keep_contents or root.is_dir()
 
     def _real_root(self, folder: Path) -> Path:
@@ -112,23 +112,23 @@ class Projects:
             )
         if not may_add_project(root) and not self.stores.roots_with_store([root]):
             raise Forbidden(
-                f"{visible_location(str(root))} is not an indexed project, and a reader cannot add one",
-                hint="Name an indexed project, or ask the administrator of this server to index this folder.",
+                f"{visible_location(str(root))} is not an indexed project, and a reader cannot add projects",
+                hint="Pass an indexed project, or ask the administrator of this server to index this folder.",
             )
         reuse_worktree_index(root, self.stores)
         return ProjectIndex(
-            self.identified(root),
+            self.identify_project(root),
             self.stores.store_of(root),
             self._indexers,
             first_index_seconds=self._first_index_seconds,
             changes_seconds=self._changes_seconds,
             workers=self._workers,
             follower=self._follower,
-            kept=self._kept,
+            previous_indexers=self._previous_indexers,
             jobs=self._jobs,
         )
 
-    def identified(self, folder: Path) -> Project:
+    def identify_project(self, folder: Path) -> Project:
         """Return the project at a folder. If there is no checkout, the identity comes from the index."""
         try:
             return identify(folder)
@@ -145,5 +145,5 @@ class Projects:
         except BadRequest:
             return False
         index = self._open.get(root)
-        project = index.project if index else self.identified(root)
+        project = index.project if index else self.identify_project(root)
         return project.project_id == project_id

@@ -19,7 +19,7 @@ _SHA256_BYTES = 32
 
 
 class Repository(NamedTuple):
-    """A work tree and its git folder. `common` is the folder shared by all work trees of the repository."""
+    """A work tree and the git folder. `common` is the folder shared by all work trees of the repository."""
 
     top: Path
     git_folder: Path
@@ -48,18 +48,18 @@ class Setting(NamedTuple):
 
 def find_repository(folder: Path) -> Repository | None:
     """Return the repository that contains a folder, or None if there is no trusted repository."""
-    for place in (folder, *folder.parents):
-        with FileTree(place) as tree:
+    for parent in (folder, *folder.parents):
+        with FileTree(parent) as tree:
             try:
                 tree.status(".git")
             except FileRefused:
                 continue
-        return open_repository(place)
+        return open_repository(parent)
     return None
 
 
 def open_repository(top: Path) -> Repository | None:
-    """Return the repository with the work tree `top`, or None if its `.git` is not valid."""
+    """Return the repository with the work tree `top`, or None if `.git` is not valid."""
     with FileTree(top) as tree:
         if tree.is_folder(".git"):
             return Repository(top, top / ".git", top / ".git") if _is_git_folder(tree, ".git/") else None
@@ -133,7 +133,7 @@ def _is_git_folder(tree: FileTree, prefix: str = "") -> bool:
 
 
 def _open_from_git_file(top: Path) -> Repository | None:
-    """Return the repository that a `.git` file links to, or None if its git folder does not link back."""
+    """Return the repository that a `.git` file links to, or None if the git folder does not link back."""
     word, _, target = _read_text(top, ".git", _MAX_LINK_BYTES).partition(":")
     if word != "gitdir" or not target.strip():
         return None

@@ -25,9 +25,9 @@ def project_of(folder: Path) -> str:
 
 
 def is_visible_to(projects: Collection[str], roots: Iterable[str]) -> bool:
-    """Whether a project at one of `roots` sees a source that `projects` added. Empty `roots` select all projects.
+    """Whether a project at one of `roots` sees a source that `projects` added. If `roots` is empty, return true.
 
-    A project also sees the sources of the folders that contain it, such as a monorepo, and of the folders below it.
+    A project also sees the sources of its parent folders, such as a monorepo, and of its subfolders.
     """
     roots = tuple(roots)
     if not roots or SHARED in projects:

@@ -1,4 +1,4 @@
-"""Source files of an indexed project, read from its checkout on disk or from the contents stored in the index."""
+"""Source files of an indexed project, read from the checkout on disk or from contents stored in the index."""
 
 from __future__ import annotations
 

@@ -57,18 +57,18 @@ class SyncReport:
 
     @property
     def errors(self) -> list[str]:
-        """Files that could not be read, one line each."""
+        """Descriptions of the files that could not be read."""
         return [describe_failure(failure) for failure in self.failures]
 
     @property
     def files_skipped(self) -> int:
-        """Number of files of the project that are not indexed, for any reason."""
+        """Number of files of the project that are not indexed."""
         return sum(self.skipped_by_reason.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The work that makes the index equal to the disk. Valid while the project's lock is held."""
+    """The files to read so that the index equals the disk. Valid while the project's lock is held."""
 
     found: WalkedFiles
     candidates: list[FileToRead]
@@ -78,14 +78,14 @@ class Plan:
     reread_all: bool
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         """Total size of the files to read, without files that are skipped because of their name or size."""
         sizes = ((candidate.path, candidate.stamp.size) for candidate in self.candidates)
         return sum(size for path, size in sizes if not refuse_by_name(path, size))
 
 
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
-    """Compare the disk with the index, and return the necessary work."""
+    """Compare the disk with the index, and return the files to read."""
     found = walk(project.root) if force else list_files(project.root, store)
     known, skipped = store.files(), store.skipped()
     if not found.files and not known:
@@ -131,7 +131,7 @@ def apply_plan(
 
 
 def is_stale(seen: SeenStamp, stamp: Stamp) -> bool:
-    """Whether a file must be read again because its stamp differs, was set back, or is too recent to be reliable."""
+    """Whether a file must be read again because its stamp has changed or is too recent to be reliable."""
     if (seen.size, seen.mtime_ns) != (stamp.size, stamp.mtime_ns) or is_newer(stamp.ctime_ns, seen.seen_at_ns):
         return True
     # git calls such a file "racily clean": a later write may leave the same stamp.
@@ -157,7 +157,7 @@ class _SyncRun:
         workers: ProcessPool | None,
         on_files_written: Callable[[], None],
     ) -> None:
-        self._when_written = on_files_written
+        self._on_files_written = on_files_written
         self._project = project
         self._store = store
         self._writer = writer
@@ -169,7 +169,7 @@ class _SyncRun:
         self.report = SyncReport()
 
     def begin(self) -> None:
-        """Record the indexers, so that an interrupted first index can be continued. Remove files of other versions."""
+        """Record the indexers, so that an interrupted first index can be continued, and remove outdated files."""
         if self._plan.first_time and self._plan.reread_all:
             for file in self._plan.known.values():
                 self._remove_file(file)
@@ -196,7 +196,7 @@ class _SyncRun:
 
     def finish(self) -> None:
         """Remove deleted files, let each indexer update data that spans files, and mark the index complete."""
-        find_root(self._project.root)  # raises if the project was deleted meanwhile, so that its index is kept
+        find_root(self._project.root)  # raises if the project was deleted meanwhile, so that the index is not emptied
         found = self._plan.found
         for path, file in self._plan.known.items():
             if path not in found.files:
@@ -209,7 +209,7 @@ class _SyncRun:
             pending = self.report.written | self.report.removed
             if self._plan.first_time:
                 self._writer.commit_step()  # so that child processes that resolve references see all files
-                self._when_written()
+                self._on_files_written()
                 pending = set()
             for indexer in self._indexers:
                 unread = self._unextracted[indexer.name]

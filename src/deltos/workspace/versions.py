@@ -1,4 +1,4 @@
-"""Both versions of every file that differs between a git revision and the working tree or another revision.
+"""Read both versions of each file that differs between a git revision and the working tree or another revision.
 
 Revisions are read through `git`, so no setting, filter or hook of the repository has an effect.
 """
@@ -14,7 +14,7 @@ from deltos.files import FileTree
 from deltos.text.counts import counted
 from deltos.workspace.changes import RevisionComparison
 from deltos.workspace.commits import prefix_in_repository
-from deltos.workspace.git import GitFailed, reading
+from deltos.workspace.git import GitFailed, open_git
 from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deltos.workspace.walk import WalkedFiles
 
 MAX_CHANGED_FILES = 1_000
-MAX_RENAME_CANDIDATES = 400  # deleted or added files; with more, renames are not detected
+MAX_RENAME_CANDIDATES = 400  # maximum number of deleted or added files for detecting renames
 MIN_RENAME_SIMILARITY_PERCENT = 60
 _REVISION = re.compile(r"[\w./@{}~^-]{1,200}")
 _DEFAULT_BRANCHES = (
@@ -38,7 +38,7 @@ _ID_CHARACTERS = 10
 
 @dataclass(frozen=True, slots=True)
 class FileVersions:
-    """A changed file: its path and content before and after; an empty path and None if there is no such version."""
+    """Path and content of a file before and after a change. A missing version has an empty path and no content."""
 
     path_before: str
     path: str
@@ -52,13 +52,13 @@ class FileVersions:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether the file has another path than before."""
+        """Whether the path of the file has changed."""
         return bool(self.path and self.path_before) and self.path != self.path_before
 
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """The files that differ between two states; `base` and `head` describe the states."""
+    """The files that differ between two versions of a project, which `base` and `head` describe."""
 
     base: str
     head: str
@@ -69,7 +69,7 @@ class VersionComparison:
 
 @dataclass(frozen=True, slots=True)
 class _ChangedPaths:
-    """Paths that differ, with the blob of each version; a file on disk has no blob but its content."""
+    """Object ids of the changed files in both versions, and the contents of changed files on disk."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
@@ -77,17 +77,18 @@ class _ChangedPaths:
 
 
 def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = None) -> VersionComparison:
-    """Return both versions of every file below `root` that differs; raises BadArgument if git cannot compare.
+    """Return both versions of each changed file below `root`. Raise BadArgument if git cannot compare.
 
     `changes` is a revision, a range (`A..B`, or `A...B` from the merge base) or `working` for uncommitted changes. By
-    default, uncommitted changes are compared with HEAD; without any, HEAD with its merge base with the default branch.
+    default, the working tree is compared with HEAD or, if there are no uncommitted changes, with the merge base of HEAD
+    and the default branch.
     """
     _check_revisions(changes)
     repository = find_repository(root)
     if repository is None:
         raise BadArgument("This is not a git repository", hint="Review a folder of a git repository.")
     try:
-        with reading(repository) as git, FileTree(root) as tree:
+        with open_git(repository) as git, FileTree(root) as tree:
             comparison = RevisionComparison(root, repository, git, tree)
             return _VersionReader(git, comparison, prefix_in_repository(root, repository)).compare(changes, found)
     except GitFailed as failed:
@@ -98,7 +99,8 @@ def compare_versions(root: Path, changes: str = "", found: WalkedFiles | None = 
 
 
 def _check_revisions(changes: str) -> None:
-    """Raise BadArgument unless a text consists of revisions; `HEAD:path` and `HEAD^{/text}` would reveal contents."""
+    """Raise BadArgument if a text is not a revision or a range of revisions."""
+    # Only commits are allowed, because `HEAD:path` and `HEAD^{/text}` would reveal other contents of the repository.
     for revision in filter(None, re.split(r"\.{2,3}", changes.strip())):
         if revision.startswith("-") or "^{" in revision or not _REVISION.fullmatch(revision):
             raise BadArgument(f"Not a revision: {revision[:80]!r}", hint="Give a commit or branch, such as main.")
@@ -113,30 +115,32 @@ class _VersionReader:
         self._prefix = prefix
 
     def compare(self, changes: str, found: WalkedFiles | None) -> VersionComparison:
-        """Compare the states that `changes` names."""
+        """Compare the versions that `changes` selects."""
         changes = changes.strip()
         if ".." in changes:
             return self._compare_range(changes)
         if changes and changes != "working":
-            return self._with_disk(self._commit(changes), changes, found)
-        uncommitted = self._with_disk(self._commit("HEAD"), "HEAD", found)
+            return self._compare_with_disk(self._commit_id(changes), changes, found)
+        uncommitted = self._compare_with_disk(self._commit_id("HEAD"), "HEAD", found)
         if uncommitted.files or changes:
             return uncommitted
-        return self._with_default_branch(uncommitted, found)
+        return self._compare_with_default_branch(uncommitted, found)
 
-    def _with_default_branch(self, uncommitted: VersionComparison, found: WalkedFiles | None) -> VersionComparison:
-        """Compare with the merge base with the default branch; without one, return the given comparison."""
+    def _compare_with_default_branch(
+        self, uncommitted: VersionComparison, found: WalkedFiles | None
+    ) -> VersionComparison:
+        """Compare with the merge base of HEAD and the default branch, or return `uncommitted` without one."""
         for name in _DEFAULT_BRANCHES:
-            if (tip := self._find(name)) and (base := self._merge_base(tip, "HEAD")):
+            if (tip := self._find_commit(name)) and (base := self._merge_base(tip, "HEAD")):
                 short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-                return self._with_disk(base, f"the merge base with {short}", found)
+                return self._compare_with_disk(base, f"the merge base with {short}", found)
         return uncommitted
 
     def _compare_range(self, changes: str) -> VersionComparison:
         """Compare two commits."""
         separator = "..." if "..." in changes else ".."
         first, _, second = changes.partition(separator)
-        base, head = self._commit(first or "HEAD"), self._commit(second or "HEAD")
+        base, head = self._commit_id(first or "HEAD"), self._commit_id(second or "HEAD")
         if separator == "...":
             base = self._merge_base(base, head) or base
         before, after = self._comparison.object_ids_in(base), self._comparison.object_ids_in(head)
@@ -146,10 +150,10 @@ class _VersionReader:
             {path: after[path] for path in differ if path in after},
             {},
         )
-        names = _described(first or "HEAD", base), _described(second or "HEAD", head)
-        return replace(self._read(paths, *names), is_working_tree=head == self._git.head())
+        names = _describe_revision(first or "HEAD", base), _describe_revision(second or "HEAD", head)
+        return replace(self._read_contents(paths, *names), is_working_tree=head == self._git.head())
 
-    def _with_disk(self, base: str, name: str, found: WalkedFiles | None) -> VersionComparison:
+    def _compare_with_disk(self, base: str, name: str, found: WalkedFiles | None) -> VersionComparison:
         """Compare a commit with the working tree."""
         comparison = self._comparison
         before, now = comparison.object_ids_in(base), comparison.files_on_disk(found)
@@ -160,9 +164,11 @@ class _VersionReader:
                 contents[path] = data
         gone = [path for path in before.keys() - now.keys() if comparison.is_missing(path)]
         blobs = {path: before[path] for path in [*(each.path for each in modified), *gone]}
-        return self._read(_ChangedPaths(blobs, {}, contents), _described(name, base), "the working tree")
+        return self._read_contents(
+            _ChangedPaths(blobs, {}, contents), _describe_revision(name, base), "the working tree"
+        )
 
-    def _read(self, paths: _ChangedPaths, base: str, head: str) -> VersionComparison:
+    def _read_contents(self, paths: _ChangedPaths, base: str, head: str) -> VersionComparison:
         """Read the contents of changed files and find renames."""
         names = sorted({*paths.before, *paths.after, *paths.on_disk})
         notes = list(self._comparison.notes)
@@ -170,7 +176,7 @@ class _VersionReader:
         if len(names) > MAX_CHANGED_FILES:
             left_out = len(names) - MAX_CHANGED_FILES
             notes.append(
-                f"Note: {counted(left_out, 'changed file')} beyond the limit of {MAX_CHANGED_FILES:,} left out."
+                f"Note: {counted(left_out, 'changed file')} beyond the limit of {MAX_CHANGED_FILES:,} were omitted."
             )
             names = names[:MAX_CHANGED_FILES]
         ids = {blob for name in names for blob in (paths.before.get(name), paths.after.get(name)) if blob}
@@ -178,17 +184,15 @@ class _VersionReader:
         before = {name: texts[paths.before[name]] for name in names if paths.before.get(name) in texts}
         after = {name: texts[paths.after[name]] for name in names if paths.after.get(name) in texts}
         after |= {name: paths.on_disk[name] for name in names if name in paths.on_disk}
-        files = _paired(before, after, self._renames(before, after))
+        files = _pair_versions(before, after, self._find_renames(before, after))
         return VersionComparison(base, head, tuple(files), tuple(notes))
 
-    def _renames(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
-        """Return the former path of each renamed file, as git detects them; git sees numbers instead of file names.
-
-        Names must differ between the folders: otherwise git pairs equal names.
-        """
+    def _find_renames(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, str]:
+        """Return the former path of each renamed file."""
         deleted, added = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
         if not deleted or not added or max(len(deleted), len(added)) > MAX_RENAME_CANDIDATES:
             return {}
+        # git compares files named by folder and number, because git would pair files with equal names.
         for folder, names, contents in zip(_RENAME_FOLDERS, (deleted, added), (before, after), strict=True):
             (self._git.folder / folder).mkdir()
             for number, name in enumerate(names):
@@ -203,27 +207,27 @@ class _VersionReader:
             for old, new in _renamed_pairs(output.decode("utf-8", "replace").split("\0"))
         }
 
-    def _commit(self, revision: str) -> str:
-        """Return the id of a commit; raises GitFailed if there is none."""
+    def _commit_id(self, revision: str) -> str:
+        """Return the id of a commit. Raise GitFailed if the commit does not exist."""
         if revision == "HEAD" and (head := self._git.head()):
             return head
-        if commit := self._find(revision):
+        if commit := self._find_commit(revision):
             return commit
         raise GitFailed("there is no such commit")
 
-    def _find(self, revision: str) -> str:
-        """Return the id of a commit, or an empty string if there is none."""
+    def _find_commit(self, revision: str) -> str:
+        """Return the id of a commit, or an empty string if the commit does not exist."""
         arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return self._git.run(*arguments, accepted=(0, 1, 128)).decode("ascii", "replace").strip()
 
     def _merge_base(self, first: str, second: str) -> str:
         """Return the id of the best common ancestor, or an empty string if there is none."""
-        found = self._git.run("merge-base", self._commit(first), self._commit(second), accepted=(0, 1))
+        found = self._git.run("merge-base", self._commit_id(first), self._commit_id(second), accepted=(0, 1))
         return found.decode("ascii", "replace").partition("\n")[0].strip()
 
 
-def _described(name: str, commit: str) -> str:
-    """Return a revision with its abbreviated commit id."""
+def _describe_revision(name: str, commit: str) -> str:
+    """Return a revision with the abbreviated commit id."""
     return commit[:_ID_CHARACTERS] if commit.startswith(name) else f"{name} ({commit[:_ID_CHARACTERS]})"
 
 
@@ -239,8 +243,10 @@ def _renamed_pairs(fields: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _paired(before: Mapping[str, bytes], after: Mapping[str, bytes], renames: Mapping[str, str]) -> list[FileVersions]:
-    """Return the versions of each file, sorted by path; a renamed file is one file."""
+def _pair_versions(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], renames: Mapping[str, str]
+) -> list[FileVersions]:
+    """Pair the versions of each file, sorted by path. Both versions of a renamed file form one pair."""
     former = set(renames.values())
     files = [
         FileVersions(old := renames.get(path, path if path in before else ""), path, before.get(old), data)

@@ -45,9 +45,9 @@ FOREIGN_FOLDERS = frozenset(
 _VENV_FILE = "pyvenv.cfg"
 _MAX_NOTES = 3
 _SHOWN_CHARACTERS = 120
-# A folder that takes longer to list is too large or hostile.
+# Maximum time for listing a project. A project that takes longer is too large or hostile.
 MAX_WALK_SECONDS = 120.0
-# A file that changed this shortly before it was read may change again without getting a new stamp.
+# A file that was read this soon after a change may change again without getting a new stamp.
 RACY_NS = 50_000_000
 COARSE_RACY_NS = 2_000_000_000  # for file systems with a resolution of one second
 
@@ -68,7 +68,7 @@ class Stamp:
 class WalkedFiles:
     """Files and folders below a root, by relative path, and the number of refused files per reason.
 
-    `repositories` are the folders of submodules and nested repositories. `notes` describe missing parts.
+    `repositories` are the folders of submodules and nested repositories. `notes` report missing files.
     `listing_inputs` is a digest of everything else that affects the listing; see the module `listing`.
     """
 
@@ -189,7 +189,7 @@ class _Walker:
             pending += self._list_folder(pending.pop())
         found.files = dict(sorted(found.files.items()))
         self._notes += [
-            f"Note: git's index cannot be read ({checkout.problem}); tracked files that .gitignore names are missing."
+            f"Note: git's index cannot be read ({checkout.problem}); tracked files that match .gitignore are missing."
             for checkout in self._checkouts
             if checkout.problem
         ]
@@ -199,7 +199,7 @@ class _Walker:
         return found
 
     def _root_folder(self) -> _FolderToList:
-        """Return the root folder, with the ignore rules of the folders above it in its repository."""
+        """Return the root folder with the ignore rules of its parent folders in the repository."""
         repository = find_repository(self._root)
         if repository is None:
             return _FolderToList("", None)
@@ -211,7 +211,7 @@ class _Walker:
             for depth, step in enumerate(steps):
                 folder = "".join(f"{above}/" for above in steps[:depth])
                 ignores = ignores.with_rules(folder.rstrip("/"), self._read_rules(tree, folder + GIT_IGNORE_FILE))
-                is_ignored = is_ignored or ignores.exclude(folder + step, is_folder=True)
+                is_ignored = is_ignored or ignores.is_ignored(folder + step, is_folder=True)
         if is_ignored and not checkout.tracks_any():
             # The outer repository ignores the root, so it is listed like an independent folder.
             return _FolderToList("", checkout)
@@ -266,13 +266,13 @@ class _Walker:
 
     def _verdict(self, here: _FolderToList, path: str, *, is_folder: bool) -> bool | None:
         """Return None if a path is skipped, True if it is listed only because it is tracked, otherwise False."""
-        is_ignored = here.is_ignored or here.ignores.exclude(path, is_folder=is_folder)
+        is_ignored = here.is_ignored or here.ignores.is_ignored(path, is_folder=is_folder)
         if is_ignored and not (here.checkout and here.checkout.tracks(path)):
             return None
-        return None if here.own_ignores.exclude(path, is_folder=is_folder) else is_ignored
+        return None if here.own_ignores.is_ignored(path, is_folder=is_folder) else is_ignored
 
     def _with_folder_rules(self, here: _FolderToList, names: Sequence[str]) -> _FolderToList:
-        """Return the folder with the rules of its ignore files. If it is a repository, outer rules no longer apply."""
+        """Return the folder with the rules of its own ignore files. A nested repository discards outer rules."""
         folder = here.folder
         if folder and ".git" in names and (repository := open_repository(self._root / folder)):
             self._found.repositories.add(folder)

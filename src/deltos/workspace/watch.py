@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.project import ProjectFiles
 
-_FREE_COMPARISON_SECONDS = 0.002
+_FREE_COMPARISON_SECONDS = 0.002  # a comparison that takes less time is not throttled
 
 
 class Watch:
@@ -29,7 +29,7 @@ class Watch:
         self._throttle = DiskThrottle(_FREE_COMPARISON_SECONDS)
 
     def is_due(self) -> bool:
-        """Whether enough time has passed since the last comparison, in relation to its duration."""
+        """Whether the pause after the last comparison, which depends on its duration, is over."""
         return self._throttle.is_due()
 
     def sees_change(self, synced_at: str) -> bool:
@@ -39,7 +39,7 @@ class Watch:
             return self._folder_changed() or self._file_changed()
 
     def _load_stamps(self, synced_at: str) -> None:
-        """Load the stamps from the index if it has changed since they were last loaded."""
+        """Load the stamps from the index if the index has changed since the last call."""
         if synced_at == self._loaded:
             return
         self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]

@@ -1,7 +1,7 @@
-"""Reuse of one worktree's index in another worktree of the same repository.
+"""Reuse the index of one worktree in another worktree of the same repository.
 
 A new worktree starts with a copy of an existing worktree's index. git's indexes show which files are equal in both
-worktrees; the first update reads only the other files, and parses and resolves only changed files.
+worktrees. The first update reads only the other files, and parses and resolves only changed files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
     """Copy another worktree's index to a project without a store. Remove the indexes of removed worktrees first.
 
-    Clones of the same repository are not used: only git's own links prove that two folders belong together.
+    Clones of the same repository are not used, because only git's links prove that two folders belong together.
     """
     if stores.keep_contents or stores.roots_with_store([root]):
         return
@@ -40,7 +40,7 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
         if other and other.common == repository.common and index.root == other.top / inside:
             if stores.copy(index.root, root):
                 with closing(stores.store_of(root)) as store, suppress(FileRefused):
-                    _take_over_stamps(store, inside, other, repository)
+                    _update_stamps_of_equal_files(store, inside, other, repository)
             return
 
 
@@ -53,11 +53,11 @@ def _remove_outdated(siblings: list[KnownIndex], repository: Repository, stores:
                 stores.remove(index.root)
 
 
-def _take_over_stamps(store: ProjectStore, inside: Path, other: Repository, repository: Repository) -> None:
-    """Replace the stamps of files that are equal in both worktrees, so that they are not read.
+def _update_stamps_of_equal_files(store: ProjectStore, inside: Path, other: Repository, repository: Repository) -> None:
+    """Replace the stamps of files that are equal in both worktrees, so that these files are not read again.
 
-    A file is equal if git recorded the same object for both, and the indexed stamp equals git's stamp in the other
-    worktree. The new stamp counts as seen when git wrote its index, so that later changes are detected.
+    A file is equal if git recorded the same object in both worktrees, and the indexed stamp equals git's stamp in the
+    other worktree. The time of git's index is stored as the time of reading, so that later changes are detected.
     """
     prefix = "".join(f"{step}/" for step in inside.parts)
     theirs, ours = read_index(other), read_index(repository)

@@ -45,8 +45,8 @@ def repository(tmp_path: Path) -> Path:
 def session(home: Path, root: Path, workers: ProcessPool) -> Iterator[ToolClient]:
     """Yield a session in a project with indexed files and history."""
     with closing(App(Config(home), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         yield ToolClient(app.tools(), root)
 
 
@@ -106,7 +106,7 @@ def test_a_new_commit_is_used_after_the_next_history_update(
     tmp_path: Path, repository: Path, workers: ProcessPool
 ) -> None:
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
-        index = app.domains.projects.at(repository)
+        index = app.domains.projects.index_of(repository)
         index.index()
         index.catch_up()
         client = ToolClient(app.tools(), repository)

@@ -116,7 +116,7 @@ def test_without_a_model_only_words_match(tmp_path: Path, project: Path, workers
 
 def vector_counts(app: App, root: Path) -> tuple[int, int]:
     """Return the number of files and of commits with vectors."""
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     index.catch_up()
     return index.store.code.vector_count(code_embedder().identity), index.store.history.vector_count(model_identity())

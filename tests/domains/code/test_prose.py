@@ -45,8 +45,8 @@ def client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> It
     root: Path = create_repository(tmp_path_factory.mktemp("projects") / "shop")
     commit(root, "Deploy the first shop", FILES)
     with closing(App(Config(home), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         yield ToolClient(app.tools(), root)
 
 

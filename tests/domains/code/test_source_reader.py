@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 def hits_after(app: App, root: Path, query: str, **changes: str) -> list[CodeHit]:
     """Return the hits of a search in files that were changed after they were indexed."""
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     write_files(root, {f"{name}.py": text for name, text in changes.items()})
     return list(app.code_search(index).search(query).hits)
@@ -58,7 +58,7 @@ def test_deleted_definitions_are_not_shown(app: App, root: Path) -> None:
 
 
 def test_a_file_that_is_deleted_or_no_longer_source_is_not_shown(app: App, root: Path) -> None:
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     search = app.code_search(index)
     (root / "a.py").write_bytes(b"\0\0\0")
@@ -68,7 +68,7 @@ def test_a_file_that_is_deleted_or_no_longer_source_is_not_shown(app: App, root:
 
 
 def test_a_file_that_became_a_link_out_of_the_project_is_not_shown(app: App, root: Path, tmp_path: Path) -> None:
-    index = app.domains.projects.at(root)
+    index = app.domains.projects.index_of(root)
     index.index()
     write_files(tmp_path, {"outside.py": SECOND})
     (root / "a.py").unlink()

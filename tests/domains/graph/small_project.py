@@ -39,7 +39,7 @@ class SmallProject:
 
     def index(self) -> ProjectIndex:
         """Update the index and return it."""
-        index = self.app.domains.projects.at(self.root)
+        index = self.app.domains.projects.index_of(self.root)
         index.index()
         return index
 

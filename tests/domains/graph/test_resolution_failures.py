@@ -53,7 +53,7 @@ def index(tmp_path: Path, workers: ProcessPool) -> Iterator[ProjectIndex]:
     root = write_files(tmp_path / "root", GOOD_FILES)
     indexers = (CodeIndexer(), GraphIndexer())
     with closing(Projects(SqliteProjects(tmp_path / "home"), indexers, workers=workers)) as projects:
-        yield projects.at(root)
+        yield projects.index_of(root)
 
 
 def resolved_calls(index: ProjectIndex) -> set[tuple[str, int]]:

@@ -82,7 +82,7 @@ def test_errors_have_the_notes_about_the_index_that_answers_have(
     monkeypatch.setattr(project_index, "OTHER_PROCESS_TIMEOUT_SECONDS", 0.1)
     tools.call("find_symbol", symbol="total")
     (project.root / "shop/late.py").write_text("def late():\n    return 1\n")
-    with project.app.domains.projects.at(project.root).store.try_lock() as held:
+    with project.app.domains.projects.index_of(project.root).store.try_lock() as held:
         assert held
         for name in ("find_symbol", "find_references", "get_impact", "get_context"):
             assert "re-indexed by another call or process" in tools.error(name, symbol="late")

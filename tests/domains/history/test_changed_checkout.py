@@ -71,7 +71,7 @@ def test_answer_has_note_while_another_process_indexes_the_checkout(
     root = _two_releases(tmp_path / "shop")
     with closing(App(Config(tmp_path / "home"), workers=workers)) as app:
         client = ToolClient(app.tools(), root)
-        index = app.domains.projects.at(root)
+        index = app.domains.projects.index_of(root)
         index.index()
         index.catch_up()
         assert "notes" not in client.data("search", query="latest commit")

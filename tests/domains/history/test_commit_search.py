@@ -51,8 +51,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(root: Path, tmp_path_factory: pytest.TempPathFactory, workers: ProcessPool) -> Iterator[ToolClient]:
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         yield ToolClient(app.tools(), root)
 
 
@@ -201,7 +201,7 @@ def test_time_without_commits_returns_the_last_commit_with_a_note(
     client: ToolClient, question: str, filters: dict[str, object]
 ) -> None:
     found = client.data("search", query=question, **filters)
-    assert "Note: no commits then; the last is of 2020-12-22." in found["notes"]
+    assert "Note: no commits in that period; the last is from 2020-12-22." in found["notes"]
     assert [result["title"] for result in found["results"]] == ["2020-12-22 Ada: Explain the shop (1 file)"]
     assert found["results"][0]["score"] < 0.3
 
@@ -209,8 +209,12 @@ def test_time_without_commits_returns_the_last_commit_with_a_note(
 @pytest.mark.parametrize(
     ("question", "note", "title"),
     [
-        ("commits before 2019-06-01", "no commits then; the first is of 2020-09-13", "Begin the shop"),
-        ("commits by Grace in 2019", "no commits by Grace then; the last is of 2020-10-23", "Charge a second time"),
+        ("commits before 2019-06-01", "no commits in that period; the first is from 2020-09-13", "Begin the shop"),
+        (
+            "commits by Grace in 2019",
+            "no commits by Grace in that period; the last is from 2020-10-23",
+            "Charge a second time",
+        ),
     ],
 )
 def test_note_about_time_without_commits_names_first_or_last_commit(
@@ -243,8 +247,8 @@ def version_client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPoo
         commit(root, f"drop python {version} support", {"tox.ini": version}, day=100 + number)
     commit(root, "Remove Python 2.6 and 3.3 everywhere (#2583)", {"tox.ini": "2"}, day=50)
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         yield ToolClient(app.tools(), root)
 
 
@@ -281,8 +285,8 @@ def removal_client(tmp_path_factory: pytest.TempPathFactory, workers: ProcessPoo
         commit(root, subject, {"java.py": f"# {day}\ndef drop_support(java):\n    return java\n"}, day=900 + day)
     commit(root, "Drop support for Java 8 in the jersey module (#5855)", {"pom.xml": "11"}, day=950)
     with closing(App(Config(tmp_path_factory.mktemp("home")), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         yield ToolClient(app.tools(), root)
 
 

@@ -196,8 +196,8 @@ def test_commit_text_falls_back_to_the_index_if_git_hangs(
 ) -> None:
     made = commit(root, "Invent the zeppelin\n\nIt flies.", {"a.py": "zeppelin = 1\n"}, day=STEPS)
     with closing(App(Config(tmp_path / "home", embedding=Embedding("off")), workers=workers)) as app:
-        app.domains.projects.at(root).index()
-        app.domains.projects.at(root).catch_up()
+        app.domains.projects.index_of(root).index()
+        app.domains.projects.index_of(root).catch_up()
         slow = SlowGit(tmp_path / "slow", "log")
         monkeypatch.setattr(commit_text, "MAX_SECONDS", 1.0)
         monkeypatch.setenv("PATH", slow.path)

@@ -27,7 +27,7 @@ def review_in(tmp_path: Path, workers: ProcessPool) -> Iterator[Callable[..., Re
         app = stack.enter_context(closing(App(Config(tmp_path / "home"), workers=workers)))
 
         def run(root: Path, changes: str = "") -> Review:
-            index = app.domains.projects.at(root)
+            index = app.domains.projects.index_of(root)
             index.index()
             index.catch_up()
             reviewer = Reviewer(index, app.links.observation_texts, history_seconds=float("inf"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.federation.review.binding import bind_error, misfit, parameter_breaks
+from deltos.federation.review.binding import bind_error, misfit_reason, parameter_breaks
 from deltos.federation.review.calls import LinesToRead, calls_in
 from deltos.federation.review.declarations import VersionToRead, read_declarations
 
@@ -100,7 +100,7 @@ def call_of(text: str) -> tuple[str, tuple[DeclaredParameter, ...], tuple[Declar
 def test_call_that_fitted_before_is_compared_with_the_new_signature(text: str, reason: str) -> None:
     source, old, new = call_of(text)
     (call,) = calls_in(LinesToRead("a.py", source.encode(), {1: frozenset({"f"})}))[(1, "f")]
-    assert misfit(call, [old], [new]) == reason
+    assert misfit_reason(call, [old], [new]) == reason
     if reason.startswith(("passes", "does not")):
         assert bind_error(call, new) == reason
 

@@ -161,7 +161,7 @@ def test_a_port_in_use_is_reported(manifest_path: Path, tmp_path: Path) -> None:
         (["--http", "0", "--tls-cert", "no.pem"], "no such file: no.pem"),
         (
             ["--http", "0", "--oauth-issuer", "https://a.example"],
-            "--oauth-issuer and --oauth-resource require each other",
+            "--oauth-issuer and --oauth-resource must be used together",
         ),
         (["--http", "0", "--toolsets", "kitchen"], "Unknown toolset: kitchen"),
     ],

@@ -68,7 +68,7 @@ class ConfinedServer:
             new = NewSource(str(self.theirs / url), f"theirs-{url[:3]}", self.theirs, (self.theirs,))
             for source in app.domains.docs.library.add(new).sources:
                 app.domains.docs.library.crawls.run(source.id, lambda: None)
-        app.domains.projects.at(self.theirs).freshen()
+        app.domains.projects.index_of(self.theirs).freshen()
         app.close()
 
     def ask(self, session: dict[str, str], method: str, params: Any = None) -> str:
@@ -322,7 +322,9 @@ def test_a_reader_adds_no_project(confined_server: ConfinedServer) -> None:
         bearer(create_token(home, Level.READ, database=confined_server.database))
     )
     for arguments in ({"repo_path": "pkg"}, {"project_path": str(confined_server.mine / "docs")}):
-        assert "a reader cannot add one" in confined_server.call(reader, "search_code", query="of_mine", **arguments)
+        assert "a reader cannot add projects" in confined_server.call(
+            reader, "search_code", query="of_mine", **arguments
+        )
     assert "a.py" in confined_server.call(reader, "search_code", query="of_mine")
     assert "of_theirs" in confined_server.call(
         reader, "search_code", query="of_theirs", project_path=str(confined_server.theirs)

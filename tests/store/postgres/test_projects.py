@@ -155,7 +155,7 @@ class TestEnginesAgree:
             closing(App(Config(tmp_path / "one", embedding=no_embedding), workers=workers)) as files,
             closing(App(Config(tmp_path / "two", embedding=no_embedding, database=url), workers=workers)) as database,
         ):
-            indexes = [app.domains.projects.at(root) for app in (files, database)]
+            indexes = [app.domains.projects.index_of(root) for app in (files, database)]
             self._compare_indexes(root, *indexes)
             (root / "added.py").write_text("def place_order(password): ...; place_order(1)")
             next(root.rglob("*.py")).unlink()

@@ -71,7 +71,7 @@ class Team:
 
     def _fill(self, word: str, root: Path) -> None:
         domains = self.app.domains
-        index = domains.projects.at(root)
+        index = domains.projects.index_of(root)
         index.index()
         index.catch_up(wait_seconds=20.0)
         for url in ("docs", "api.yaml"):
@@ -203,7 +203,7 @@ def test_without_application_checks_the_database_still_hides_other_projects(
         stores = app.domains.projects.stores
         assert [known.root for known in stores.known()] == [team.roots["zeppelin"]]
         with pytest.raises(StoreError, match="row-level security"):
-            app.domains.projects.at(team.roots["walrus"])
+            app.domains.projects.index_of(team.roots["walrus"])
         client = ToolClient(app.tools(), team.roots["zeppelin"])
         answer = client.call("search", query="walrus launches steered").text
         assert "walrus" not in answer.replace("walrus launches steered", "")

@@ -45,7 +45,7 @@ def search_projects(
         try:
             return MultiProjectAnswer(run_query(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
         except StoreError:
-            if selection.alone is not None:
+            if selection.single_index is not None:
                 raise
             fresh = _working_projects(fresh, progress, run_query, by_meaning=by_meaning)
         return MultiProjectAnswer(run_query(open_search(fresh.ready, by_meaning=by_meaning)), fresh)
@@ -106,8 +106,8 @@ def scope_for_projects(selection: Selection, directory: str, file_type: str) -> 
 
     If the folder's path begins with the name of a project, only that project is selected.
     """
-    folder = directory.strip() if selection.alone is not None else directory.strip().strip("/")
-    if not folder or selection.alone is not None:
+    folder = directory.strip() if selection.single_index is not None else directory.strip().strip("/")
+    if not folder or selection.single_index is not None:
         return selection, scope_of(selection.repositories[0].index.project.root, folder, file_type)
     for repository in selection.repositories:
         inside = folder.removeprefix(repository.name)

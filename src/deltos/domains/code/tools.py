@@ -138,7 +138,7 @@ class _CodeTools:
     def index_repository(self, call: Call) -> Answer:
         """Index the selected projects now, reporting progress."""
         selection = self._select(call)
-        if index := selection.alone:
+        if index := selection.single_index:
             data = self._index(index, call)
             return Answer(compact_json(data), data)
         results: list[JsonObject] = []
@@ -171,7 +171,7 @@ class _CodeTools:
         """Update the index, then search it."""
         started = time.monotonic()
         selection = select(self._projects, call.text("project_id"), call.session.project_roots())
-        alone = selection.alone
+        alone = selection.single_index
         selection, scope = scope_for_projects(selection, call.text("directory"), ",".join(call.texts("file_type")))
         found = search_projects(
             selection,
@@ -215,7 +215,7 @@ class _CodeTools:
         directory, base = call.text("directory"), call.session.project_root()
         if not is_readable_folder(base, directory) and visible_workspace(self._projects, directory):
             return self._set_workspace(directory, call)
-        index = self._projects.at(_resolve_folder(directory, base))
+        index = self._projects.index_of(_resolve_folder(directory, base))
         call.session.set_project_root(index.project.root)
         state = "indexed" if index.store.facts().is_complete else "not indexed yet; the first search indexes it"
         directory = visible_location(str(index.project.root))
@@ -232,7 +232,9 @@ class _CodeTools:
 
     def _select(self, call: Call) -> Selection:
         if path := call.text("repo_path"):
-            return Selection((SelectedProject(self._projects.at(_resolve_folder(path, call.session.project_root()))),))
+            return Selection(
+                (SelectedProject(self._projects.index_of(_resolve_folder(path, call.session.project_root()))),)
+            )
         return select(self._projects, call.text("project_id"), call.session.project_roots())
 
 

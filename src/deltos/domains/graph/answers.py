@@ -135,7 +135,10 @@ class GraphAnswers:
             first, root = target.first, opened.search.root
             if first.kind == "module" and not first.key:
                 return self._render_scope_map(opened, Scope(first.path, is_file=True), page)
-            extras = [*self._surroundings.recent_commits(first, root), *self._surroundings.mentions(first.name, root)]
+            extras = [
+                *self._surroundings.recent_commits(first, root),
+                *self._surroundings.mention_sections(first.name, root),
+            ]
             return render_context(opened.search.context(target), opened.search.source, extras, page=page)
 
         def answer_in_importers(project_target: ProjectTarget, page: BudgetedLines) -> Answer | None:
@@ -148,7 +151,7 @@ class GraphAnswers:
     def _render_scope_map(self, opened: OpenedProject, scope: Scope, page: BudgetedLines) -> Answer:
         if not scope.is_file:
             return render_map(opened.search, scope.path, page=page)
-        extras = self._surroundings.mentions(scope.path.rpartition("/")[2], opened.search.root)
+        extras = self._surroundings.mention_sections(scope.path.rpartition("/")[2], opened.search.root)
         return render_file_map(opened.search, scope.path, extras, page=page)
 
     def detect_circular(self) -> Answer:

@@ -55,7 +55,7 @@ class Import(Struct, frozen=True, gc=False):
 class Surroundings(Protocol):
     """Source of answer sections about a symbol from other domains, such as documentation, memory and history."""
 
-    def mentions(self, name: str, root: Path, /) -> Sequence[str]:
+    def mention_sections(self, name: str, root: Path, /) -> Sequence[str]:
         """Return documentation and observations that mention a project symbol."""
 
     def package_sections(self, symbol: str, root: Path, /) -> Sequence[str]:
@@ -71,7 +71,7 @@ class Surroundings(Protocol):
 class NoSurroundings:
     """Implementation of `Surroundings` that provides no information."""
 
-    def mentions(self, _name: str, _root: Path) -> Sequence[str]:
+    def mention_sections(self, _name: str, _root: Path) -> Sequence[str]:
         """Return no sections."""
         return ()
 

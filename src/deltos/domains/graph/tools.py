@@ -153,7 +153,7 @@ class _GraphTools:
                 if not any(fresh.ready[number].freshness.complete for number in changed):
                     return answer
                 # A file changed after the index was checked, so its line numbers may be wrong; index it again.
-                return compute_answer(fresh.refreshed(changed, call.progress))[1]
+                return compute_answer(fresh.refresh(changed, call.progress))[1]
 
             return answer_on_fresh(selection, call.progress, answer_on_current_files)
 

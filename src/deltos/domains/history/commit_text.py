@@ -11,9 +11,9 @@ from deltos.workspace.commits import (
     MAX_COMMIT_FILES,
     SAFE_OPTIONS,
     CommitRange,
+    open_project_git,
     pathspec_arguments,
     read_commits,
-    reading_commits,
     without_control_characters,
 )
 from deltos.workspace.git import GitFailed, GitStopped
@@ -61,13 +61,13 @@ def text_of(commit: CommitRow, root: Path) -> str:
 
 
 def _read_from_git(commit: CommitRow, root: Path) -> ShownCommit:
-    with reading_commits(root) as (git, prefix):
+    with open_project_git(root) as (git, prefix):
         message, is_cut = _read_output_start(
             git, MAX_MESSAGE_BYTES, "log", *SAFE_OPTIONS, "-1", "--format=%B", commit.hash, "--"
         )
         if is_cut:
             message += "\n… (message truncated)"
-        if commit.hash in git.shallow():
+        if commit.hash in git.shallow_commits():
             return ShownCommit(message, (), "(not available: the shallow clone ends here)")
         return ShownCommit(message, _list_files(git, commit, prefix), _read_diff(git, commit, prefix))
 

@@ -20,13 +20,13 @@ from deltos.workspace.commits import (
     Heads,
     commits_between,
     count_commits,
-    files_at,
+    files_in_commit,
     log_chunks,
     new_marker,
     parse_log,
     prefix_in_repository,
 )
-from deltos.workspace.git import GitFailed, find_git, reading
+from deltos.workspace.git import GitFailed, find_git, open_git
 from deltos.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class HistoryIndexer:
         return self._stamp(project), store.meta("history/tip")
 
     def _stamp(self, project: Project) -> tuple[object, ...]:
-        repository, head = self._heads.at(project.root)
+        repository, head = self._heads.state_of(project.root)
         return (*head, find_git(repository.top)) if repository else ()
 
     def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
@@ -187,7 +187,7 @@ class HistoryIndexer:
             if project.root.is_dir():  # if the folder is missing, the state of its repository is unknown
                 _clear_history(store)
             return
-        with reading(repository) as git:
+        with open_git(repository) as git:
             head = git.head()
             if not head:
                 _clear_history(store)
@@ -240,7 +240,7 @@ class _IndexRun:
                 self._record_state(stopped="")
             self._update_file_terms()
             return
-        self.files = files_at(self.git, head, self.prefix)
+        self.files = files_in_commit(self.git, head, self.prefix)
         if again or layout != self.state.layout or not self._add_newer(head):
             self._reset_index(HistoryState(layout=layout, tip=head, start=head))
         if not self.state.complete:
@@ -253,7 +253,11 @@ class _IndexRun:
         """Return a key of all settings on which the index depends: code version, model, limits, shallow boundary and
         project folder.
         """
-        ends = sha256("\n".join(sorted(self.git.shallow())).encode()).hexdigest()[:16] if self.git.shallow() else ""
+        ends = (
+            sha256("\n".join(sorted(self.git.shallow_commits())).encode()).hexdigest()[:16]
+            if self.git.shallow_commits()
+            else ""
+        )
         return f"{INDEX_VERSION}:{model}:{self.limits.max_commits}:{ends}:{self.prefix}"
 
     def _reset_index(self, state: HistoryState) -> None:
@@ -328,7 +332,7 @@ class _IndexRun:
             self._record_state(stopped=stopped.message)
             return
         has_more = read > walked
-        ends = "limit" if has_more else "shallow" if self.git.shallow() else ""
+        ends = "limit" if has_more else "shallow" if self.git.shallow_commits() else ""
         self._record_state(complete="1", stopped="", ends=ends, older=self._count_older() if has_more else "")
 
     def _write_older(self, batch: Sequence[ParsedCommit], walked: int) -> None:
@@ -394,7 +398,7 @@ class _IndexRun:
 
     def _read(self, wanted: CommitRange) -> Generator[list[ParsedCommit]]:
         """Yield chunks of commits with their terms; a child process parses the output of git."""
-        marker, ends = new_marker(), self.git.shallow()
+        marker, ends = new_marker(), self.git.shallow_commits()
         chunk_bytes, max_seconds = self.limits.chunk_bytes, self._seconds_left()
         chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)
         with closing(chunks):

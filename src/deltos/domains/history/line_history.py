@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltos.errors import FileRefused
 from deltos.files import FileTree
-from deltos.workspace.commits import SAFE_OPTIONS, pathspec_arguments, reading_commits
+from deltos.workspace.commits import SAFE_OPTIONS, open_project_git, pathspec_arguments
 from deltos.workspace.git import GitFailed, GitStopped
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _find_changing_commits(
     root: Path, names: Sequence[str], lines: LineRange, hashes: Sequence[str], limit: int
 ) -> tuple[list[str], int]:
     """Return the hashes of at most `limit` commits that changed the lines, and the number of commits read."""
-    with reading_commits(root) as (git, prefix):
+    with open_project_git(root) as (git, prefix):
         trail = _LineTracker(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
         paths = [pathspec_arguments(prefix + name)[1] for name in names]
         _track_lines(trail, git, "--no-walk=unsorted", *hashes, "--", *paths)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deltos.store.graph import ReferenceRow
     from deltos.store.symbols import Symbol
 
-_MAX_CALLERS = 4  # maximum source lines per symbol
-_MAX_TESTS = 4
-_MAX_STEPS = 4  # maximum length of a chain of callers
-_MAX_VISITED = 200
+_MAX_CALLERS = 4  # maximum caller lines per symbol
+_MAX_TESTS = 4  # maximum tests per symbol
+_MAX_STEPS = 4  # maximum number of calls in a call chain
+_MAX_VISITED = 200  # maximum functions visited while looking for a call chain
 _LINE_CHARACTERS = 120
 _MAX_WRAPPER_LINES = 4  # maximum statements of a wrapper function
 _STUB_MARKS = ("raise NotImplementedError", "pass", "...", "unimplemented!", "todo!", "throw new NotImplemented")
@@ -29,12 +29,12 @@ _STUB_MARKS = ("raise NotImplementedError", "pass", "...", "unimplemented!", "to
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The callers of one symbol as source lines, the tests that call it, and the number of further lines."""
+    """The callers of one symbol as source lines, the tests that call it, and the number of omitted lines."""
 
     symbol: str
     lines: tuple[str, ...]
     tests: tuple[str, ...]
-    more: int = 0
+    omitted_count: int = 0
 
 
 def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
@@ -53,8 +53,8 @@ def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
     return _units_of_symbols(project, callees) if len(callees) == 1 else []
 
 
-def neighbours(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
-    """Return the places of the functions that a unit's function calls (value 2) and of its callers (value 1)."""
+def neighbour_weights(project: OpenProject, unit: Unit) -> dict[tuple[str, int], int]:
+    """Return a weight by source location: 2 for each function that the unit calls, and 1 for each caller."""
     rows = [row for row in project.symbols(unit)[:1] if row.kind in CALLABLE_KINDS]
     if not rows:
         return {}
@@ -78,7 +78,7 @@ def _body_statements(lines: Sequence[str]) -> list[str]:
 
 
 def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
-    """Return the functions of the project that a function certainly calls."""
+    """Return the functions of the project that a function calls with certainty."""
     reader = project.graph.reader
     outgoing = [each for each in reader.outgoing(row.path, [row.node_id]) if each.kind == "call" and each.certain]
     found = reader.symbols(each.target_id for each in outgoing).values()
@@ -103,7 +103,7 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
     shown = list({(row.path, row.line): row for row in own}.values())[:_MAX_CALLERS]
     texts = graph.source.lines([(row.path, row.line) for row in shown])
     lines = [
-        f"{row.path}:{row.line}  {_caller_source(texts.get((row.path, row.line), ''), rows[0].name)}" for row in shown
+        f"{row.path}:{row.line}  {_shorten_line(texts.get((row.path, row.line), ''), rows[0].name)}" for row in shown
     ]
     testing = dict.fromkeys(
         f"{row.path}:{row.line} {row.source_key}".rstrip() for row in references if is_test(row.path)
@@ -122,13 +122,12 @@ def _is_inside(row: ReferenceRow, unit: Unit) -> bool:
     return unit.start <= row.line <= unit.end
 
 
-def _caller_source(text: str, name: str) -> str:
+def _shorten_line(text: str, name: str) -> str:
     return shorten_around(text.strip(), max(0, text.strip().find(name)), _LINE_CHARACTERS)
 
 
-def entry_point(project: OpenProject, unit: Unit) -> str:
-    """Return the shortest chain of calls from an uncalled function to the unit; empty if there is none or the unit is
-    itself uncalled."""
+def shortest_call_chain(project: OpenProject, unit: Unit) -> str:
+    """Return the shortest call chain from an entry point to the unit, or an empty string if there is none."""
     reader = project.graph.reader
     start = [row.node_id for row in project.symbols(unit)[:1]]
     chains: dict[int, tuple[int, ...]] = {node_id: (node_id,) for node_id in start}
@@ -158,5 +157,5 @@ def caller_lines(found: Sequence[Callers]) -> Iterator[str]:
         if each.lines:
             yield f"{each.symbol} is used by:"
             yield from (f"  {line}" for line in each.lines)
-            if each.more:
-                yield f"  {counted(each.more, 'more line')}"
+            if each.omitted_count:
+                yield f"  {counted(each.omitted_count, 'more line')}"

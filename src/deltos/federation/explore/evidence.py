@@ -1,4 +1,4 @@
-"""Evidence that units of candidate files belong to an answer, as features of a linear ranker."""
+"""Features and scores of candidate units, computed by a linear ranker."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ FEATURES = tuple(
     " body_share_relative bm25 bm25_relative is_hit hit_rank is_callable is_container is_text is_test is_unasked_test"
     " is_dunder is_short length".split()
 )
-_RELATIVE = ("deviations", "body_share", "bm25")  # features that are repeated relative to the best unit
+_RELATIVE = ("deviations", "body_share", "bm25")  # features that are also given as a ratio to the best unit
 _BM25_K1, _BM25_B, _AVERAGE_WORDS = 1.2, 0.6, 60
-_SHORT_LINES = 3
+_SHORT_LINES = 3  # maximum length (lines) of a short unit
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """Index words of a question, weighted by rarity with a sum of 1, and its words that do not occur in the code."""
+    """Terms of a question with weights that add up to 1, and the words that do not occur in the code."""
 
     weights: Mapping[str, float]
     absent: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, question: str, frequencies: Mapping[str, int], chunk_count: int) -> QuestionTerms:
-        """Weight the words of a question; `frequencies` has the number of chunks that contain each index word."""
+        """Weight the terms of a question by rarity. `frequencies` contains the document frequencies of terms."""
         raw = {
             term: idf(frequencies[term], chunk_count, added=0, smoothing=1, against_rest=False)
-            for term in index_words(question)
+            for term in question_terms(question)
             if frequencies.get(term)
         }
         total = sum(raw.values()) or 1.0
@@ -54,8 +54,8 @@ class QuestionTerms:
         return sum(self.weights.get(term, 0.0) for term in set(terms))
 
 
-def index_words(question: str) -> list[str]:
-    """Return the index words of a question without question words."""
+def question_terms(question: str) -> list[str]:
+    """Return the terms of a question, without stop words and question words."""
     return unique(shared_words().of(" ".join(_content_words(question))).split())
 
 
@@ -69,13 +69,13 @@ def _occurs_in_code(word: str, frequencies: Mapping[str, int]) -> bool:
 
 
 class TermFinder:
-    """Finder of the terms of one question in lines of code, which stems each distinct word once."""
+    """Finds the terms of one question in lines of code. The terms of each word are cached."""
 
     def __init__(self, question: QuestionTerms) -> None:
         self._question = question
         self._terms_by_word: dict[str, tuple[str, ...]] = {}
 
-    def found(self, line: str) -> tuple[list[str], int]:
+    def find(self, line: str) -> tuple[list[str], int]:
         """Return the question's terms in a line, with repetitions, and the number of words in the line."""
         known = self._terms_by_word
         terms: list[str] = []
@@ -90,16 +90,16 @@ class TermFinder:
 
 @dataclass(slots=True)
 class Candidate:
-    """A unit with its evidence. `score` is the probability that the unit belongs to the answer."""
+    """A unit with its ranking features. `score` is the probability that the unit belongs to the answer."""
 
     unit: Unit
     file_rank: int
     file_score: float
     terms: Sequence[str] = ()  # terms of the question in the unit, with repetitions
-    words: int = 0
-    deviations: float = 0.0
+    words: int = 0  # number of words in the unit
+    deviations: float = 0.0  # highest similarity of a chunk, in standard deviations above the mean
     hit_rank: int = 0  # rank among the code search hits, from 1; 0 if the unit is not a hit
-    project: int = 0  # index of its project
+    project: int = 0  # index in `Gathered.projects`
     features: dict[str, float] = field(default_factory=dict)
     score: float = 0.0
 

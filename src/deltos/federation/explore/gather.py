@@ -1,4 +1,4 @@
-"""Collection and scoring of the units in files that may answer a question."""
+"""Collect and score the units of files that may answer a question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.code.present.source_reader import SourceReader
 from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest
-from deltos.federation.explore.evidence import Candidate, QuestionTerms, TermFinder, index_words, score
+from deltos.federation.explore.evidence import Candidate, QuestionTerms, TermFinder, question_terms, score
 from deltos.federation.explore.units import split_units
 from deltos.store.code import FileScope
 from deltos.text.identifiers import SYMBOL_SIGNS, looks_like_code
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 MAX_HITS = 20  # number of code search results whose files are candidates
 _MAX_FILES = 12  # number of candidate files whose units are compared
 _MAX_PROJECTS = 3  # maximum number of projects whose units are compared
-_MAX_NAMED = 4  # a name with more definitions, such as `__init__`, does not select its definitions
-_COMMON_NAME_FACTOR = 0.02  # factor for definitions of such a name in a class that the question does not mention
-_NAMED_SCORE = 0.9  # score of a unit whose name or line the question states
+_MAX_NAMED = 4  # maximum definitions of a name in the question; a name with more, such as `__init__`, is common
+_COMMON_NAME_FACTOR = 0.02  # score factor for definitions of a common name, unless the question mentions the class
+_NAMED_SCORE = 0.9  # minimum score of a unit whose name or line is in the question
 
 
 @dataclass
 class OpenProject:
-    """A project during one answer, whose files are read and split into units at most once."""
+    """A project with a cache of file lines and units for one answer."""
 
     index: ProjectIndex
     name: str = ""
@@ -68,7 +68,7 @@ class OpenProject:
         return self._units[path]
 
     def unit_at(self, path: str, line: int) -> Unit | None:
-        """Return the unit around a line."""
+        """Return the unit that contains a line, or None."""
         return next((unit for unit in self.units(path) if unit.start <= line <= unit.end), None)
 
     def symbols(self, unit: Unit) -> list[Symbol]:
@@ -90,14 +90,14 @@ class Gathered:
 def gather(
     question: str, projects: Sequence[OpenProject], answer: CodeAnswer, searches: Sequence[CodeSearch]
 ) -> Gathered:
-    """Return the scored units of the files that code search found; `searches` has the code search of each project."""
+    """Return the scored units of the files found by code search; `searches` has one item per project."""
     named = {project.name: number for number, project in enumerate(projects)}
     chosen = list(dict.fromkeys(named[hit.repository] for hit in answer.hits))[:_MAX_PROJECTS]
     frequencies: dict[str, int] = {}
     chunk_count = 0
     for number in range(len(projects)):
         code = projects[number].index.store.code
-        for term, count in code.document_frequencies(index_words(question)).items():
+        for term, count in code.document_frequencies(question_terms(question)).items():
             frequencies[term] = frequencies.get(term, 0) + count
         chunk_count += code.chunk_count()
     terms = QuestionTerms.of(question, frequencies, chunk_count)
@@ -111,7 +111,7 @@ def gather(
         candidates += _collect_candidates(projects[number], number, question, hits, ranks, searches[number], finder)
     score(candidates, terms, about_tests=answer.query.about_tests)
     for number in chosen:
-        _prefer_named(projects[number], [each for each in candidates if each.project == number], answer)
+        _adjust_named_scores(projects[number], [each for each in candidates if each.project == number], answer)
     ordered = sorted(candidates, key=lambda each: -each.score)
     return Gathered(tuple(projects), answer, tuple(ordered), terms)
 
@@ -125,14 +125,14 @@ def _collect_candidates(
     search: CodeSearch,
     finder: TermFinder,
 ) -> list[Candidate]:
-    """Return the units of the best files of one project with their evidence."""
+    """Return the units of the best files of one project as candidates without scores."""
     paths = list(dict.fromkeys(hit.path for hit in hits))[:_MAX_FILES]
     scored = search.score_chunks(question, paths)
     found: list[Candidate] = []
     for path in paths:
         own = [(rank, hit) for rank, hit in enumerate(hits, 1) if hit.path == path]
         chunks = [each for each in scored if each.chunk.path == path]
-        lines = [finder.found(line) for line in project.lines(path)]
+        lines = [finder.find(line) for line in project.lines(path)]
         for unit in project.units(path):
             inside = lines[unit.start - 1 : unit.end]
             near = [c.deviations for c in chunks if c.chunk.start_line <= unit.end and unit.start <= c.chunk.end_line]
@@ -144,38 +144,38 @@ def _collect_candidates(
                     [term for terms, _ in inside for term in terms],
                     sum(words for _, words in inside),
                     max(near, default=0.0),
-                    next((rank for rank, hit in own if unit.start <= _line_of(hit) <= unit.end), 0),
+                    next((rank for rank, hit in own if unit.start <= _hit_line(hit) <= unit.end), 0),
                     number,
                 )
             )
     return found
 
 
-def _line_of(hit: CodeHit) -> int:
+def _hit_line(hit: CodeHit) -> int:
     return hit.line or hit.head_line or hit.start_line
 
 
-def _prefer_named(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
-    """Raise the scores of units whose exact name or line the question states."""
-    is_place = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
-    hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if is_place else []
-    places = {(hit.path, hit.line) for hit in hits}
+def _adjust_named_scores(project: OpenProject, candidates: Sequence[Candidate], answer: CodeAnswer) -> None:
+    """Raise the scores of units whose name or line is in the question, and lower those of common names."""
+    has_locations = bool(answer.query.frames) or answer.is_message or answer.query.kind in ("literal", "pattern")
+    hits = [hit for hit in answer.hits if hit.line and hit.repository == project.name] if has_locations else []
+    locations = {(hit.path, hit.line) for hit in hits}
     common: set[str] = set()
     for name in answer.query.names:
         if answer.query.kind == "symbol" or looks_like_code(name, SYMBOL_SIGNS) or "." in name:
-            found = _defined_at(project, name)
-            places |= found if len(found) <= _MAX_NAMED else set()
+            found = _definition_locations(project, name)
+            locations |= found if len(found) <= _MAX_NAMED else set()
             common |= {name} if len(found) > _MAX_NAMED else set()
     for each in candidates:
         unit = each.unit
-        if any(path == unit.path and unit.start <= line <= unit.end for path, line in places):
+        if any(path == unit.path and unit.start <= line <= unit.end for path, line in locations):
             each.score = max(each.score, _NAMED_SCORE)
         elif unit.symbol.rpartition(".")[2] in common and not each.features["container_share"]:
             each.score *= _COMMON_NAME_FACTOR
 
 
-def _defined_at(project: OpenProject, name: str) -> set[tuple[str, int]]:
-    """Return the places where a name is defined, outside tests if possible."""
+def _definition_locations(project: OpenProject, name: str) -> set[tuple[str, int]]:
+    """Return the source locations of the definitions of a name, outside tests if possible."""
     try:
         found = project.graph.find(name, suggests=False)
     except BadRequest:

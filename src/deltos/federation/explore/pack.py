@@ -1,4 +1,4 @@
-"""Composition of an `explore` answer: select the units with high scores, and show them within the budget."""
+"""Compose an `explore` answer: select the units with high scores and render them within the budget."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from deltos.federation.explore.connections import (
     Callers,
     caller_lines,
     callers,
-    entry_point,
     implementations,
-    neighbours,
+    neighbour_weights,
+    shortest_call_chain,
 )
 from deltos.federation.explore.evidence import Candidate, TermFinder
 from deltos.federation.explore.shorten import Span, kept_ranges
@@ -31,25 +31,24 @@ if TYPE_CHECKING:
     from deltos.shown_excerpts import ShownBefore
 
 DEFAULT_BUDGET, MIN_BUDGET, MAX_BUDGET = 2_500, 500, 8_000  # tokens
-# Units below this score are not shown. A budget above the default lowers it proportionally. Chosen on the
-# development repositories of `benchmarks.packs`, for at most 1,800 tokens on average.
+# Minimum score of a shown unit. A budget above the default lowers this score proportionally. Chosen on the
+# development repositories of `benchmarks.packs`, for answers of at most 1,800 tokens on average.
 MIN_SCORE = 0.017
 _MAX_UNIT_SHARE = 0.45  # share of the budget for one unit; a longer unit is shortened
 _MIN_UNIT_CHARACTERS = 600  # minimum size of a shortened unit
 _CODE_SHARE = 0.8  # share of the budget for code; callers, tests and names use the rest
 _FOLLOWED_SCORE = 0.9  # score of an implementation, relative to its stub or wrapper
-_CONNECTED_UNITS = 3
-_EXPANDED_UNITS = (
-    2  # functions whose callees and callers are scored higher; this raised line recall from 0.620 to 0.640
-)
-_MAX_OTHER_FILES = 8
+_CONNECTED_UNITS = 3  # number of units whose callers and implementations are shown
+# Number of functions whose callees and callers get a higher score. This raised line recall from 0.620 to 0.640.
+_EXPANDED_UNITS = 2
+_MAX_OTHER_FILES = 8  # maximum number of matches listed without code
 _MAX_ABSENT_WORDS = 6
-_CONFIGURATION = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
+_CONFIGURATION_LANGUAGES = frozenset({"json", "yaml", "toml", "xml", "html", "css", "ini"})
 
 
 @dataclass(frozen=True, slots=True)
 class ShownUnit:
-    """A unit in an answer; `code` has line numbers, and is empty if the session has already seen it."""
+    """A unit in an answer. `code` has line numbers, and is empty if the session has already seen the unit."""
 
     candidate: Candidate
     heading: str
@@ -65,24 +64,24 @@ class ShownUnit:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The parts of an answer. `is_cut` is true if the budget, not the scores, limited it."""
+    """The contents of an answer. `is_truncated` is true if units were omitted because of the budget."""
 
     gathered: Gathered
     units: tuple[ShownUnit, ...]
     callers: tuple[Callers, ...]
-    entry: str
-    others: tuple[str, ...]
-    is_cut: bool
+    call_chain: str
+    other_matches: tuple[str, ...]
+    is_truncated: bool
 
-    def shown(self) -> list[tuple[str, str]]:
-        """Return the ids and texts of the shown code."""
+    def shown_code(self) -> list[tuple[str, str]]:
+        """Return the id and the code of each unit that is shown with code."""
         return [(each.id, each.code) for each in self.units if each.code]
 
 
 def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
     """Select and render the units of an answer of at most `budget` tokens."""
     composer = _Composer(gathered, budget, known)
-    blocks, is_cut = composer.blocks()
+    blocks, is_truncated = composer.select_units()
     main = [each for each in blocks if each.candidate.unit.symbol][:_CONNECTED_UNITS]
     found = [composer.callers(each.candidate) for each in main]
     first = main[0].candidate if main else None
@@ -90,9 +89,9 @@ def compose(gathered: Gathered, *, budget: int, known: ShownBefore) -> Pack:
         gathered,
         tuple(blocks),
         tuple(each for each in found if each),
-        composer.entry(first) if first else "",
-        tuple(composer.others(blocks)),
-        is_cut,
+        composer.call_chain(first) if first else "",
+        tuple(composer.other_matches(blocks)),
+        is_truncated,
     )
 
 
@@ -106,30 +105,30 @@ class _Composer:
         self._known = known
         self._finder = TermFinder(gathered.terms)
 
-    def blocks(self) -> tuple[list[ShownUnit], bool]:
-        """Return the shown units, best first, and whether the budget limited the selection."""
+    def select_units(self) -> tuple[list[ShownUnit], bool]:
+        """Return the units to show, best first, and whether units were omitted because of the budget."""
         left = int(self._characters * _CODE_SHARE)
         best = max((each.score for each in self._gathered.candidates), default=0.0)
         threshold = min(best, MIN_SCORE * min(1.0, DEFAULT_BUDGET / self._budget))
         blocks: list[ShownUnit] = []
-        is_cut = False
+        is_truncated = False
         for candidate in self._ordered_candidates(threshold):
             block = self._render_unit(candidate, min(left, int(self._characters * _MAX_UNIT_SHARE)))
             if block.characters > left or (left < _MIN_UNIT_CHARACTERS and not block.is_whole):
-                is_cut = True
+                is_truncated = True
                 continue
             blocks.append(block)
             left -= block.characters
-        return blocks, is_cut
+        return blocks, is_truncated
 
     def _ordered_candidates(self, threshold: float) -> Iterator[Candidate]:
-        """Yield the printable candidates above the threshold, stubs and wrappers before their implementations."""
+        """Yield the candidates above the threshold, stubs and wrappers before their implementations."""
         seen: set[tuple[int, str, int]] = set()
-        printed = [each for each in self._gathered.candidates if self._is_printed(each)]
-        pending = [each for each in self._with_neighbours(printed) if each.score >= threshold]
+        printed = [each for each in self._gathered.candidates if self._may_show(each)]
+        pending = [each for each in self._raise_neighbour_scores(printed) if each.score >= threshold]
         while pending:
             candidate = pending.pop(0)
-            key = (candidate.project, *candidate.unit.place)
+            key = (candidate.project, *candidate.unit.location)
             if key in seen:
                 continue
             seen.add(key)
@@ -141,14 +140,14 @@ class _Composer:
                     *pending,
                 ]
 
-    def _with_neighbours(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Raise the scores of callees and callers of the best functions, and sort the candidates again."""
+    def _raise_neighbour_scores(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Return the candidates, best first, with higher scores for callees and callers of the best functions."""
         raised: dict[tuple[int, str, int], int] = {}
         for best in [each for each in candidates if each.unit.kind in CALLABLE_KINDS][:_EXPANDED_UNITS]:
-            project = self._project(best)
+            project = self._project_of(best)
             if project.is_resolved:
-                for place, weight in neighbours(project, best.unit).items():
-                    key = (best.project, *place)
+                for location, weight in neighbour_weights(project, best.unit).items():
+                    key = (best.project, *location)
                     raised[key] = max(weight, raised.get(key, 0))
         again = [
             replace(each, score=each.score * (1 + raised.get((each.project, each.unit.path, each.unit.head), 0)))
@@ -157,15 +156,15 @@ class _Composer:
         return sorted(again, key=lambda each: -each.score)
 
     def _implementations_of(self, candidate: Candidate) -> Sequence[Unit]:
-        project = self._project(candidate)
+        project = self._project_of(candidate)
         return implementations(project, candidate.unit)[:_CONNECTED_UNITS] if project.is_resolved else ()
 
-    def _is_printed(self, candidate: Candidate) -> bool:
-        """Whether to print a unit; tests, generated files, prose and configuration are printed only if asked for."""
+    def _may_show(self, candidate: Candidate) -> bool:
+        """Whether a unit may be shown: code, or a file of the category that the query asks for or that matches best."""
         path = candidate.unit.path
         hits = self._gathered.answer.hits
         purpose = _file_category(path)
-        if path in self._project(candidate).graph.source.generated:
+        if path in self._project_of(candidate).graph.source.generated:
             return False
         about = self._gathered.answer.query
         is_asked = (
@@ -173,14 +172,14 @@ class _Composer:
         )
         return is_asked or purpose == _file_category(hits[0].path)
 
-    def _project(self, candidate: Candidate) -> OpenProject:
+    def _project_of(self, candidate: Candidate) -> OpenProject:
         return self._gathered.projects[candidate.project]
 
     def _render_unit(self, candidate: Candidate, characters: int) -> ShownUnit:
-        unit, project = candidate.unit, self._project(candidate)
+        unit, project = candidate.unit, self._project_of(candidate)
         lines = project.lines(unit.path)[unit.start - 1 : unit.end]
-        place = f"{_project_prefix(project)}{unit.path}:{unit.start}-{unit.end}"
-        heading = f"{place} {unit.symbol}".rstrip()
+        location = f"{_project_prefix(project)}{unit.path}:{unit.start}-{unit.end}"
+        heading = f"{location} {unit.symbol}".rstrip()
         identity = code_location(unit.path, unit.symbol, unit.start, unit.end, project.name).id
         whole = _number_lines(lines, [Span(0, len(lines) - 1)], unit.start)
         if self._known.has(identity, whole):
@@ -197,21 +196,21 @@ class _Composer:
         return ShownUnit(candidate, heading, _number_lines(lines, ranges, unit.start), identity, is_whole=False)
 
     def _question_share(self, lines: Sequence[str], span: Span) -> float:
-        terms = [term for line in lines[span.first : span.last + 1] for term in self._finder.found(line)[0]]
+        terms = [term for line in lines[span.first : span.last + 1] for term in self._finder.find(line)[0]]
         return self._gathered.terms.share(terms)
 
     def callers(self, candidate: Candidate) -> Callers | None:
         """Return the callers of a shown unit."""
-        project = self._project(candidate)
+        project = self._project_of(candidate)
         return callers(project, candidate.unit) if project.is_resolved else None
 
-    def entry(self, candidate: Candidate) -> str:
-        """Return the chain of calls that leads to a shown unit."""
-        project = self._project(candidate)
-        return entry_point(project, candidate.unit) if project.is_resolved else ""
+    def call_chain(self, candidate: Candidate) -> str:
+        """Return the shortest call chain from an entry point to a shown unit."""
+        project = self._project_of(candidate)
+        return shortest_call_chain(project, candidate.unit) if project.is_resolved else ""
 
-    def others(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
-        """Yield the name of the best unit in each other candidate file."""
+    def other_matches(self, blocks: Sequence[ShownUnit]) -> Iterator[str]:
+        """Yield the location and symbol of the best match in each file that is not shown."""
         shown = {(each.candidate.project, each.candidate.unit.path) for each in blocks}
         named = {project.name: number for number, project in enumerate(self._gathered.projects)}
         count = 0
@@ -231,7 +230,7 @@ def _file_category(path: str) -> str:
     if is_prose(path):
         return "prose"
     language = detect(path)
-    return "configuration" if language is None or language.name in _CONFIGURATION else "code"
+    return "configuration" if language is None or language.name in _CONFIGURATION_LANGUAGES else "code"
 
 
 def _project_prefix(project: OpenProject) -> str:
@@ -258,7 +257,7 @@ def render(pack: Pack, *, files: int, notes: Sequence[str], budget: int, related
     opening = _render_opening(pack, files, notes)
     body = "\n".join([*opening, *_render_code(pack.units)])
     about = [*(["Related (quoted):"] if related else []), *related]
-    for section in (_render_connections(pack), about, _render_others(pack), _render_absent_words(pack, files)):
+    for section in (_render_connections(pack), about, _render_other_matches(pack), _render_absent_words(pack, files)):
         text = "\n".join(section)
         if text and len(body) + len(text) + 2 <= characters:
             body = f"{body}\n\n{text}"
@@ -267,13 +266,13 @@ def render(pack: Pack, *, files: int, notes: Sequence[str], budget: int, related
 
 def _render_opening(pack: Pack, files: int, notes: Sequence[str]) -> list[str]:
     searched = f"Searched {counted(files, 'file')}."
-    more = " Not everything fits: raise budget for more." if pack.is_cut else ""
+    more = " Not everything fits: raise budget for more." if pack.is_truncated else ""
     code = " The source below is the current text on disk with line numbers; no need to open these files."
     return [f"{searched}{code if any(each.code for each in pack.units) else ''}{more}", *notes]
 
 
 def _render_code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
-    """Yield the blocks by file, in the order of the best unit of each file, and by line within a file."""
+    """Yield the lines of the units, grouped by file and sorted by line within a file."""
     order: dict[tuple[int, str], list[ShownUnit]] = {}
     for each in blocks:
         order.setdefault((each.candidate.project, each.candidate.unit.path), []).append(each)
@@ -286,15 +285,15 @@ def _render_code(blocks: Sequence[ShownUnit]) -> Iterator[str]:
 
 def _render_connections(pack: Pack) -> list[str]:
     lines = list(caller_lines(pack.callers))
-    if pack.entry:
-        lines.append(f"Called from: {pack.entry}")
+    if pack.call_chain:
+        lines.append(f"Called from: {pack.call_chain}")
     if tests := list(dict.fromkeys(test for each in pack.callers for test in each.tests)):
         lines.append(f"Tests: {', '.join(tests[:_MAX_OTHER_FILES])}")
     return lines
 
 
-def _render_others(pack: Pack) -> list[str]:
-    return ["Other matches, not shown:", *pack.others] if pack.others else []
+def _render_other_matches(pack: Pack) -> list[str]:
+    return ["Other matches, not shown:", *pack.other_matches] if pack.other_matches else []
 
 
 def _render_absent_words(pack: Pack, files: int) -> list[str]:

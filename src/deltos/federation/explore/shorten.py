@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_MAX_HEADER_LINES = 12
-_MAX_DOC_LINES = 4  # number of documentation lines that are always kept
+_MAX_HEADER_LINES = 12  # maximum length of a function or class header
+_MAX_DOC_LINES = 4  # maximum number of docstring lines that are always kept
 _MAX_BLOCK_LINES = 20  # a longer statement is split into its inner statements
-_MIN_GAP_LINES = 5  # shorter gaps are not omitted
+_MIN_GAP_LINES = 5  # minimum number of consecutive lines to omit
 _CONTINUATIONS = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case", "default", "end", "rescue")
-_KEPT_SHARE = (
-    0.85  # share of the characters, which leaves space for short gaps and for the lines that describe long ones
-)
+# Share of the characters for kept statements. The rest is for short gaps and for notes about omitted lines.
+_KEPT_SHARE = 0.85
 _QUOTES = ('"""', "'''")
 
 
@@ -27,10 +26,10 @@ class Span(NamedTuple):
 
 
 def kept_ranges(lines: Sequence[str], head: int, characters: int, share: Callable[[Span], float]) -> list[Span]:
-    """Return the lines of a unit to show in at most about `characters`, in order.
+    """Return the line ranges of a unit to show, in order, within about `characters` characters.
 
-    The header, whose definition is on line `head`, is always kept; statements are kept entirely or not at all, in
-    order of the `share` of the question that they contain.
+    The header, which starts at line `head`, is always kept. Statements are kept or omitted as a whole. Those with the
+    highest `share` of the question are kept first.
     """
     header_end = _header_end(lines, head)
     doc_end = _doc_end(lines, header_end + 1)
@@ -52,7 +51,7 @@ def _character_count(lines: Sequence[str], span: Span) -> int:
 
 
 def _header_end(lines: Sequence[str], head: int) -> int:
-    """Return the last line of the header, on which its parentheses are closed."""
+    """Return the number of the last header line, where all parentheses are closed."""
     opened = 0
     for number in range(head, min(len(lines), head + _MAX_HEADER_LINES)):
         opened += lines[number].count("(") - lines[number].count(")")
@@ -62,7 +61,7 @@ def _header_end(lines: Sequence[str], head: int) -> int:
 
 
 def _doc_end(lines: Sequence[str], start: int) -> int:
-    """Return the last line of the docstring that begins on line `start`, or the previous line if there is none."""
+    """Return the number of the last docstring line, or `start - 1` if no docstring begins on line `start`."""
     text = lines[start].lstrip(" \trRuUbB") if start < len(lines) else ""
     quotes = next((each for each in _QUOTES if text.startswith(each)), "")
     if not quotes:

@@ -1,4 +1,4 @@
-"""The `explore` tool and its parameters."""
+"""The `explore` tool."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 Related = Callable[["Symbol", "Path"], "Sequence[str]"]
 
 
-def _nothing_related(_symbol: Symbol, _root: Path) -> Sequence[str]:
+def _no_related_lines(_symbol: Symbol, _root: Path) -> Sequence[str]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """A question, and the folder and token budget that limit its answer.
+    """A question with the searched folder and the token budget of the answer.
 
-    `related` returns lines of other domains about a symbol: commits, observations, documentation.
+    `related` returns lines from other domains about a symbol: commits, observations and documentation.
     """
 
     question: str
@@ -47,10 +47,10 @@ class Exploration:
     budget: int = DEFAULT_BUDGET
     known: ShownBefore = field(default_factory=nothing_shown)
     by_meaning: bool = True
-    related: Related = _nothing_related
+    related: Related = _no_related_lines
 
     def answer(self, selection: Selection, progress: Progress) -> Answer:
-        """Return the answer from the selected projects, which are updated first."""
+        """Update the indexes of the selected projects and return the answer."""
         selection, scope = scope_for_projects(selection, self.path, "")
         return answer_on_fresh(selection, progress, lambda fresh: self._answer_from(fresh, scope))
 
@@ -63,15 +63,15 @@ class Exploration:
         searches = [open_search([each], by_meaning=self.by_meaning) for each in ready]
         gathered = gather(self.question, [OpenProject(each.index, each.name) for each in ready], answer, searches)
         pack = compose(gathered, budget=self.budget, known=self.known)
-        related = self._related_to(pack)
+        related = self._related_lines(pack)
         files = sum(each.index.store.code.file_count(scope) for each in ready)
-        self.known.note(pack.shown())
+        self.known.note(pack.shown_code())
         return Answer(
             render(pack, files=files, notes=(*notes, *answer.notes), related=related, budget=self.budget),
-            truncated=pack.is_cut,
+            truncated=pack.is_truncated,
         )
 
-    def _related_to(self, pack: Pack) -> Sequence[str]:
+    def _related_lines(self, pack: Pack) -> Sequence[str]:
         """Return lines from other domains about the first shown symbol."""
         first = next((each.candidate for each in pack.units if each.candidate.unit.symbol), None)
         if first is None:
@@ -81,7 +81,7 @@ class Exploration:
         return self.related(symbols[0], project.index.project.root) if symbols else ()
 
 
-def explore_tool(projects: Projects, *, by_meaning: bool = True, related: Related = _nothing_related) -> Tool:
+def explore_tool(projects: Projects, *, by_meaning: bool = True, related: Related = _no_related_lines) -> Tool:
     """Return the `explore` tool, which belongs to the code toolset."""
 
     def run(call: Call) -> Answer:

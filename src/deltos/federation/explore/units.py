@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 CALLABLE_KINDS = frozenset({"function", "method", "component"})
 CONTAINER_KINDS = frozenset({"class", "interface", "enum", "type", "module", "namespace"})
-_MAX_LINES_ABOVE = 12  # maximum number of comment and decorator lines that belong to the definition below them
+_MAX_COMMENT_LINES = 12  # maximum number of comment and decorator lines that belong to the definition below them
 _MAX_PARAGRAPH_LINES = 40
 _COMMENT_MARKERS = ("#", "//", "/*", "*", "--", "@")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Consecutive lines of a file that belong together. `head` is the line of the definition, or the first line."""
+    """Line range of one definition or paragraph. `head` is the line of the definition, or the first line."""
 
     path: str
     symbol: str
@@ -29,21 +29,21 @@ class Unit:
     head: int
 
     @property
-    def place(self) -> tuple[str, int]:
+    def location(self) -> tuple[str, int]:
         """The path and the first line, which identify the unit."""
         return self.path, self.start
 
 
 def split_units(path: str, lines: Sequence[str], definitions: Sequence[DefinitionRecord]) -> list[Unit]:
-    """Return the units of a file in order; together they cover every line that is not blank."""
+    """Return the units of a file in order. The units cover every line that is not blank."""
     containers = [each for each in definitions if each.kind in CONTAINER_KINDS and _is_split(each, definitions)]
     units: list[Unit] = []
     next_line = 1
     for definition in _unsplit_definitions(definitions, containers):
-        start = _with_lines_above(lines, definition.line, next_line)
+        start = _start_with_comments(lines, definition.line, next_line)
         end = min(definition.end_line, len(lines))
         if start < next_line or end < start:
-            continue  # shares its lines with the previous definition
+            continue  # on the same lines as the previous definition
         units += _units_between(path, lines, (next_line, start - 1), containers, definitions)
         units.append(Unit(path, qualified_name(definition), definition.kind, start, end, definition.line))
         next_line = end + 1
@@ -51,7 +51,7 @@ def split_units(path: str, lines: Sequence[str], definitions: Sequence[Definitio
 
 
 def qualified_name(definition: DefinitionRecord) -> str:
-    """Return the name of a definition, prefixed with the name of its container."""
+    """Return the name of a definition, prefixed with the name of the container."""
     return f"{definition.container}.{definition.name}" if definition.container else definition.name
 
 
@@ -77,10 +77,10 @@ def _unsplit_definitions(
             last = each.end_line
 
 
-def _with_lines_above(lines: Sequence[str], line: int, first: int) -> int:
-    """Return the first comment or decorator line directly above a definition, not before `first`."""
+def _start_with_comments(lines: Sequence[str], line: int, first: int) -> int:
+    """Return the number of the first comment or decorator line above a definition, but at least `first`."""
     start = line
-    while start > max(first, line - _MAX_LINES_ABOVE) and lines[start - 2].lstrip().startswith(_COMMENT_MARKERS):
+    while start > max(first, line - _MAX_COMMENT_LINES) and lines[start - 2].lstrip().startswith(_COMMENT_MARKERS):
         start -= 1
     return start
 
@@ -96,16 +96,16 @@ def _units_between(
     start = bounds[0]
     heads = [each for each in containers if bounds[0] <= each.line <= bounds[1]]
     for number, head in enumerate(heads, 1):
-        begin = _with_lines_above(lines, head.line, start)
+        begin = _start_with_comments(lines, head.line, start)
         yield from _split_paragraphs(path, lines, (start, begin - 1), containers, definitions)
         following = heads[number].line if number < len(heads) else bounds[1] + 1
-        end = _without_blank_end(lines, begin, following - 1)
+        end = _last_written_line(lines, begin, following - 1)
         yield Unit(path, qualified_name(head), head.kind, begin, end, head.line)
         start = following
     yield from _split_paragraphs(path, lines, (start, bounds[1]), containers, definitions)
 
 
-def _without_blank_end(lines: Sequence[str], start: int, end: int) -> int:
+def _last_written_line(lines: Sequence[str], start: int, end: int) -> int:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return end

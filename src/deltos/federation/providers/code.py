@@ -14,7 +14,7 @@ from deltos.domains.graph.search import GraphSearch
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.intent import intent_of
 from deltos.federation.model import FullText, Hit, ProviderResults
-from deltos.federation.selected_projects import foreign_id, selected
+from deltos.federation.selected_projects import foreign_project_id, select_projects
 from deltos.store.code import FileScope
 from deltos.text.counts import counted
 from deltos.text.similar_names import similar_names
@@ -49,12 +49,12 @@ class CodeProvider:
     def search(self, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
         """Return definitions of the queried name, then matching chunks."""
         try:
-            selection = selected(self._projects, asked)
+            selection = select_projects(self._projects, asked)
         except BadRequest as problem:
             return ProviderResults(searched=f"no code ({problem.message})")
-        if selection.alone is None:
+        if selection.single_index is None:
             return self._search_several(selection, asked, scope)
-        index, foreign = selection.alone, foreign_id(selection, asked)
+        index, foreign = selection.single_index, foreign_project_id(selection, asked)
 
         def work(freshness: Freshness) -> ProviderResults:
             defined = self._find_definitions(index, asked, foreign) if "graph" in scope else []
@@ -67,7 +67,7 @@ class CodeProvider:
         return index.answer(work, progress=asked.progress, files_only=True)
 
     def _search_several(self, selection: Selection, asked: SearchRequest, scope: Sequence[str]) -> ProviderResults:
-        """Search several projects; titles name the project."""
+        """Search several projects. Titles contain the project name."""
         if "code" in scope:
             found = search_projects(
                 selection,
@@ -103,7 +103,7 @@ class CodeProvider:
             return []
         try:
             rows = GraphSearch(index.store, index.project.root).find(name, suggests=False)
-        except BadRequest:  # no such symbol, but words may still match
+        except BadRequest:  # no such symbol, but chunks may still match
             return []
         rows.sort(key=lambda row: row.key != name)  # a method `A.b` comes before a function `b` of a module `a`
         return [_definition_hit(row, foreign, repository) for row in rows[:_MAX_DEFINITIONS]]
@@ -146,21 +146,22 @@ def _line_url(path: str, start: int, end: int) -> str:
 
 
 def _full_text(index: ProjectIndex, location: CodeLocation) -> FullText:
-    """Return the text of a location; only indexed files are read, so an id cannot lead out of the project."""
+    """Return the current text of a code location."""
+    # Only indexed files are read, so that an id cannot refer to a file outside the project.
     if not index.store.file(location.path):
         raise NotFound(f"No file '{location.path}' in the index of this project", hint=_path_hint(index, location.path))
     with SourceReader(index.project.root, index.store) as reader:
         lines = reader.lines(location.path)
     if lines is None:
         raise NotFound(f"'{location.path}' can no longer be read", hint="It was removed or changed. Search again.")
-    place = _find_lines(index, location)
-    if place is None:
+    found = _find_lines(index, location)
+    if found is None:
         raise NotFound(f"'{location.path}' defines no '{location.symbol}'", hint=_symbol_hint(index, location))
-    if place[0] > len(lines):
+    if found[0] > len(lines):
         raise NotFound(
             f"'{location.path}' has only {counted(len(lines), 'line')}", hint="Search again for the current lines."
         )
-    start, end, kind = place
+    start, end, kind = found
     end = min(end, len(lines))
     return FullText(
         id=location.id,
@@ -178,7 +179,7 @@ def _full_text(index: ProjectIndex, location: CodeLocation) -> FullText:
 
 
 def _path_hint(index: ProjectIndex, path: str) -> str:
-    """Return a hint with indexed files of the same name."""
+    """Return a hint that suggests indexed files of the same name."""
     name = path.rpartition("/")[2]
     every = (each for _, each in index.store.code.paths(FileScope()))
     same = list(islice((each for each in every if each.rpartition("/")[2] == name), _MAX_SUGGESTIONS))
@@ -186,13 +187,14 @@ def _path_hint(index: ProjectIndex, path: str) -> str:
 
 
 def _symbol_hint(index: ProjectIndex, location: CodeLocation) -> str:
-    """Return a hint with similar symbols of the file."""
+    """Return a hint that suggests similar symbols of the file."""
     known = {row.key: None for row in index.store.graph.symbols_in(location.path)}
     near = similar_names(location.symbol, list(known), limit=_MAX_SUGGESTIONS)
     return f"Did you mean: {', '.join(near)}?" if near else "It may have been moved; search for it."
 
 
 def _find_lines(index: ProjectIndex, location: CodeLocation) -> tuple[int, int, str] | None:
+    """Return the first line, the last line and the kind of a code location, or None if the symbol is unknown."""
     if not location.symbol:
         return location.start, location.end, "lines"
     for row in index.store.graph.symbols_in(location.path):

@@ -66,7 +66,7 @@ class DocsProvider:
 
 
 def title_of(passage: Passage) -> str:
-    """Return the heading of a passage, with its page title."""
+    """Return the heading of a passage, preceded by the page title."""
     section = passage.section or passage.title
     return section if not passage.title or section.startswith(passage.title) else f"{passage.title} > {section}"
 

@@ -13,7 +13,7 @@ from deltos.domains.history.state import commit_date, limits_of
 from deltos.errors import BadRequest, NotFound, NothingToIndex, StoreError
 from deltos.federation.intent import intent_of
 from deltos.federation.model import FullText, Hit, ProviderResults
-from deltos.federation.selected_projects import foreign_id, selected
+from deltos.federation.selected_projects import foreign_project_id, select_projects
 from deltos.text.counts import counted
 from deltos.text.times import iso
 from deltos.workspace.project_lookup import unique_project_name
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 PREFIX = "commit:"
-# Maximum wait for history indexing, for queries about history and for other queries.
+# Maximum waits for history indexing: for queries about history, and for other queries.
 HISTORY_WAIT_SECONDS = 10.0
 OTHER_WAIT_SECONDS = 0.5
 _NO_HISTORY = "Note: no commits are indexed here, so these results contain no history."
@@ -52,15 +52,15 @@ class HistoryProvider:
     def search(self, asked: SearchRequest, _scope: Sequence[str]) -> ProviderResults:
         """Return commits, best first."""
         try:
-            selection = selected(self._projects, asked)
-        except BadRequest:  # the code provider reports the reason
+            selection = select_projects(self._projects, asked)
+        except BadRequest:  # the code provider reports this error
             return ProviderResults()
-        if selection.alone is None:
+        if selection.single_index is None:
             return self._search_several(selection, asked)
-        index, foreign = selection.alone, foreign_id(selection, asked)
+        index, foreign = selection.single_index, foreign_project_id(selection, asked)
         try:
             return index.answer(lambda _freshness: self._search(index, asked, foreign), progress=asked.progress)
-        except NothingToIndex:  # the code provider reports it
+        except NothingToIndex:  # the code provider reports this error
             return ProviderResults()
 
     def _search(self, index: ProjectIndex, asked: SearchRequest, foreign: str) -> ProviderResults:
@@ -79,7 +79,7 @@ class HistoryProvider:
         return _to_results(found, hits, counted(known, "commit"), notes)
 
     def _search_several(self, selection: Selection, asked: SearchRequest) -> ProviderResults:
-        """Search several projects; the code provider reports unreadable ones."""
+        """Search several projects and skip unreadable ones, which the code provider reports."""
         is_asked_for = intent_of(asked.query).leaning_to(self.kind) > 0
         deadline = time.monotonic() + (HISTORY_WAIT_SECONDS if is_asked_for else OTHER_WAIT_SECONDS)
         repositories: list[SelectedProject] = []
@@ -168,7 +168,7 @@ class HistoryProvider:
 
 
 def _pending_note(index: ProjectIndex) -> str:
-    """Return a note if the history of the current checkout is not indexed yet."""
+    """Return a note if the history of the current checkout is not indexed yet, or an empty string."""
     return _CHECKOUT_PENDING if index.follower_is_behind() else ""
 
 
@@ -177,7 +177,7 @@ def _to_results(found: FoundCommits, hits: tuple[Hit, ...], searched: str, notes
         whose = f" by {' or '.join(found.authors[:_MAX_AUTHORS])}" if found.authors else ""
         nearest = found.hits[0].commit.time
         which = "the first" if found.is_first_commit else "the last"
-        notes = (f"Note: no commits{whose} then; {which} is of {commit_date(nearest)}.", *notes)
+        notes = (f"Note: no commits{whose} in that period; {which} is from {commit_date(nearest)}.", *notes)
     return ProviderResults(
         hits,
         found.match_count,

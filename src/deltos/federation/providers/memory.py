@@ -1,4 +1,4 @@
-"""Search provider for observations, which are marked if their code has changed since."""
+"""Search provider for observations. Observations about code that has changed since are marked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deltos.domains.memory.core.model import ALL_PROJECTS, format_id, title_of
 from deltos.domains.memory.render import CHANGED_MARK, metadata_of, set_aside_text, url_of
 from deltos.errors import BadRequest, NotFound
 from deltos.federation.model import FullText, Hit, ProviderResults
-from deltos.federation.selected_projects import selected
+from deltos.federation.selected_projects import select_projects
 from deltos.text.counts import counted
 from deltos.text.times import iso
 from deltos.workspace.project_selection import EVERYTHING
@@ -47,16 +47,16 @@ class MemoryProvider:
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 
     def _memory_scope(self, memory: Memory, asked: SearchRequest) -> list[str]:
-        """Return the ids of the projects whose memories are searched, which are all projects for `*`."""
+        """Return the ids of the projects whose observations are searched; `*` selects all projects."""
         if asked.project_id == EVERYTHING:
             return [ALL_PROJECTS]
         if asked.project_id and (named := memory.find_project(asked.project_id)):
             return [named]
-        if not asked.project_id and len(asked.every_root) == 1:
+        if not asked.project_id and len(asked.all_roots) == 1:
             return [self._domains.project_with_stored_identity(asked.root).project_id]
         try:
-            repositories = selected(self._domains.projects, asked).repositories
-        except BadRequest:  # the project may be known only to memory; otherwise, raise an error with suggestions
+            repositories = select_projects(self._domains.projects, asked).repositories
+        except BadRequest:  # the project may exist only in memory; `expect_project` raises an error with suggestions
             return [memory.expect_project(asked.project_id)]
         return list(dict.fromkeys(memory.with_stored_identity(each.index.project).project_id for each in repositories))
 

@@ -1,1 +1,1 @@
-"""Review of a change: affected symbols, tests to run, callers that no longer fit, and breaking changes."""
+"""Review of a change: affected symbols, tests to run, broken callers and breaking changes."""

@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from deltos.domains.graph.search import GraphSearch
     from deltos.federation.review.model import SymbolChange
 
-MAX_DISTANCE = 8
+MAX_DISTANCE = 8  # dependants at this distance are not followed further
 MAX_NODES = 20_000
 POSSIBLE_COST = 1.5  # additional distance of a use whose receiver type is unknown
-MODULE_COST = 2.0  # additional distance of an importer when only code outside definitions changed
-MAX_MENTIONS = 200  # a name with more possible uses says nothing about any of them
+MODULE_COST = 2.0  # additional distance of a file that imports a file with changed code outside definitions
+MAX_MENTIONS = 200  # maximum possible uses of a name; the possible uses of more frequent names are ignored
 
 
 @dataclass(slots=True)
-class Reached:
-    """Distances of everything that depends on the change, by node id; the changed symbols have distance 0."""
+class DependantDistances:
+    """Distances of all dependants by node id. The changed symbols have distance 0."""
 
     distances: dict[int, float] = field(default_factory=dict)
     start: frozenset[int] = frozenset()
 
 
-def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> Reached:
-    """Return everything that depends on the changed symbols.
+def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> DependantDistances:
+    """Return the distances of everything that depends on the changed symbols.
 
-    A possible use is followed at a higher distance; a file that uses something at its top level is not followed.
+    Possible uses have a higher distance than certain ones. Dependants of top-level code are not searched.
     """
     with search.reader.snapshot():
         start, names = _changed_nodes(search, changes)
@@ -44,8 +44,8 @@ def reach(search: GraphSearch, changes: Sequence[SymbolChange]) -> Reached:
             distance = min(pending)
             frontier = {node for node in pending.pop(distance) if distances[node] == distance}
             if distance < MAX_DISTANCE:
-                _follow(search, frontier, distance, distances, pending)
-        return Reached(distances, frozenset(start))
+                _expand_frontier(search, frontier, distance, distances, pending)
+        return DependantDistances(distances, frozenset(start))
 
 
 def _changed_nodes(search: GraphSearch, changes: Sequence[SymbolChange]) -> tuple[set[int], set[str]]:
@@ -83,14 +83,14 @@ def _add_importers(
             _add(row.source_id, 1 + MODULE_COST, distances, pending)
 
 
-def _follow(
+def _expand_frontier(
     search: GraphSearch,
     frontier: set[int],
     distance: float,
     distances: dict[int, float],
     pending: dict[float, set[int]],
 ) -> None:
-    """Add everything that refers to a node of the frontier, or to a definition that such a node overrides."""
+    """Add all references to nodes of the frontier and to the definitions that these nodes override."""
     named = set(search.reader.symbols(frontier))
     above = search.reader.overridden(named) if named else set()
     rows = search.reader.references(named | above) if named else []
@@ -106,16 +106,16 @@ def _add(node: int, distance: float, distances: dict[int, float], pending: dict[
         pending.setdefault(distance, set()).add(node)
 
 
-def affected_symbols(search: GraphSearch, reached: Reached) -> list[Dependant]:
-    """Return the reached symbols and files except the changed ones, nearest first."""
+def affected_symbols(search: GraphSearch, reached: DependantDistances) -> list[Dependant]:
+    """Return the dependent symbols and files, nearest first, without the changed symbols."""
     others = [node for node in reached.distances if node not in reached.start]
     known = search.reader.symbols(others)
     rows = [Dependant(row.path, row.line, row.label, round(reached.distances[node])) for node, row in known.items()]
     named = {row.path for row in rows}
-    places = search.reader.nodes(set(others) - known.keys())
+    nodes = search.reader.nodes(set(others) - known.keys())
     rows += [
         Dependant(path, 1, "", round(reached.distances[node]))
-        for node, (path, key) in places.items()
+        for node, (path, key) in nodes.items()
         if not key and path not in named
     ]
     return sorted(rows, key=lambda row: (is_test(row.path), row.distance, row.path, row.line))

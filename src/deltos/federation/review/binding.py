@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Parameters = tuple["DeclaredParameter", ...]
 
 
-def misfit(call: ArgumentList, before: Iterable[Parameters], after: Iterable[Parameters]) -> str:
-    """Return why a call that fitted one of the former signatures fits none of the current ones; else an empty text."""
+def misfit_reason(call: ArgumentList, before: Iterable[Parameters], after: Iterable[Parameters]) -> str:
+    """Return why a call that fitted a former signature fits no current signature, or an empty string."""
     former = [each for each in before if not bind_error(call, each)]
     if not former:
         return ""
@@ -24,7 +24,7 @@ def misfit(call: ArgumentList, before: Iterable[Parameters], after: Iterable[Par
 
 
 def bind_error(call: ArgumentList, parameters: Sequence[DeclaredParameter]) -> str:
-    """Return why the arguments of a call do not fit the parameters; empty if they fit."""
+    """Return why the arguments of a call do not fit the parameters, or an empty string if they fit."""
     positional = [each for each in parameters if each.kind in (POSITIONAL, EITHER)]
     kinds = {each.kind for each in parameters}
     if call.positional_count > len(positional) and REST not in kinds and not call.has_rest:
@@ -36,14 +36,14 @@ def bind_error(call: ArgumentList, parameters: Sequence[DeclaredParameter]) -> s
     passed = {each.name for each in positional[: call.positional_count]}
     if repeated := [name for name in call.keywords if name in passed]:
         return f"passes `{repeated[0]}` twice"
-    missing = _missing(call, parameters, positional)
+    missing = _missing_arguments(call, parameters, positional)
     return f"does not pass required `{missing[0]}`" if missing else ""
 
 
-def _missing(
+def _missing_arguments(
     call: ArgumentList, parameters: Sequence[DeclaredParameter], positional: Sequence[DeclaredParameter]
 ) -> list[str]:
-    """Return the required parameters that a call does not pass."""
+    """Return the names of the required parameters that a call does not pass."""
     open_positional = [] if call.has_rest else positional[call.positional_count :]
     candidates = [each for each in parameters if each in open_positional or each.kind == KEYWORD]
     if call.has_keyword_rest:
@@ -54,7 +54,7 @@ def _missing(
 def _changed_meaning(
     call: ArgumentList, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
 ) -> str:
-    """Return which positional argument now goes to another parameter; empty if none does."""
+    """Return a message about the first positional argument that is bound to another parameter, or an empty string."""
     old = [each.name for each in before if each.kind in (POSITIONAL, EITHER)]
     new = [each.name for each in after if each.kind in (POSITIONAL, EITHER)]
     for number, (was, now) in enumerate(zip(old[: call.positional_count], new, strict=False), 1):
@@ -66,24 +66,24 @@ def _changed_meaning(
 def parameter_breaks(
     before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], *, calls_by_name: bool
 ) -> list[str]:
-    """Return the changes of a parameter list that break callers, each as a short text."""
+    """Return a short message for each change of a parameter list that breaks callers."""
     return [
         *_removed_parameters(before, after, calls_by_name=calls_by_name),
         *_new_requirements(before, after),
         *_changed_kinds(before, after),
-        *_reordered(before, after),
+        *_moved_parameters(before, after),
     ]
 
 
 def _removed_parameters(
     before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], *, calls_by_name: bool
 ) -> Iterable[str]:
-    """Yield removed and renamed parameters; a new name breaks only calls that name their arguments."""
+    """Yield a message for each removed or renamed parameter. Renaming breaks only calls with named arguments."""
     names, kinds = {each.name for each in after}, {each.kind for each in after}
     for at, old in enumerate(before):
         if old.name in names or (old.kind in (REST, KEYWORD_REST) and old.kind in kinds):
             continue
-        if new := _renamed_to(at, before, after):
+        if new := _renamed_parameter(at, before, after):
             if calls_by_name and old.kind != POSITIONAL and KEYWORD_REST not in kinds:
                 yield f"parameter `{old.name}` renamed to `{new.name}`"
         elif not (REST in kinds and old.kind == POSITIONAL) and not _is_absorbed(old, kinds):
@@ -91,16 +91,16 @@ def _removed_parameters(
 
 
 def _is_absorbed(old: DeclaredParameter, kinds: Collection[str]) -> bool:
-    """Whether the rest parameters of the new signature accept what the removed parameter accepted."""
+    """Whether the rest parameters of the new signature accept arguments for the removed parameter."""
     by_name = old.kind == POSITIONAL or KEYWORD_REST in kinds
     by_position = old.kind == KEYWORD or REST in kinds
     return by_name and by_position and old.kind not in (REST, KEYWORD_REST)
 
 
-def _renamed_to(
+def _renamed_parameter(
     at: int, before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]
 ) -> DeclaredParameter | None:
-    """Return the new parameter at the position of a removed one, if there is exactly such a pair."""
+    """Return the new parameter if the parameter at a position was only renamed, or None."""
     if len(before) != len(after) or at >= len(after):
         return None
     new = after[at]
@@ -109,9 +109,9 @@ def _renamed_to(
 
 
 def _new_requirements(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
-    """Yield new required parameters, and parameters that lost their default value."""
+    """Yield a message for each new required parameter, and for each parameter that lost its default value."""
     old = {each.name: each for each in before}
-    renamed = {new.name for at in range(len(before)) if (new := _renamed_to(at, before, after)) is not None}
+    renamed = {new.name for at in range(len(before)) if (new := _renamed_parameter(at, before, after)) is not None}
     for each in after:
         if not each.is_required or each.kind in (REST, KEYWORD_REST):
             continue
@@ -123,7 +123,7 @@ def _new_requirements(before: Sequence[DeclaredParameter], after: Sequence[Decla
 
 
 def _changed_kinds(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
-    """Yield parameters that can no longer be passed by position or by name."""
+    """Yield a message for each parameter that can no longer be passed by position or by name."""
     new = {each.name: each for each in after}
     for each in before:
         now = new[each.name].kind if each.name in new else each.kind
@@ -133,23 +133,23 @@ def _changed_kinds(before: Sequence[DeclaredParameter], after: Sequence[Declared
             yield f"parameter `{each.name}` is now positional-only"
 
 
-def _reordered(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
-    """Yield the first parameter that kept its name and changed its position among those in both versions."""
+def _moved_parameters(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter]) -> Iterable[str]:
+    """Yield a message about the first moved parameter, or about a parameter inserted before existing ones."""
     names = {each.name for each in before if each.kind in (POSITIONAL, EITHER)}
     names &= {each.name for each in after if each.kind in (POSITIONAL, EITHER)}
     old = [each.name for each in before if each.name in names]
     new = [each.name for each in after if each.name in names]
     if moved := next((was for was, now in zip(old, new, strict=True) if was != now), None):
         yield f"parameter `{moved}` moved to another position"
-    elif inserted := _inserted_before(before, after, names):
+    elif inserted := _inserted_parameter(before, after, names):
         yield f"optional parameter `{inserted}` inserted before existing ones"
 
 
-def _inserted_before(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], kept: set[str]) -> str:
-    """Return a new optional positional parameter that is before one that was in the former version."""
+def _inserted_parameter(before: Sequence[DeclaredParameter], after: Sequence[DeclaredParameter], kept: set[str]) -> str:
+    """Return the name of a new optional parameter before an existing positional one, or an empty string."""
     known = {each.name for each in before}
     positional = [each for each in after if each.kind in (POSITIONAL, EITHER)]
     last = max((at for at, each in enumerate(positional) if each.name in kept), default=-1)
-    renamed = {new.name for at in range(len(before)) if (new := _renamed_to(at, before, after)) is not None}
+    renamed = {new.name for at in range(len(before)) if (new := _renamed_parameter(at, before, after)) is not None}
     inserted = [each for each in positional[: max(0, last)] if each.name not in known | renamed]
     return next((each.name for each in inserted if not each.is_required), "")

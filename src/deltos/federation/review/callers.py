@@ -1,4 +1,4 @@
-"""Callers that no longer fit a changed definition, and remaining uses of removed definitions."""
+"""Calls that no longer fit a changed definition, and remaining uses of removed definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.search import Target
-from deltos.federation.review.binding import misfit
+from deltos.federation.review.binding import misfit_reason
 from deltos.federation.review.calls import read_calls
 from deltos.federation.review.model import REMOVED, SIGNATURE, BrokenCaller
 from deltos.store.symbols import Symbol, bare_key
@@ -30,7 +30,7 @@ _USED_KINDS = frozenset({"call", "import", "inherit", "type", "decorate", "read"
 
 @dataclass(frozen=True, slots=True)
 class _Overloads:
-    """All signatures of one qualified name in a file, before and after the change."""
+    """All signatures of a qualified name in one file, before and after the change."""
 
     change: SymbolChange
     before: tuple[Parameters, ...]
@@ -38,7 +38,7 @@ class _Overloads:
 
     @property
     def called_names(self) -> frozenset[str]:
-        """The names under which it may be called; a constructor is called by the name of its class."""
+        """The possible names in calls. A constructor is called by the name of the class."""
         name, owner = self.change.name, self.change.label.rpartition(".")[0].rpartition(".")[2]
         is_constructor = name in CONSTRUCTORS or name == owner
         return frozenset((name, owner, *_BASE_CALLS)) if is_constructor else frozenset((name,))
@@ -47,8 +47,8 @@ class _Overloads:
 def find_broken_callers(
     search: GraphSearch, changes: Sequence[SymbolChange], workers: ProcessPool | None
 ) -> list[BrokenCaller]:
-    """Return the callers that fitted the former definitions and do not fit the current ones, certain ones first."""
-    found = [*_misfits(search, _changed_overloads(changes), workers), *_uses_of_removed(search, changes)]
+    """Return the callers that fit the former but not the current definitions, certain callers first."""
+    found = [*_find_misfits(search, _changed_overloads(changes), workers), *_uses_of_removed(search, changes)]
     unique = {(each.path, each.line, each.callee): each for each in reversed(found)}
     return sorted(unique.values(), key=lambda each: (not each.is_certain, each.path, each.line))
 
@@ -72,7 +72,9 @@ def _changed_overloads(changes: Sequence[SymbolChange]) -> list[_Overloads]:
     return found
 
 
-def _misfits(search: GraphSearch, overloads: Sequence[_Overloads], workers: ProcessPool | None) -> list[BrokenCaller]:
+def _find_misfits(
+    search: GraphSearch, overloads: Sequence[_Overloads], workers: ProcessPool | None
+) -> list[BrokenCaller]:
     """Return the calls of changed callables that no longer fit."""
     rows = {id(each): _calls_of(search, each) for each in overloads}
     wanted: defaultdict[str, defaultdict[int, frozenset[str]]] = defaultdict(lambda: defaultdict(frozenset))
@@ -81,7 +83,7 @@ def _misfits(search: GraphSearch, overloads: Sequence[_Overloads], workers: Proc
             wanted[row.path][row.line] |= each.called_names
     calls = read_calls(search.root, wanted, workers)
     return [
-        _broken(row, each.change.label, reason)
+        _broken_caller(row, each.change.label, reason)
         for each in overloads
         for row in rows[id(each)]
         if (reason := _misfit_on_line(each, row, calls))
@@ -91,21 +93,21 @@ def _misfits(search: GraphSearch, overloads: Sequence[_Overloads], workers: Proc
 def _misfit_on_line(
     overloads: _Overloads, row: ReferenceRow, calls: dict[tuple[str, int, str], list[ArgumentList]]
 ) -> str:
-    """Return why a call on a line does not fit; empty if all calls of the name on the line fit."""
+    """Return why a call on a line does not fit, or an empty string if all calls on the line fit."""
     for name in sorted(overloads.called_names):
         for call in calls.get((row.path, row.line, name), ()):
-            if reason := misfit(call, overloads.before, overloads.after):
+            if reason := misfit_reason(call, overloads.before, overloads.after):
                 return reason
     return ""
 
 
 def _calls_of(search: GraphSearch, overloads: _Overloads) -> list[ReferenceRow]:
-    """Return the calls of a changed callable, also by the name of its class, and possible ones."""
+    """Return the certain and possible calls of a changed callable, including calls of the class."""
     change = overloads.change
     symbols = search.reader.symbols_in(change.path)
     ids = {row.node_id for row in symbols if row.label == change.label}
     if len(overloads.called_names) > 1:
-        ids |= _constructed(search, symbols, change)
+        ids |= _constructed_classes(search, symbols, change)
         mentions: list[ReferenceRow] = []
     else:
         mentions = [row for row in search.reader.mentions(change.name) if row.kind == "call"]
@@ -113,8 +115,8 @@ def _calls_of(search: GraphSearch, overloads: _Overloads) -> list[ReferenceRow]:
     return [*every, *mentions][:MAX_CALLS]
 
 
-def _constructed(search: GraphSearch, symbols: Iterable[Symbol], change: SymbolChange) -> set[int]:
-    """Return the class of a constructor, and its subclasses without a constructor of their own."""
+def _constructed_classes(search: GraphSearch, symbols: Iterable[Symbol], change: SymbolChange) -> set[int]:
+    """Return the node ids of a constructor's class and of the subclasses that inherit the constructor."""
     owner = change.label.rpartition(".")[0]
     found = {row.node_id for row in symbols if row.label == owner}
     frontier = set(found)
@@ -135,7 +137,7 @@ def _is_constructor_of(owner: Symbol, symbol: Symbol) -> bool:
 
 
 def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[BrokenCaller]:
-    """Return the remaining uses of removed definitions, by name."""
+    """Return the remaining uses of removed definitions, found by name."""
     found: list[BrokenCaller] = []
     for change in changes:
         if change.kind != REMOVED or change.before is None or _is_still_defined(search, change):
@@ -147,18 +149,18 @@ def _uses_of_removed(search: GraphSearch, changes: Sequence[SymbolChange]) -> li
         reason = f"removed{f', now at {change.moved_to}' if change.moved_to else ''}"
         is_certain = not change.before.container
         used = [use for use in uses.possible if use.kind in _USED_KINDS]
-        found += [_broken(use, change.label, reason, is_certain=is_certain) for use in used]
+        found += [_broken_caller(use, change.label, reason, is_certain=is_certain) for use in used]
     return found
 
 
 def _is_still_defined(search: GraphSearch, change: SymbolChange) -> bool:
-    """Whether a removed name still has a definition in its file or, for a member, anywhere."""
+    """Whether a removed name is still defined in the same file or, for a member, in any file."""
     named = search.reader.symbols_named(change.name)
     if change.before is not None and change.before.container:
         return bool(named)
     return any(row.path == change.path and row.label == change.label for row in named)
 
 
-def _broken(row: ReferenceRow, callee: str, reason: str, *, is_certain: bool | None = None) -> BrokenCaller:
+def _broken_caller(row: ReferenceRow, callee: str, reason: str, *, is_certain: bool | None = None) -> BrokenCaller:
     certain = row.certain if is_certain is None else is_certain
     return BrokenCaller(row.path, row.line, bare_key(row.source_key), callee, reason, certain)

@@ -25,7 +25,7 @@ _HEAD_BYTES = 8_192
 
 @dataclass(frozen=True, slots=True)
 class LinesToRead:
-    """A file with the names that may be called on each of some lines."""
+    """A file, and the names of the callees to look for, by line number."""
 
     path: str
     data: bytes
@@ -35,8 +35,8 @@ class LinesToRead:
 def read_calls(
     root: Path, wanted: Mapping[str, Mapping[int, frozenset[str]]], workers: ProcessPool | None
 ) -> dict[tuple[str, int, str], list[ArgumentList]]:
-    """Return the arguments of each call by path, line and called name; unreadable files have none."""
-    files = [file for path, lines in sorted(wanted.items()) if (file := _opened(root, path, lines)) is not None]
+    """Return the arguments of each call by path, line and callee name. Unreadable files are skipped."""
+    files = [file for path, lines in sorted(wanted.items()) if (file := _read_file(root, path, lines)) is not None]
     if workers is None:
         results = [calls_in(file) for file in files]
     else:
@@ -50,7 +50,7 @@ def read_calls(
 
 
 def calls_in(file: LinesToRead) -> dict[tuple[int, str], list[ArgumentList]]:
-    """Return the arguments of the calls in one file; runs in a child process."""
+    """Return the arguments of the calls in one file by line and callee name. Runs in a child process."""
     from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
 
     language = detect(file.path, file.data[:_HEAD_BYTES])
@@ -71,8 +71,8 @@ def calls_in(file: LinesToRead) -> dict[tuple[int, str], list[ArgumentList]]:
     return found
 
 
-def _opened(root: Path, path: str, lines: Mapping[int, frozenset[str]]) -> LinesToRead | None:
-    """Return a file with its current content; None if it cannot be read."""
+def _read_file(root: Path, path: str, lines: Mapping[int, frozenset[str]]) -> LinesToRead | None:
+    """Return a file with the current content, or None if it cannot be read."""
     try:
         with FileTree(root) as tree:
             return LinesToRead(path, tree.read(path, MAX_CODE_BYTES), lines)

@@ -1,4 +1,4 @@
-"""Declarations of one version of a file, read in a child process, for comparison with the other version."""
+"""Read the declarations of one version of a file in a child process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TYPE_KINDS = frozenset({"class", "interface", "enum", "type", "struct", "trait",
 NOT_CODE = frozenset({"markdown", "json", "yaml", "toml", "html", "css", "scss", "text", "restructuredtext", "xml", ""})
 _HEAD_BYTES = 8_192
 _FINGERPRINT_BYTES = 16
-_MAX_MEMBERS = 2_000
+_MAX_MEMBERS = 2_000  # maximum number of enum variants
 _WORD = re.compile(r"[^\W\d]\w*")
 _EXPORT_TYPES = ("export_statement", "export_clause")
 
@@ -47,8 +47,8 @@ class VersionToRead(NamedTuple):
 class Declaration:
     """A definition in one version of a file.
 
-    `key` is unique in the file. `body` is a fingerprint of its lines without comments and nested definitions.
-    `members` are names that the outline does not list, such as variants of an enum.
+    `key` is unique in the file. `body` is a fingerprint of the lines without comments and nested definitions.
+    `members` are the names of members that are not definitions, such as variants of an enum.
     """
 
     key: str
@@ -68,29 +68,30 @@ class Declaration:
 
     @property
     def container(self) -> str:
-        """The qualified name of the definition around it; empty at the top level."""
+        """The qualified name of the enclosing definition, or an empty string at the top level."""
         return self.label.rpartition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class FileDeclarations:
-    """The declarations of one version of a file; `exported` are names in export statements without a definition.
+    """The declarations of one version of a file.
 
-    `outside` is a fingerprint of the lines outside all definitions, without imports and comments.
+    `exported` are the names in export statements without a definition. `outside_fingerprint`
+    covers the lines outside all definitions, without imports and comments.
     """
 
     language: str = ""
     declarations: tuple[Declaration, ...] = ()
     exported: frozenset[str] = frozenset()
     imported: frozenset[str] = frozenset()
-    outside: bytes = b""
+    outside_fingerprint: bytes = b""
 
 
 NO_DECLARATIONS = FileDeclarations()
 
 
 def read_all(versions: Sequence[VersionToRead], workers: ProcessPool | None) -> list[FileDeclarations]:
-    """Return the declarations of each version; a version that cannot be parsed within its limits has none."""
+    """Return the declarations of each version. A version that cannot be parsed has no declarations."""
     if workers is None:
         return [read_declarations(version) for version in versions]
     replies = workers.run_each(read_declarations, (), versions, _limits)
@@ -98,7 +99,7 @@ def read_all(versions: Sequence[VersionToRead], workers: ProcessPool | None) -> 
 
 
 def read_declarations(version: VersionToRead) -> FileDeclarations:
-    """Return the declarations of one version of a file; runs in a child process."""
+    """Return the declarations of one version of a file. Runs in a child process."""
     from deltos.languages.grammar import parse  # deferred: loads the parser library in child processes only
     from deltos.languages.outline import outline
 
@@ -132,7 +133,7 @@ class _DeclarationReader:
             counts[definition.qualified_name] += 1
             number = counts[definition.qualified_name]
             key = definition.qualified_name if number == 1 else f"{definition.qualified_name}#{number}"
-            declarations.append(self._declaration(definition, key, _nested(definitions, at)))
+            declarations.append(self._build_declaration(definition, key, _nested_definitions(definitions, at)))
         import_lines = self._import_lines()
         outside = set(range(1, len(self._lines) + 1)) - import_lines
         for definition in definitions:
@@ -145,7 +146,7 @@ class _DeclarationReader:
             self._fingerprint(sorted(outside)),
         )
 
-    def _declaration(self, definition: Definition, key: str, nested: Iterable[Definition]) -> Declaration:
+    def _build_declaration(self, definition: Definition, key: str, nested: Iterable[Definition]) -> Declaration:
         own = set(range(definition.start_line, definition.end_line + 1))
         for inner in nested:
             own -= set(range(inner.start_line, inner.end_line + 1))
@@ -182,7 +183,7 @@ class _DeclarationReader:
             if body is not None:
                 children = body.named_children[:_MAX_MEMBERS]
                 texts = [(each.child_by_field_name("name") or each).text or b"" for each in children]
-                return tuple(dict.fromkeys(found[0] for text in texts if (found := _WORD.match(_decoded(text)))))
+                return tuple(dict.fromkeys(found[0] for text in texts if (found := _WORD.match(_decode(text)))))
         return ()
 
     def _fingerprint(self, numbers: Iterable[int]) -> bytes:
@@ -191,12 +192,12 @@ class _DeclarationReader:
         for number in numbers:
             line = self._lines[number - 1].rstrip() if number <= len(self._lines) else b""
             if line and not line.lstrip().startswith(self._comments):
-                kept.append(_decoded(line))
+                kept.append(_decode(line))
         text = textwrap.dedent("\n".join(kept))
         return hashlib.sha256(text.encode("utf-8", "replace")).digest()[:_FINGERPRINT_BYTES] if text else b""
 
     def _import_lines(self) -> set[int]:
-        """Return the lines of import and export statements at the top level."""
+        """Return the line numbers of import and export statements at the top level."""
         lines: set[int] = set()
         for node in self._root.named_children:
             if any(word in node.type for word in ("import", "use_declaration", "using", "include", "package")) or (
@@ -206,7 +207,7 @@ class _DeclarationReader:
         return lines
 
     def _exported_names(self) -> set[str]:
-        """Return the words of export statements without a definition, and of `module.exports` and `__all__`."""
+        """Return the names in export statements without a definition, in `module.exports` and in `__all__`."""
         names: set[str] = set()
         for node in self._root.named_children:
             text = node.text or b""
@@ -216,8 +217,8 @@ class _DeclarationReader:
         return names
 
 
-def _nested(definitions: Sequence[Definition], at: int) -> list[Definition]:
-    """Return the definitions inside one, which follow it in document order."""
+def _nested_definitions(definitions: Sequence[Definition], at: int) -> list[Definition]:
+    """Return the definitions inside the definition with this index."""
     outer, found = definitions[at], []
     for inner in definitions[at + 1 :]:
         if inner.start_line > outer.end_line:
@@ -228,10 +229,10 @@ def _nested(definitions: Sequence[Definition], at: int) -> list[Definition]:
 
 
 def _words(texts: Iterable[bytes]) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(_decoded(text))}
+    return {word for text in texts for word in _WORD.findall(_decode(text))}
 
 
-def _decoded(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Removed members that a class still has from one of its bases; removing them breaks nobody."""
+"""Removed members that a class still inherits from a base class, so that their removal breaks no users."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from deltos.federation.review.model import SymbolChange
     from deltos.store.symbols import Symbol
 
-MAX_BASES = 50
+MAX_BASES = 50  # maximum number of classes searched for a member
 _BASE_MARKS = ("(", " extends ", " implements ", ":", "<")
 
 
-def without_inherited(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Return the changes; removed members that may still be inherited break nothing."""
+def without_inherited_breaks(search: GraphSearch, changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Return the changes without the breaks of removed members that may still be inherited."""
     return [replace(each, breaks=()) if _may_be_inherited(search, each) else each for each in changes]
 
 
 def _may_be_inherited(search: GraphSearch, change: SymbolChange) -> bool:
-    """Whether a class may still have a removed member: a base has it, or a base is outside the project."""
+    """Whether a class may inherit a removed member from a base class in the project or from an external one."""
     owner = change.label.rpartition(".")[0]
     if change.kind != REMOVED or not change.breaks or not owner:
         return False
@@ -34,7 +34,7 @@ def _may_be_inherited(search: GraphSearch, change: SymbolChange) -> bool:
         row = pending.pop()
         seen.add(row.node_id)
         bases = _bases_of(search, row)
-        if not bases and _has_bases(row):
+        if not bases and _has_bases(row):  # the base class is outside the project
             return True
         if any(_has_member(search, base, change.name) for base in bases):
             return True
@@ -52,6 +52,6 @@ def _has_member(search: GraphSearch, owner: Symbol, name: str) -> bool:
 
 
 def _has_bases(row: Symbol) -> bool:
-    """Whether the header of a class names a base, so that it must be outside the project."""
+    """Whether the header of a class lists base classes."""
     after_name = row.signature.partition(row.name)[2]
     return any(mark in after_name for mark in _BASE_MARKS) and "()" not in after_name and "(object)" not in after_name

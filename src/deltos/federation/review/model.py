@@ -18,10 +18,10 @@ MODULE: Literal["module"] = "module"
 
 @dataclass(frozen=True, slots=True)
 class SymbolChange:
-    """A definition that differs between both versions of a file; `module` is code outside all definitions.
+    """A definition that differs between both versions of a file, or (kind `module`) code outside all definitions.
 
-    `line` is in the current version, or in the former one if the definition was removed. `breaks` are the reasons why
-    users of the public API may fail; `moved_to` is where a removed definition is now.
+    `line` is in the current version, or in the former version if the definition was removed. `breaks` are the reasons
+    why users of the public API may fail. `moved_to` is the new location of a removed definition.
     """
 
     kind: ChangeKind
@@ -42,14 +42,14 @@ class SymbolChange:
         return self.label.rpartition(".")[2]
 
     @property
-    def place(self) -> str:
-        """The location as `path:line`."""
+    def location(self) -> str:
+        """The source location as `path:line`."""
         return f"{self.path}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenCaller:
-    """A line that no longer fits a changed definition; not `is_certain` if the receiver's type is unknown."""
+    """A call that no longer fits a changed definition. `is_certain` is false if the receiver's type is unknown."""
 
     path: str
     line: int
@@ -61,7 +61,7 @@ class BrokenCaller:
 
 @dataclass(frozen=True, slots=True)
 class Dependant:
-    """A symbol that depends on a changed one, through `distance` references."""
+    """A symbol that depends on a changed symbol through `distance` references."""
 
     path: str
     line: int
@@ -71,7 +71,7 @@ class Dependant:
 
 @dataclass(frozen=True, slots=True)
 class TestToRun:
-    """A test file that reaches the change; `tests` are the definitions in it that do, nearest first."""
+    """A test file that may cover the change. `tests` are the dependent definitions in the file, nearest first."""
 
     path: str
     tests: tuple[Dependant, ...]
@@ -82,7 +82,7 @@ class TestToRun:
 
 @dataclass(frozen=True, slots=True)
 class MissingChange:
-    """A file that usually changes together with a changed file and was not touched."""
+    """An unchanged file that usually changes together with a changed file."""
 
     path: str
     changed_path: str
@@ -92,7 +92,7 @@ class MissingChange:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Documentation or an observation that mentions a changed symbol; `place` is a location or an id."""
+    """A mention of a changed symbol. `place` is a source location in documentation, or the id of an observation."""
 
     place: str
     label: str
@@ -102,7 +102,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Everything that a change affects. `tests` are all candidates, best first; `recommended` of them should run."""
+    """The findings about a change. `tests` are sorted by score, and the first `recommended` ones should be run."""
 
     base: str
     head: str
@@ -124,5 +124,5 @@ class Review:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether the change breaks public API or certainly leaves a caller that no longer fits."""
+        """Whether the change breaks public API or has a certain broken caller."""
         return bool(self.breaking) or any(caller.is_certain for caller in self.callers)

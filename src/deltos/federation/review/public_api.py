@@ -1,4 +1,4 @@
-"""Whether a definition is part of the public API, by the rules of its language."""
+"""Decide whether a definition is part of the public API by the rules of its language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HIDING_WORDS = {
     "typescript": ("private", "protected"), "tsx": ("private", "protected"), "c": ("static",), "cpp": ("static",),
 }  # fmt: skip
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".inl")
-_IMPLICIT_CONTAINERS = frozenset({"interface", "enum", "trait", "protocol"})
+_IMPLICIT_CONTAINERS = frozenset({"interface", "enum", "trait", "protocol"})  # their members need no modifier
 _SUPPORT_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|docs?|benchmarks?|benches|bench|scripts?|tools|samples?|internal|demos?)(?:/|$)"
 )
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def is_public(path: str, declaration: Declaration, file: FileDeclarations) -> bool:
-    """Whether other projects may use a definition; files for tests, examples and tools have no public API."""
+    """Whether a definition is public. Files for tests, examples and tools have no public API."""
     if is_test(path) or _SUPPORT_FOLDERS.search(path):
         return False
     by_label = {each.label: each for each in file.declarations}
@@ -38,7 +38,7 @@ def is_public(path: str, declaration: Declaration, file: FileDeclarations) -> bo
 
 
 def _enclosing_labels(label: str) -> list[str]:
-    """Return a qualified name and the names of the definitions around it."""
+    """Return a qualified name and the qualified names of all enclosing definitions."""
     parts = label.split(".")
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
@@ -68,7 +68,7 @@ def _is_visible(
 
 
 def _is_python_public(path: str, declaration: Declaration, file: FileDeclarations) -> bool:
-    """Whether a Python name is public: no leading underscore in it or in its module, and listed in `__all__` if any."""
+    """Whether a Python name is public: neither name nor module has a leading underscore, and any `__all__` lists it."""
     parts = path.removesuffix(".pyi").removesuffix(".py").split("/")
     if any(part.startswith("_") and not part.endswith("__") for part in parts):
         return False
@@ -79,6 +79,6 @@ def _is_python_public(path: str, declaration: Declaration, file: FileDeclaration
 
 
 def _words_before_name(declaration: Declaration) -> set[str]:
-    """Return the words of a header before the name: its modifiers."""
+    """Return the words before the name in a header, which include all modifiers."""
     words = _WORD.findall(declaration.header)
     return set(words[: words.index(declaration.name)] if declaration.name in words else words[:6])

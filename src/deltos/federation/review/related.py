@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from deltos.federation.review.model import SymbolChange
     from deltos.store.project import ProjectStore
 
-MIN_SHARE = 0.5  # of the commits of a changed file that also changed the other one
-MIN_COMMITS = 4
+MIN_SHARE = 0.5  # minimum share of a changed file's commits that also changed the other file
+MIN_COMMITS = 4  # minimum number of such commits
 MAX_MISSING = 6
 MAX_NAMES = 20
 MAX_MENTIONS_PER_NAME = 4
@@ -31,7 +31,7 @@ _CHANGELOG = re.compile(r"(?i)(?:^|/)(?:change(?:s|log)?|history|news|release[-_
 
 
 def missing_changes(store: ProjectStore, changed: Sequence[str]) -> list[MissingChange]:
-    """Return untouched files that changed in most commits of a changed file."""
+    """Return the unchanged files that usually change together with a changed file."""
     found: dict[str, MissingChange] = {}
     for path in changed:
         for each in store.history.changed_with(path, limit=_MAX_COMMON_FILES):
@@ -46,8 +46,7 @@ def missing_changes(store: ProjectStore, changed: Sequence[str]) -> list[Missing
 def mentions_in_project(
     store: ProjectStore, root: Path, source: SourceLines, changes: Sequence[SymbolChange], touched: Sequence[str]
 ) -> list[Mention]:
-    """Return the lines of the project's documentation that mention symbols that were removed or changed their
-    signature, in files that the change does not touch."""
+    """Return the lines of unchanged documentation files that mention removed symbols or changed signatures."""
     paths = [path for _, path in store.code.paths(FileScope())]
     prose = [
         path
@@ -71,7 +70,7 @@ def mentions_in_project(
 
 
 def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Return the changes that may make documentation wrong, once per name."""
+    """Return the changes that may make documentation wrong, one per name."""
     wanted = {
         each.name: each for each in changes if each.kind in (REMOVED, SIGNATURE) and not each.name.startswith("_")
     }
@@ -79,7 +78,7 @@ def _documented_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
 
 
 def _mentions(text: str, change: SymbolChange) -> bool:
-    """Whether a line mentions a changed symbol as code; a plain word must be qualified by its container."""
+    """Whether a line mentions a changed symbol. A plain word counts only if the line also contains its class."""
     if is_distinctive(change.name):
         return mentions(text, change.name)
     owner = change.label.rpartition(".")[0].rpartition(".")[2]

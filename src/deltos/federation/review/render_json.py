@@ -1,4 +1,4 @@
-"""A review as a JSON object."""
+"""Render a review as a JSON object."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ MAX_AFFECTED = 200
 
 
 def review_json(review: Review) -> JsonObject:
-    """Return the review as plain data."""
+    """Return the review as data for JSON."""
     return {
         "base": review.base,
         "head": review.head,
         "breaking": review.is_breaking,
         "changed_files": list(review.changed_files),
-        "changed_symbols": [_change(each) for each in review.changes],
-        "broken_callers": [_caller(each) for each in review.callers],
-        "tests_to_run": [_test(each) for each in review.tests[: review.recommended]],
+        "changed_symbols": [_change_json(each) for each in review.changes],
+        "broken_callers": [_caller_json(each) for each in review.callers],
+        "tests_to_run": [_test_json(each) for each in review.tests[: review.recommended]],
         "test_files": review.test_file_count,
-        "affected": [_affected(each) for each in review.affected[:MAX_AFFECTED]],
+        "affected": [_dependant_json(each) for each in review.affected[:MAX_AFFECTED]],
         "affected_count": len(review.affected),
         "usually_changed_together": [
             {"file": each.path, "with": each.changed_path, "together": each.together, "commits": each.changes}
@@ -41,7 +41,7 @@ def review_json(review: Review) -> JsonObject:
     }
 
 
-def _change(change: SymbolChange) -> JsonObject:
+def _change_json(change: SymbolChange) -> JsonObject:
     found: JsonObject = {
         "change": change.kind,
         "symbol": change.label,
@@ -58,7 +58,7 @@ def _change(change: SymbolChange) -> JsonObject:
     return found
 
 
-def _caller(caller: BrokenCaller) -> JsonObject:
+def _caller_json(caller: BrokenCaller) -> JsonObject:
     return {
         "file": caller.path,
         "line": caller.line,
@@ -69,7 +69,7 @@ def _caller(caller: BrokenCaller) -> JsonObject:
     }
 
 
-def _test(test: TestToRun) -> JsonObject:
+def _test_json(test: TestToRun) -> JsonObject:
     return {
         "file": test.path,
         "changed": test.is_changed,
@@ -80,5 +80,5 @@ def _test(test: TestToRun) -> JsonObject:
     }
 
 
-def _affected(row: Dependant) -> JsonObject:
+def _dependant_json(row: Dependant) -> JsonObject:
     return {"file": row.path, "line": row.line, "symbol": row.label, "distance": row.distance}

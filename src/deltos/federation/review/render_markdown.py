@@ -1,4 +1,4 @@
-"""A review as Markdown, for a comment on a pull request."""
+"""Render a review as Markdown, for a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from deltos.federation.review.model import Review
 
 COMMENT_MARK = "<!-- deltos-review -->"
-"""First line of the comment, by which a later run finds and replaces it."""
-_OPEN_SECTIONS = 3  # sections that are not collapsed
+"""First line of the comment, which identifies the comment to replace in a later run."""
+_OPEN_SECTIONS = 3  # number of sections that are not collapsed
 
 
 def render_markdown(review: Review, *, token_budget: int) -> str:
-    """Return the review as Markdown within a token budget; later sections are collapsed."""
+    """Return the review as Markdown within a token budget. Later sections are collapsed."""
     blocks = []
     for number, (title, lines) in enumerate(sections_of(review)):
         items = "\n".join(f"- {_as_code(line.strip())}" for line in lines)

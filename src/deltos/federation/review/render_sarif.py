@@ -1,4 +1,4 @@
-"""A review as SARIF 2.1.0, for code scanning."""
+"""Render a review as SARIF 2.1.0, for code scanning."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _RULES = {
 
 
 def review_sarif(review: Review) -> JsonObject:
-    """Return the breaking changes and the callers that no longer fit as one SARIF run."""
+    """Return the breaking changes and the broken callers as one SARIF run."""
     results = [
-        _result(
+        _sarif_result(
             "breaking-change",
             "error",
             f"{each.label}: {'; '.join(each.breaks)}",
@@ -34,13 +34,13 @@ def review_sarif(review: Review) -> JsonObject:
     ]
     for each in review.callers:
         rule, level = ("broken-caller", "error") if each.is_certain else ("possible-broken-caller", "note")
-        results.append(_result(rule, level, f"{each.callee} {each.reason}", each.path, each.line))
+        results.append(_sarif_result(rule, level, f"{each.callee} {each.reason}", each.path, each.line))
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in _RULES.items()]
     driver = {"name": "deltos review", "version": __version__, "rules": rules}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
-def _result(rule: str, level: str, message: str, path: str, line: int) -> JsonObject:
+def _sarif_result(rule: str, level: str, message: str, path: str, line: int) -> JsonObject:
     location = {"artifactLocation": {"uri": quote(path)}, "region": {"startLine": max(1, line)}}
     return {
         "ruleId": rule,

@@ -1,4 +1,4 @@
-"""A review as short text: certain statements first, each with its location."""
+"""Render a review as short text, certain findings first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KIND_WORDS = {ADDED: "added", REMOVED: "removed", SIGNATURE: "signature changed
 
 
 def render_text(review: Review, *, token_budget: int = DEFAULT_TOKENS) -> str:
-    """Return the review as text within a token budget; the first line says so if sections were truncated."""
+    """Return the review as text within a token budget. If it was truncated, the first line reports this."""
     if not review.changed_files:
         return "\n".join([f"No changes between {review.base} and {review.head}.", *review.notes])
     sections = ["\n".join([title, *lines]) for title, lines in sections_of(review) if lines]
@@ -35,7 +35,7 @@ def render_text(review: Review, *, token_budget: int = DEFAULT_TOKENS) -> str:
 
 
 def summary(review: Review) -> str:
-    """Return one line with the compared states and the number of findings."""
+    """Return one line with the compared revisions and the number of findings."""
     counts = [
         f"{counted(len(review.changed_files), 'file')} changed",
         counted(len([each for each in review.changes if each.kind != MODULE]), "changed symbol"),
@@ -54,11 +54,11 @@ def sections_of(review: Review) -> list[tuple[str, list[str]]]:
         ("Callers that no longer fit:", [_caller_line(each) for each in certain]),
         (
             "Breaking changes of public API:",
-            [f"  {each.place} {each.label}: {'; '.join(each.breaks)}" for each in review.breaking],
+            [f"  {each.location} {each.label}: {'; '.join(each.breaks)}" for each in review.breaking],
         ),
         (_tests_title(review), [_test_line(each) for each in review.tests[: review.recommended]]),
         ("Possible callers that no longer fit (receiver type unknown):", [_caller_line(each) for each in possible]),
-        ("Usually changed together, not touched:", [_missing_line(each) for each in review.missing]),
+        ("Usually changed together, but unchanged:", [_missing_line(each) for each in review.missing]),
         (
             "Documentation that mentions changed symbols:",
             [f"  {each.place} {each.label}: {each.text}" for each in review.mentions if not each.is_observation],
@@ -73,7 +73,7 @@ def sections_of(review: Review) -> list[tuple[str, list[str]]]:
 
 
 def _break_line(change: SymbolChange) -> str:
-    return f"  {change.place} {change.label}: {'; '.join(change.breaks)}"
+    return f"  {change.location} {change.label}: {'; '.join(change.breaks)}"
 
 
 def _caller_line(each: BrokenCaller) -> str:
@@ -85,7 +85,7 @@ def _tests_title(review: Review) -> str:
 
 
 def _test_line(test: TestToRun) -> str:
-    """Return a test file with the tests that reach the change and the reason."""
+    """Return a line with a test file, the reasons to run it, and the affected tests."""
     names = list(dict.fromkeys(row.label for row in test.tests if row.label))
     named = ", ".join(names[:MAX_TESTS_NAMED])
     if len(names) > MAX_TESTS_NAMED:
@@ -103,7 +103,7 @@ def _missing_line(each: MissingChange) -> str:
 
 
 def _change_lines(changes: Sequence[SymbolChange]) -> list[str]:
-    """Return one line for each file with its changed symbols, except those in tests that the change adds."""
+    """Return one line for each file with the changed symbols of the file."""
     by_path: dict[str, list[str]] = {}
     for each in changes:
         what = "top-level code" if each.kind == MODULE else f"{each.label} {_KIND_WORDS[each.kind]}"

@@ -1,4 +1,4 @@
-"""Review a change of one project: the composition of all findings."""
+"""Review a change of one project and combine all findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.search import GraphSearch
 from deltos.federation.review.affected import affected_symbols, reach
 from deltos.federation.review.callers import find_broken_callers
-from deltos.federation.review.inherited import without_inherited
+from deltos.federation.review.inherited import without_inherited_breaks
 from deltos.federation.review.model import REMOVED, SIGNATURE, Mention, Review
 from deltos.federation.review.related import MAX_NAMES, mentions_in_project, missing_changes
 from deltos.federation.review.symbol_changes import changed_symbols
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import Freshness, ProjectIndex
     from deltos.workspace.versions import VersionComparison
 
-HISTORY_SECONDS = 5.0
+HISTORY_SECONDS = 5.0  # maximum wait for history indexing
 MAX_OBSERVATIONS = 5
 
 
@@ -36,7 +36,7 @@ def no_observations(_name: str, _root: Path) -> Sequence[str]:
 class Reviewer:
     """Reviews changes of one project.
 
-    `observations` returns one line for each observation of memory that mentions a symbol.
+    `observations` returns one line for each observation that mentions a symbol.
     """
 
     index: ProjectIndex
@@ -44,15 +44,15 @@ class Reviewer:
     history_seconds: float = HISTORY_SECONDS
 
     def review(self, changes: str, freshness: Freshness) -> Review:
-        """Return the review of `changes` (see `compare_versions`); the index must be up to date."""
+        """Return the review of `changes` (see `compare_versions`). The index must be up to date."""
         root, store = self.index.project.root, self.index.store
         compared = compare_versions(root, changes, self.index.listing())
-        notes = [*compared.notes, *freshness.notes_about("graph"), *_other_state(compared)]
+        notes = [*compared.notes, *freshness.notes_about("graph"), *_working_tree_note(compared)]
         if not compared.files:
             return Review(compared.base, compared.head, (), notes=tuple(notes))
         notes += self.index.catch_up(wait_seconds=self.history_seconds)
         search = GraphSearch(store, root)
-        symbols = without_inherited(search, changed_symbols(compared.files, self.index.workers))
+        symbols = without_inherited_breaks(search, changed_symbols(compared.files, self.index.workers))
         files = [file.name for file in compared.files]
         affected = affected_symbols(search, reach(search, symbols))
         test_files = test_files_of(search.reader.paths(), search.reader.languages())
@@ -74,7 +74,7 @@ class Reviewer:
         )
 
     def _observations(self, changes: Sequence[SymbolChange], root: Path) -> list[Mention]:
-        """Return the observations that mention symbols that were removed or changed their signature."""
+        """Return the observations that mention removed symbols or symbols with a changed signature."""
         names = {each.name: each.label for each in changes if each.kind in (REMOVED, SIGNATURE)}
         found: dict[str, Mention] = {}
         for name, label in list(names.items())[:MAX_NAMES]:
@@ -84,8 +84,8 @@ class Reviewer:
         return list(found.values())[:MAX_OBSERVATIONS]
 
 
-def _other_state(compared: VersionComparison) -> list[str]:
-    """Return a note if the compared state differs from the indexed working tree."""
+def _working_tree_note(compared: VersionComparison) -> list[str]:
+    """Return a note if the reviewed revision differs from the indexed working tree."""
     if compared.is_working_tree:
         return []
     return [f"Note: references and tests are those of the working tree, not of {compared.head}."]

@@ -1,7 +1,7 @@
 """Parameters of a definition and arguments of a call, read from a syntax tree of any language.
 
-A list is split at its commas. How a parameter is declared is then visible from few marks that languages share: `=` for
-a default value, `*` or `...` for the rest.
+A list is split at commas. The kind of each parameter follows from markers that most languages share: `=` before a
+default value, and `*` or `...` before a rest parameter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ParameterKind = Literal["positional", "either", "keyword", "rest", "keyword rest
 KEYWORD_SIGNS = {
     "python": "=", "kotlin": "=", "scala": "=", "ruby": ":", "csharp": ":", "php": ":", "swift": ":",
 }  # fmt: skip
-"""The sign between name and value of an argument, in languages whose arguments may be named."""
+"""The sign between the name and the value of a named argument, by language."""
 _LIST_FIELDS = ("parameters", "arguments")
 _LIST_TYPES = frozenset(
     {
@@ -43,9 +43,9 @@ _LIST_TYPES = frozenset(
 _DESTRUCTURING = frozenset({"object_pattern", "array_pattern", "tuple_pattern", "struct_pattern"})
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _NAME_FIELDS = ("name", "pattern", "left", "declarator")
-_MAX_LEVELS_UP = 5
-_MAX_NAME_LEVELS = 6
-_SEPARATORS = {"/": "/", "*": "*"}  # of Python: parameters before `/` are positional, after `*` keywords
+_MAX_LEVELS_UP = 5  # maximum distance of the parameter list's parent from the name node
+_MAX_NAME_LEVELS = 6  # maximum depth of the name in a parameter node
+_SEPARATORS = {"/": "/", "*": "*"}  # Python: positional-only before `/`, keyword-only after `*`
 _REST_WORDS = ("vararg ", "params ")
 _RECEIVERS = frozenset({"self", "cls", "&self", "&mut self", "mut self", "this"})
 _IDENTIFIER = re.compile(r"\$?[^\W\d]\w*\Z")
@@ -54,7 +54,7 @@ _TYPE_ARGUMENTS = ("<", "::<", "[", "?.", "!")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParameter:
-    """A parameter of a definition; `is_required` if a call must pass it."""
+    """A parameter of a definition. `is_required` is true if each call must pass an argument."""
 
     name: str
     kind: ParameterKind = EITHER
@@ -64,9 +64,9 @@ class DeclaredParameter:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentList:
-    """The arguments of one call: the number of positional ones and the names of the others.
+    """The arguments of one call: the number of positional arguments and the names of keyword arguments.
 
-    `has_rest` and `has_keyword_rest` say that a list or a mapping is unpacked, so that more may be passed.
+    `has_rest` and `has_keyword_rest` are true if the call unpacks a list or a mapping.
     """
 
     positional_count: int
@@ -78,7 +78,7 @@ class ArgumentList:
 def read_parameters(
     name: tree_sitter.Node, language: str, *, is_type: bool = False
 ) -> tuple[DeclaredParameter, ...] | None:
-    """Return the parameters of the definition with this name node; None if it has no parameter list.
+    """Return the parameters of the definition with this name node, or None if it has no parameter list.
 
     A type has parameters if its header declares its constructor, as in Kotlin.
     """
@@ -91,12 +91,12 @@ def read_parameters(
         if text in _SEPARATORS or nodes[0].type in ("keyword_separator", "positional_separator"):
             _apply_separator(found, text)
         elif not _is_receiver(nodes[0], text, is_first=not found):
-            found += _parameters_of(nodes, text, language, after_rest=_has_keyword_part(found))
+            found += _parameters_of(nodes, text, language, after_rest=_has_rest_parameter(found))
     return tuple(each for each in found if each.name != "*")
 
 
 def read_arguments(name: tree_sitter.Node, language: str) -> ArgumentList | None:
-    """Return the arguments of the call whose callee ends with this name node; None if it is no call with arguments."""
+    """Return the arguments of the call whose callee ends with this name node, or None if it is not a call."""
     node: tree_sitter.Node | None = name
     for _ in range(_MAX_LEVELS_UP):
         node = node.parent if node is not None else None
@@ -109,7 +109,7 @@ def read_arguments(name: tree_sitter.Node, language: str) -> ArgumentList | None
 
 
 def name_nodes(root: tree_sitter.Node, row: int, line: bytes, name: str) -> Iterable[tree_sitter.Node]:
-    """Yield the nodes on a line whose whole text is a name."""
+    """Yield the nodes on a line whose text equals a name."""
     wanted = name.encode()
     at = line.find(wanted) if wanted else -1
     while at >= 0:
@@ -129,7 +129,7 @@ def _parameter_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | N
         value = node.child_by_field_name("value")
         holders = [node, *([value] if value is not None and value.start_byte >= name.end_byte else [])]
         for holder in holders:
-            if (items := _items_of_holder(holder, name)) is not None:
+            if (items := _items_of_definition(holder, name)) is not None:
                 return items
         if holders[1:]:
             return None
@@ -141,28 +141,30 @@ def _constructor_items(name: tree_sitter.Node) -> list[list[tree_sitter.Node]] |
     pending = [*name.parent.children] if name.parent is not None else []
     for node in pending:
         if node.type == "class_parameters":
-            return _split(node.children)
+            return _split_at_commas(node.children)
         if node.type == "primary_constructor":
             pending += node.children
     return None
 
 
-def _items_of_holder(holder: tree_sitter.Node, name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
-    """Return the items of a definition's parameter list, or of the parentheses directly in it (Swift)."""
+def _items_of_definition(holder: tree_sitter.Node, name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
+    """Return the items of a definition's parameter list, which is not a separate node in Swift."""
     single = holder.child_by_field_name("parameter")  # `a => 1` of JavaScript
     if single is not None:
         return [[single]]
     found = _list_child(holder, after=name)
     if found is not None:
-        return _split(found.children)
-    return _split_direct(holder.children, name) if holder.type.endswith("_declaration") else None
+        return _split_at_commas(found.children)
+    return _split_parentheses(holder.children, name) if holder.type.endswith("_declaration") else None
 
 
-def _split_direct(children: Sequence[tree_sitter.Node], name: tree_sitter.Node) -> list[list[tree_sitter.Node]] | None:
+def _split_parentheses(
+    children: Sequence[tree_sitter.Node], name: tree_sitter.Node
+) -> list[list[tree_sitter.Node]] | None:
     """Return the items between the first parentheses after a name."""
     start = next((at for at, each in enumerate(children) if each.type == "(" and each.start_byte >= name.end_byte), -1)
     end = next((at for at, each in enumerate(children) if each.type == ")" and at > start), -1)
-    return _split(children[start : end + 1]) if 0 <= start < end else None
+    return _split_at_commas(children[start : end + 1]) if 0 <= start < end else None
 
 
 def _list_child(node: tree_sitter.Node, after: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -181,7 +183,7 @@ def _list_child(node: tree_sitter.Node, after: tree_sitter.Node) -> tree_sitter.
     return None
 
 
-def _split(children: Sequence[tree_sitter.Node]) -> list[list[tree_sitter.Node]]:
+def _split_at_commas(children: Sequence[tree_sitter.Node]) -> list[list[tree_sitter.Node]]:
     """Return the nodes between parentheses, split at the commas."""
     items: list[list[tree_sitter.Node]] = [[]]
     for child in children:
@@ -197,19 +199,19 @@ def _text_of(nodes: Sequence[tree_sitter.Node]) -> str:
 
 
 def _apply_separator(found: list[DeclaredParameter], text: str) -> None:
-    """Apply Python's `/` to the parameters before it; note `*` for those after it."""
+    """Make the parameters before Python's `/` positional-only, or record `*` as a rest parameter."""
     if text == "/":
         found[:] = [DeclaredParameter(each.name, POSITIONAL, each.is_required, each.default) for each in found]
     else:
         found.append(DeclaredParameter("*", REST, is_required=False))
 
 
-def _has_keyword_part(found: Sequence[DeclaredParameter]) -> bool:
+def _has_rest_parameter(found: Sequence[DeclaredParameter]) -> bool:
     return any(each.kind == REST for each in found)
 
 
 def _is_receiver(node: tree_sitter.Node, text: str, *, is_first: bool) -> bool:
-    """Whether a parameter takes no argument: `self`, or C's `void`."""
+    """Whether calls pass no argument for a parameter: `self`, or `void` in C."""
     if node.type in ("self_parameter", "receiver_parameter") or text == "void":
         return True
     return is_first and (text in _RECEIVERS or text.partition(":")[0].strip() in ("self", "cls"))
@@ -218,7 +220,7 @@ def _is_receiver(node: tree_sitter.Node, text: str, *, is_first: bool) -> bool:
 def _parameters_of(
     nodes: Sequence[tree_sitter.Node], text: str, language: str, *, after_rest: bool
 ) -> list[DeclaredParameter]:
-    """Return the parameters that one item of a list declares; several in Go's `a, b int`."""
+    """Return the parameters that one list item declares. In Go, an item may declare several."""
     first = next((node for node in nodes if node.type != "parameter_modifiers"), nodes[0])
     default = _default_of(nodes)
     name = _name_of(first) or text
@@ -244,7 +246,7 @@ def _is_rest(node: tree_sitter.Node, text: str) -> bool:
 
 
 def _default_of(nodes: Sequence[tree_sitter.Node]) -> str:
-    """Return the text of a default value; empty if there is none."""
+    """Return the text of a default value, or an empty string."""
     for siblings in (nodes, *(node.children for node in nodes[:1])):
         at = next((at for at, each in enumerate(siblings) if each.type == "="), -1)
         if at >= 0:
@@ -256,7 +258,7 @@ def _default_of(nodes: Sequence[tree_sitter.Node]) -> str:
 
 
 def _name_of(node: tree_sitter.Node, level: int = 0) -> str:
-    """Return the name that a parameter node declares; empty if it has none, as in a pattern."""
+    """Return the name that a parameter node declares, or an empty string for a pattern."""
     external = node.child_by_field_name("external_name")  # Swift's argument label
     if external is not None:
         return _plain_text(external)
@@ -286,9 +288,9 @@ def _is_callee_end(name: tree_sitter.Node, arguments: tree_sitter.Node) -> bool:
 
 
 def _arguments_in(arguments: tree_sitter.Node, call: tree_sitter.Node, language: str) -> ArgumentList:
-    """Count the arguments in a list."""
+    """Read the arguments in a list."""
     count, keywords, has_rest, has_keyword_rest = 0, list[str](), _has_trailing_lambda(call, arguments), False
-    items = _split(arguments.children)
+    items = _split_at_commas(arguments.children)
     for nodes in items:
         text = _text_of(nodes)
         if text.startswith("**"):
@@ -304,14 +306,14 @@ def _arguments_in(arguments: tree_sitter.Node, call: tree_sitter.Node, language:
 
 
 def _keyword_of(text: str, language: str) -> str:
-    """Return the name of a named argument; empty if it is positional."""
+    """Return the name of a named argument, or an empty string for a positional one."""
     sign = KEYWORD_SIGNS.get(language, "")
     name, found, value = text.partition(sign) if sign else ("", "", "")
     return name.strip() if found and name.strip().isidentifier() and not value.startswith(("=", ">", "~", ":")) else ""
 
 
 def _has_trailing_lambda(call: tree_sitter.Node, arguments: tree_sitter.Node) -> bool:
-    """Whether a block or lambda follows the argument list, as in Kotlin, Swift and Ruby; it may be an argument."""
+    """Whether a block or lambda, which may be an argument, follows the argument list (Kotlin, Swift, Ruby)."""
     around = [*call.children, *(call.parent.children if call.parent is not None else [])]
     return any(
         "lambda" in each.type or each.type in ("block", "do_block")

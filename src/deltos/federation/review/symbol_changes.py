@@ -1,4 +1,4 @@
-"""Changed symbols: compare the declarations of both versions of each changed file."""
+"""Find changed symbols by comparing the declarations of both versions of each changed file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ def changed_symbols(files: Sequence[FileVersions], workers: ProcessPool | None) 
     """Return the changed definitions of all changed files, by file and line."""
     pairs = _read_pairs(files, workers)
     changes = [
-        change for file, (before, after) in zip(files, pairs, strict=True) for change in _compare(file, before, after)
+        change
+        for file, (before, after) in zip(files, pairs, strict=True)
+        for change in _compare_file(file, before, after)
     ]
-    return _with_moves(changes)
+    return _set_moves(changes)
 
 
 def _read_pairs(
@@ -46,18 +48,22 @@ def _read_pairs(
     return list(zip(found[: len(files)], found[len(files) :], strict=True))
 
 
-def _compare(file: FileVersions, before: FileDeclarations, after: FileDeclarations) -> Iterator[SymbolChange]:
+def _compare_file(file: FileVersions, before: FileDeclarations, after: FileDeclarations) -> Iterator[SymbolChange]:
     """Yield the changes of one file."""
-    changes = [change for old, new in _paired(before, after) if (change := _change(file, before, after, old, new))]
-    yield from _without_members_of_removed(changes)
-    if before.outside != after.outside and before.language and after.language:
+    changes = [
+        change
+        for old, new in _pair_declarations(before, after)
+        if (change := _describe_change(file, before, after, old, new))
+    ]
+    yield from _drop_nested_changes(changes)
+    if before.outside_fingerprint != after.outside_fingerprint and before.language and after.language:
         yield SymbolChange(MODULE, file.name, "", 1, after.language, file.path_before)
 
 
-def _paired(
+def _pair_declarations(
     before: FileDeclarations, after: FileDeclarations
 ) -> Iterator[tuple[Declaration | None, Declaration | None]]:
-    """Pair the declarations of equal qualified names; of several, first those with equal headers, then by order."""
+    """Pair the declarations with equal qualified names: first those with equal headers, then the others by order."""
     old, new = _by_label(before.declarations), _by_label(after.declarations)
     for label in dict.fromkeys((*old, *new)):
         olds, news = old.get(label, []), new.get(label, [])
@@ -78,16 +84,16 @@ def _by_label(declarations: Iterable[Declaration]) -> dict[str, list[Declaration
     return found
 
 
-def _change(
+def _describe_change(
     file: FileVersions,
     before: FileDeclarations,
     after: FileDeclarations,
     old: Declaration | None,
     new: Declaration | None,
 ) -> SymbolChange | None:
-    """Return how one definition changed; None if it did not."""
+    """Return the change of one definition, or None if it is unchanged."""
     if new is None:
-        return _removal(file, before, after, old) if old is not None else None
+        return _describe_removal(file, before, after, old) if old is not None else None
     language = after.language
     if old is None:
         public = is_public(file.path, new, after)
@@ -96,21 +102,25 @@ def _change(
         return None
     kind = BODY if _has_same_interface(old, new) else SIGNATURE
     public = is_public(file.path_before, old, before)
-    breaks = _breaks(old, new, language, is_hidden=public and not is_public(file.path, new, after)) if public else ()
+    breaks = (
+        _break_reasons(old, new, language, is_hidden=public and not is_public(file.path, new, after)) if public else ()
+    )
     return SymbolChange(
         kind, file.path, new.label, new.line, language, file.path_before, old, new, is_public=public, breaks=breaks
     )
 
 
 def _has_same_interface(old: Declaration, new: Declaration) -> bool:
-    """Whether header and parameters are equal; the header of a variable includes its value."""
+    """Whether two versions of a definition have equal headers, parameters and kinds."""
     if old.parameters is None and new.parameters is None and old.kind in ("variable", "property"):
-        return old.kind == new.kind
+        return old.kind == new.kind  # the header of a variable includes the value
     return (old.header, old.parameters, old.kind) == (new.header, new.parameters, new.kind)
 
 
-def _removal(file: FileVersions, before: FileDeclarations, after: FileDeclarations, old: Declaration) -> SymbolChange:
-    """Return a removed definition; it may still be available under its name through an import."""
+def _describe_removal(
+    file: FileVersions, before: FileDeclarations, after: FileDeclarations, old: Declaration
+) -> SymbolChange:
+    """Return the change of a removed definition. It breaks no users if an import still provides the name."""
     is_imported = not old.container and old.name in after.imported | after.exported
     public = is_public(file.path_before, old, before)
     change = SymbolChange(
@@ -118,15 +128,15 @@ def _removal(file: FileVersions, before: FileDeclarations, after: FileDeclaratio
     )
     if is_imported:
         return replace(change, moved_to=file.path)
-    return replace(change, breaks=(f"{_noun(old)} removed",)) if public else change
+    return replace(change, breaks=(f"{_kind_name(old)} removed",)) if public else change
 
 
-def _noun(declaration: Declaration) -> str:
+def _kind_name(declaration: Declaration) -> str:
     return "definition" if declaration.kind in ("", "property") else declaration.kind
 
 
-def _breaks(old: Declaration, new: Declaration, language: str, *, is_hidden: bool) -> tuple[str, ...]:
-    """Return why a changed definition breaks its users."""
+def _break_reasons(old: Declaration, new: Declaration, language: str, *, is_hidden: bool) -> tuple[str, ...]:
+    """Return the reasons why a changed definition breaks users."""
     if is_hidden:
         return ("no longer public",)
     found: list[str] = []
@@ -149,8 +159,8 @@ def _python_bases(declaration: Declaration) -> list[str]:
     return [name for name in names if name and name != "object" and "=" not in name and "[" not in name]
 
 
-def _without_members_of_removed(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Drop added and removed definitions inside added or removed ones."""
+def _drop_nested_changes(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Drop added and removed definitions whose container was also added or removed."""
     whole = {(each.kind, each.label) for each in changes if each.kind in (ADDED, REMOVED)}
     return [each for each in changes if whole.isdisjoint((each.kind, outer) for outer in _outer_labels(each.label))]
 
@@ -160,8 +170,8 @@ def _outer_labels(label: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _with_moves(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
-    """Note for each removed definition where an equal one was added."""
+def _set_moves(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
+    """Set `moved_to` of each removed definition that was added elsewhere with an equal body."""
     added: dict[tuple[str, bytes], SymbolChange] = {}
     for each in changes:
         if each.kind == ADDED and each.after is not None and each.after.body:
@@ -169,5 +179,5 @@ def _with_moves(changes: Sequence[SymbolChange]) -> list[SymbolChange]:
     found = []
     for each in changes:
         twin = added.get((each.name, each.before.body)) if each.kind == REMOVED and each.before is not None else None
-        found.append(replace(each, moved_to=twin.place) if twin is not None and not each.moved_to else each)
+        found.append(replace(each, moved_to=twin.location) if twin is not None and not each.moved_to else each)
     return sorted(found, key=lambda each: (each.path, each.line))

@@ -1,4 +1,4 @@
-"""Tests to run for a change: ranked by distance in the graph, by common commits and by name."""
+"""Rank the tests to run for a change by distance in the graph, common commits and name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_COMMON_FILES = 50
 
 @dataclass(frozen=True, slots=True)
 class TestWeights:
-    """Weights of the evidence that a test covers a change; chosen by benchmarks/review.py on development projects."""
+    """Ranking weights of test files, chosen with benchmarks/review.py on development projects."""
 
     distance: float = 2.0
     together: float = 1.5
@@ -40,13 +40,13 @@ class TestWeights:
 
 
 DEFAULT_WEIGHTS = TestWeights()
-MIN_SCORE = 0.5
-MAX_SHARE = 0.15  # of all test files, at least MIN_RECOMMENDED
-MIN_RECOMMENDED = 5
+MIN_SCORE = 0.5  # minimum score of a recommended test file
+MAX_SHARE = 0.15  # maximum share of all test files to recommend
+MIN_RECOMMENDED = 5  # number of test files that may be recommended regardless of MAX_SHARE
 
 
 def is_runnable_test(path: str) -> bool:
-    """Whether a file contains tests, judged by its path, and not only data or support code for tests."""
+    """Whether the path of a file indicates that it contains tests, not only test data or support code."""
     if not is_test(path) or _SUPPORT.search(path):
         return False
     if _TEST_NAME.search(path):
@@ -63,7 +63,7 @@ def rank_tests(
     *,
     weights: TestWeights = DEFAULT_WEIGHTS,
 ) -> list[TestToRun]:
-    """Return the test files with any evidence that they cover the changed files, best first."""
+    """Return the test files that may cover the changed files, best first."""
     reached: defaultdict[str, list[Dependant]] = defaultdict(list)
     for row in affected:
         if row.path in test_files:
@@ -79,14 +79,14 @@ def rank_tests(
 
 
 def count_recommended(tests: Sequence[TestToRun], test_file_count: int) -> int:
-    """Return how many of the ranked tests should run: all changed ones, and the best of the others."""
+    """Return the number of ranked tests to recommend: all changed tests, and the best of the others."""
     changed = sum(test.is_changed for test in tests)
     limit = max(MIN_RECOMMENDED, int(MAX_SHARE * test_file_count))
     return changed + sum(test.score >= MIN_SCORE for test in tests[changed : changed + limit])
 
 
 def _common_commits(changed: Iterable[str], history: FileHistory) -> dict[str, tuple[int, float]]:
-    """Return, for each file, the number of commits in common with a changed file and their largest share."""
+    """Return the number and the share of commits in common with a changed file, by path."""
     found: dict[str, tuple[int, float]] = {}
     for path in changed:
         for each in history.changed_with(path, limit=_MAX_COMMON_FILES):
@@ -99,7 +99,7 @@ def _common_commits(changed: Iterable[str], history: FileHistory) -> dict[str, t
 def _score(
     path: str, changed: Sequence[str], reached: Sequence[Dependant], share: float, weights: TestWeights
 ) -> float:
-    """Return the weighted evidence that a test file covers the changed files."""
+    """Return the score of a test file for the changed files."""
     score = weights.together * share + max((_name_score(path, each, weights) for each in changed), default=0.0)
     if reached:
         nearest = min(row.distance for row in reached)
@@ -109,7 +109,7 @@ def _score(
 
 
 def _name_score(path: str, changed: str, weights: TestWeights) -> float:
-    """Return how well the name of a test file fits a changed file."""
+    """Return a score for the similarity of the names of a test file and a changed file."""
     own, other = _stem_words(path), _stem_words(changed)
     if not own or not other:
         return 0.0
@@ -122,7 +122,7 @@ def _name_score(path: str, changed: str, weights: TestWeights) -> float:
 
 
 def _stem_words(path: str) -> list[str]:
-    """Return the words of a file name without its extension and test marks; of its folder for `__init__` and `mod`."""
+    """Return the words of a file name without test markers, or of the folder name for files such as `__init__`."""
     *folders, name = path.split("/")
     stem = name.partition(".")[0] if "." in name else name
     marked = _STEM_MARKS.sub("", name.rpartition(".")[0]) or stem
@@ -132,5 +132,5 @@ def _stem_words(path: str) -> list[str]:
 
 
 def test_files_of(paths: Iterable[str], languages: Mapping[str, str]) -> set[str]:
-    """Return the files that contain tests among the files of the graph."""
+    """Return the indexed files that contain tests."""
     return {path for path in paths if languages.get(path) and is_runnable_test(path)}

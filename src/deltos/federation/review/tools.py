@@ -1,4 +1,4 @@
-"""The review of changes for the tool `get_impact`."""
+"""Review of changes for the tool `get_impact`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def change_reviewer(
         roots = call.session.project_roots()
         selection = select(projects, call.text("project_path"), roots, folders_first=True)
         if len(selection.repositories) != 1:
-            raise BadArgument("Changes are reviewed in one project", hint="Name one project as `project_path`.")
+            raise BadArgument("Only changes of one project can be reviewed", hint="Pass one project as `project_path`.")
 
-        def answered(fresh: FreshSelection) -> Answer:
+        def review_fresh(fresh: FreshSelection) -> Answer:
             (ready,) = fresh.ready
             review = Reviewer(ready.index, observations).review(call.text("changes"), ready.freshness)
             return Answer(render_text(review, token_budget=min(token_budget, DEFAULT_TOKENS)))
 
-        return answer_on_fresh(selection, call.progress, answered)
+        return answer_on_fresh(selection, call.progress, review_fresh)
 
     return run

@@ -154,7 +154,7 @@ def _build_routes(
 
 
 def _metadata_routes(options: HttpOptions) -> list[Route]:
-    """Return the routes from which clients learn the OAuth issuer whose tokens are accepted."""
+    """Return the routes that show clients the accepted OAuth issuer."""
     if options.oauth is None:
         return []
     return create_protected_resource_routes(
@@ -168,8 +168,7 @@ def _ui_route_options(
     verifier: Verifier | None,
     rate: RateLimit,
 ) -> UiRouteOptions:
-    """Return the options of the web UI, which admits the same callers as the MCP endpoint: callers with a token, or
-    everyone on loopback."""
+    """Return the options of the web UI, which accepts the same callers as the MCP endpoint."""
 
     async def authenticate(token: str) -> Caller | None:
         if verifier is None:

@@ -1,4 +1,4 @@
-"""Identity of a caller for rate and resource limits: its token, or its network address if it has no token."""
+"""Identity of a caller for rate and resource limits: the token, or the network address without a token."""
 
 from __future__ import annotations
 

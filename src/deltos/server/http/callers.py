@@ -1,4 +1,4 @@
-"""Finds the caller of an HTTP request: the conversation of its session and the rights of its token."""
+"""Finds the caller of an HTTP request: the conversation of the session and the permissions of the token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SESSION_HEADER = "mcp-session-id"
-_NO_FOLDER = Path(os.devnull)  # start folder for a token none of whose projects is served
+_NO_FOLDER = Path(os.devnull)  # start folder for a token without a served project
 
 
 class VerifiedToken(AccessToken):
@@ -47,18 +47,18 @@ class RequestCallers:
         """Return the caller of a request."""
         name = caller_id(context.request.scope) if context.request else ""
         token = _token_of(context)
-        level, confinement, start = self._rights_of(token)
+        level, confinement, start = self._permissions_of(token)
         conversation = self._conversation_of(context, start)
         return Caller(conversation, level, confinement, name=name, denial_reason=_denial_reason(token, confinement))
 
     def ui_caller(self, token: VerifiedToken | None, name: str) -> Caller:
         """Return the caller of a web UI request."""
-        level, confinement, start = self._rights_of(token)
+        level, confinement, start = self._permissions_of(token)
         denial_reason = _denial_reason(token, confinement)
         conversation = Conversation(start, is_persistent=False)
         return Caller(conversation, level, confinement, client="page", name=name, denial_reason=denial_reason)
 
-    def _rights_of(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
+    def _permissions_of(self, token: VerifiedToken | None) -> tuple[Level, Confinement, Path]:
         """Return the level, confinement and start folder of a token, or of a caller without a token."""
         if token is None:
             return Level.ADMIN, self._confinement, self._start

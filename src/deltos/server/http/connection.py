@@ -68,8 +68,7 @@ class StrictBuffer(ReceiveBuffer):
     """h11's receive buffer, restricted to CR LF as line ending in a head."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """Return the lines of a complete head, or None while it is incomplete. Raises RemoteProtocolError if it is
-        invalid."""
+        """Return the lines of a complete head, or None. Raise RemoteProtocolError if the head is invalid."""
         if self._data[:2] == b"\r\n":
             self._extract(2)
             return []

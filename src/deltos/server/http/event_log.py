@@ -1,6 +1,6 @@
 """Structured log: one JSON object per line for each request, tool call and log record.
 
-A line never contains call arguments, tokens or query strings, nor exception texts, which may quote them. Messages of
+Lines never contain call arguments, tokens or query strings, or exception texts that may quote them. Messages of
 the connection pool contain the database's address and user, but not the password.
 """
 

@@ -38,8 +38,8 @@ _KNOWN_PATHS = frozenset({"/mcp", "/healthz", "/readyz", "/metrics"})
 class HostGuard:
     """Outermost middleware: rejects requests for other hosts and requests from other web sites.
 
-    `observe` is called for each request with its path (`other` for unknown paths), its status and the seconds until the
-    response started.
+    `observe` is called for each request with the path (`other` for unknown paths), the status and the seconds until
+    the response started.
     """
 
     def __init__(self, app: ASGIApp, policy: OriginPolicy, observe: Observe) -> None:
@@ -150,7 +150,7 @@ class RequestGuard:
         return None
 
     def _max_requests_of(self, caller: str) -> int:
-        """Return how many concurrent requests a caller may have: an equal part of `_MAX_CALLER_SHARE` of the limit."""
+        """Return the maximum number of concurrent requests of one caller. All active callers have equal limits."""
         callers = len(self._requests_by_caller.keys() | {caller})
         return max(1, int(self._limits.concurrent_requests * _MAX_CALLER_SHARE) // callers)
 

@@ -99,7 +99,8 @@ class DrainingServer(uvicorn.Server):
         self._is_stopping = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Handle a signal. Runs between any two instructions of the main thread, so it only schedules `_stop`."""
+        """Schedule the shutdown after a signal."""
+        # A signal handler can interrupt any instruction of the main thread, so it only schedules `_stop`.
         if not self._is_stopping:
             exit_within(self._grace_seconds + SHUTDOWN_SECONDS_AFTER_GRACE)
         self._is_stopping = True

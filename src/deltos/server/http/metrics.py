@@ -51,12 +51,12 @@ class Metrics:
         ProcessCollector(registry=own)
 
     def count_request(self, path: str, method: str, status: int, seconds: float) -> None:
-        """Count a request; `seconds` is the time until its response started."""
+        """Count a request. `seconds` is the time until the response started."""
         self._requests.labels(path, method, str(status)).inc()
         self._first_byte.labels(path, method).observe(seconds)
 
     def count_call(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a tool call and its duration."""
+        """Record a tool call with outcome and duration."""
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 

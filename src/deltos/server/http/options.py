@@ -25,8 +25,8 @@ _MAX_NUMBER = 1_000_000
 _DESCRIPTION = """\
 Serve projects to MCP clients over streamable HTTP, at /mcp.
 
-On loopback (the default) every program on this machine may call. With any other address, and with --allow-host, each
-caller needs a bearer token: of `deltos token create`, or of an OAuth issuer. See docs/http.md."""
+On loopback (the default), every program on this machine may call the server. With any other address or --allow-host,
+each caller needs a bearer token from `deltos token create` or from an OAuth issuer. See docs/http.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """Accepted access tokens: JWTs that `issuer` created for `resource`, signed with a key from `jwks_url`."""
+    """Requirements for access tokens: JWTs from `issuer` for `resource`, signed with a key from `jwks_url`."""
 
     issuer: str
     resource: str
@@ -81,12 +81,12 @@ class HttpOptions:
 
     @property
     def scheme(self) -> str:
-        """`https` if there is a certificate, otherwise `http`."""
+        """`https` if there is a certificate, or `http`."""
         return "https" if self.tls_certificate else "http"
 
 
 def parse_options(words: Sequence[str]) -> HttpOptions:
-    """Parse the command line. Exits with a usage message if it is invalid."""
+    """Parse the command line. Exit with a usage message if it is invalid."""
     given = _build_parser().parse_args(list(words))
     host, port = parse_address(given.http)
     start = given_path(given.path).resolve()
@@ -110,7 +110,7 @@ def parse_options(words: Sequence[str]) -> HttpOptions:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Parse `HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`; missing parts get their defaults."""
+    """Parse `HOST:PORT`, `HOST`, `[IPV6]:PORT` or `PORT`. A missing host or port has a default."""
     if text.isdecimal():
         text = f"127.0.0.1:{text}"
     try:
@@ -143,7 +143,7 @@ def _oauth_settings(given: argparse.Namespace) -> OAuthSettings | None:
     if not (given.oauth_issuer or given.oauth_resource or given.oauth_jwks):
         return None
     if not (given.oauth_issuer and given.oauth_resource):
-        raise BadArgument("--oauth-issuer and --oauth-resource require each other", hint="Give both options.")
+        raise BadArgument("--oauth-issuer and --oauth-resource must be used together", hint="Give both options.")
     jwks_url = given.oauth_jwks or f"{given.oauth_issuer.rstrip('/')}/.well-known/jwks.json"
     return OAuthSettings(given.oauth_issuer, given.oauth_resource, jwks_url)
 
@@ -164,7 +164,7 @@ def _existing_file(text: str) -> Path | None:
         return None
     path = given_path(text).resolve()
     if not path.is_file():
-        raise BadArgument(f"no such file: {text}", hint="Give a PEM file.")
+        raise BadArgument(f"no such file: {text}", hint="Pass the path of a PEM file.")
     return path
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """The host names that a server accepts and the web page origins that may call it."""
+    """The host names that a server accepts, and the origins of web pages that may call the server."""
 
     bind_host: str
     hosts: frozenset[str]
@@ -27,7 +27,7 @@ class OriginPolicy:
         return cls(options.host, frozenset(options.allowed_hosts), frozenset(options.allowed_origins))
 
     def admits_host(self, header: str) -> bool:
-        """Whether the `Host` header `header` names this server."""
+        """Whether the `Host` header `header` refers to this server."""
         name = host_name(header)
         if not name:
             return False

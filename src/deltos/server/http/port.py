@@ -9,7 +9,7 @@ BACKLOG = 1_024
 
 
 def open_port(host: str, port: int) -> socket.socket:
-    """Return the listening socket. Raises OSError."""
+    """Return a listening socket. Raise OSError on failure."""
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BURST_SECONDS = 4.0
-_MAX_CALLERS = 10_000  # number of stored buckets; limits the memory that requests from many addresses can use
+BURST_SECONDS = 4.0  # time for which a caller may save up unused requests
+_MAX_CALLERS = 10_000  # maximum number of stored buckets, which limits memory use by requests from many addresses
 
 
 class RateLimit:

@@ -1,6 +1,6 @@
-"""Readiness check: is the toolbox open, and is its database available with the expected tables?
+"""Check whether the toolbox is open and the database is available with the expected tables.
 
-The endpoint is public, so concurrent requests share one check, and its result is cached for a second.
+The endpoint is public, so concurrent requests share one check, whose result is cached for a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """Cached check whether calls can be answered, for use in one event loop."""
+    """Cached check whether the server can answer calls, for use in one event loop."""
 
     def __init__(self, tool_runner: ToolRunner, database: str, clock: Callable[[], float]) -> None:
         self._tool_runner = tool_runner

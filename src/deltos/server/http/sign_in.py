@@ -1,6 +1,7 @@
 """Sign-in to the web UI without state on the server, so that any server process can answer.
 
-The cookie contains the token from the sign-in form, or a secret of this process. The CSRF token is derived from it.
+The cookie contains the token from the sign-in form, or a secret of this process. The CSRF token is derived from the
+cookie.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class OpeningLink:
         self._is_used = False
 
     def redeem(self, key: str) -> bool:
-        """Whether `key` is the right key and has not been used before."""
+        """Return whether `key` is correct and unused, and mark the key as used."""
         if self._is_used or not are_equal_secrets(key, self.key):
             return False
         self._is_used = True

@@ -22,13 +22,12 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 KEY_FETCH_TIMEOUT_SECONDS = 10
 _LEEWAY_SECONDS = 30  # allowed difference between the issuer's clock and the local clock
 _MAX_CONCURRENT_CHECKS = 8
-# After a failed request to the issuer, wait this long before the next one; otherwise invalid tokens would occupy
-# every thread.
+# Pause after a failed request to the issuer. Without a pause, invalid tokens would occupy every thread.
 _RETRY_SECONDS = 5.0
 
 
 class Verifier:
-    """Verifier of Deltos tokens and, if an OAuth issuer is configured, of its access tokens."""
+    """Verifier of Deltos tokens and, if an OAuth issuer is configured, of OAuth access tokens."""
 
     def __init__(self, tokens: Tokens, oauth_tokens: OAuthTokens | None) -> None:
         self._tokens = tokens
@@ -86,7 +85,7 @@ class OAuthTokens:
 
 
 class _IssuerKeys(jwt.PyJWKClient):
-    """The issuer's keys, fetched with the network rules for configured URLs."""
+    """The issuer's signing keys, fetched with the network rules for configured URLs."""
 
     _retry_at = 0.0
 

@@ -113,7 +113,7 @@ class UiRoutes:
         ]
 
     async def index(self, request: Request) -> Response:
-        """Return the web UI's page, or the sign-in form if the user is not signed in."""
+        """Return the page of the web UI, or the sign-in form if the user is not signed in."""
         if await self._find_user(request):
             return _file_response("index.html")
         if self._options.is_open:
@@ -213,7 +213,7 @@ class UiRoutes:
     def _require_user(self, handle: Callable[[Request, PageUser], Awaitable[Response]]) -> Handler:
         """Return a handler that also requires a signed-in user and a request from the same origin."""
 
-        async def guarded(request: Request) -> Response:
+        async def handle_signed_in(request: Request) -> Response:
             user = await self._find_user(request)
             if user is None:
                 return _problem_response(401, "You are not signed in. Open the link that `deltos ui` prints")
@@ -223,12 +223,12 @@ class UiRoutes:
                 return _problem_response(429, f"Too many requests; try again in {wait_seconds} s")
             return await handle(request, user)
 
-        return guarded
+        return handle_signed_in
 
     def _require_json_body(self, handle: Callable[[Request, PageUser, dict[str, Any]], Awaitable[Response]]) -> Handler:
         """Return a handler that also requires a signed-in user, the user's CSRF token and a JSON object as body."""
 
-        async def guarded(request: Request, user: PageUser) -> Response:
+        async def handle_json(request: Request, user: PageUser) -> Response:
             if not are_equal_secrets(request.headers.get(CSRF_HEADER, ""), user.csrf) or not _is_own_origin(request):
                 return _problem_response(403, "This request did not come from the page")
             body = await self._read_body(request)
@@ -240,7 +240,7 @@ class UiRoutes:
                 return _problem_response(400, "The body is not a JSON object")
             return await handle(request, user, given)
 
-        return self._require_user(guarded)
+        return self._require_user(handle_json)
 
     async def _find_user(self, request: Request) -> PageUser | None:
         """Return the signed-in user, or None. The cookie is verified on every request."""
@@ -263,7 +263,7 @@ class UiRoutes:
         return response
 
     async def _read_body(self, request: Request) -> bytes | Response:
-        """Return the body, or an error response if it is too large or does not arrive in time."""
+        """Return the request body, or an error response if the body is too large or late."""
         parts = bytearray()
         try:
             with anyio.fail_after(self._options.body_seconds):
@@ -297,18 +297,18 @@ def _run_view(name: str, given: dict[str, str], caller: Caller, tool_runner: Too
     def work(toolbox: Toolbox) -> bytes:
         return b"" if toolbox.open_pages is None else toolbox.open_pages().show(name, given, caller.conversation)
 
-    return tool_runner.run_guarded(work, caller)
+    return tool_runner.run_confined(work, caller)
 
 
 def _run_change(name: str, given: dict[str, str], caller: Caller, tool_runner: ToolRunner) -> bytes | FailedCall:
     def work(toolbox: Toolbox) -> bytes:
         return b"" if toolbox.open_pages is None else toolbox.open_pages().change(name, given, caller.conversation)
 
-    return tool_runner.run_guarded(work, caller)
+    return tool_runner.run_confined(work, caller)
 
 
 def _cookie_name(request: Request) -> str:
-    """Return a cookie name that contains the port, because a host's servers would otherwise share the cookie."""
+    """Return a cookie name that contains the port, so that servers on the same host do not share cookies."""
     return f"deltos_page_{request.url.port or 0}"
 
 

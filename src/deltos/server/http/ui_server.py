@@ -1,4 +1,4 @@
-"""`deltos ui`: serves the web UI on loopback; a single-use link opens it."""
+"""`deltos ui`: serves the web UI on loopback, with a single-use link for sign-in."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CLOSE_TIMEOUT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class UiOptions:
-    """Options of `deltos ui`; port 0 means any free port."""
+    """Options of `deltos ui`. Port 0 means any free port."""
 
     start: Path
     port: int = 0
@@ -53,7 +53,7 @@ def serve_ui(
     open_toolbox: Callable[[Config], Toolbox],
     announce: Callable[[str], None],
 ) -> int:
-    """Serve the web UI until a signal ends it; `announce` is called with the opening link."""
+    """Serve the web UI until a signal arrives. `announce` is called with the opening link."""
     listening = open_port(LOOPBACK, options.port)
     port = listening.getsockname()[1]
     link = OpeningLink()

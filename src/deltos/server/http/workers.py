@@ -43,7 +43,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class SharedPort:
-    """The listening socket that workers share. The worker with `is_announced` prints its URL."""
+    """The listening socket that all workers share. The worker with `is_announced` prints the URL."""
 
     listening: socket.socket
     lifeline: int
@@ -68,7 +68,7 @@ def check_workers(options: HttpOptions) -> None:
 
 
 def serve_with_workers(options: HttpOptions, serve: Serve) -> int:
-    """Keep workers running until a signal ends them, and return the exit code."""
+    """Keep workers running until a signal arrives, and return the exit code."""
     try:
         listening = open_port(options.host, options.port)
     except OSError as error:
@@ -85,7 +85,7 @@ class _Supervisor:
         self._serve = serve
         self._started: dict[int, float] = {}
         self._is_ending = False
-        self._lifeline, self._lifeline_writer = os.pipe()  # workers detect the end of this process by its closing
+        self._lifeline, self._lifeline_writer = os.pipe()  # closed when this process ends, which workers detect
 
     def run(self, count: int) -> int:
         for number in _SIGNALS:
@@ -111,8 +111,8 @@ class _Supervisor:
 
     def _start_worker(self, *, is_announced: bool = False) -> None:
         sys.stdout.flush()
-        # Block signals until the supervisor has recorded the worker and the worker has reset the inherited handlers;
-        # otherwise a signal could be lost.
+        # Block signals until the supervisor has recorded the worker and the worker has reset the inherited handlers,
+        # so that no signal is lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         worker = os.fork()
         if worker:

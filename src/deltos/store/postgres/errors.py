@@ -84,7 +84,7 @@ def place_of(url: str) -> str:
     if port.strip("0123456789,") or "@" in host + name or "/" in name:
         # An unescaped character may end the password early, so no part of the address is safe to show.
         raise BadArgument(
-            "DELTOS_DATABASE is not a valid address",
+            "DELTOS_DATABASE is not a valid connection string",
             hint="Set it to postgresql://USER:PASSWORD@HOST:5432/NAME; in a password, write @ as %40 and / as %2F.",
         )
     user = f"{parts['user']}@" if parts.get("user") else ""
