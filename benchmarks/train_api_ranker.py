@@ -399,7 +399,7 @@ class Material:
         found = find_units(store, parsed, similarities, api_id=api_id, kinds=("operation",), limit=10, without=without)
         if not found:
             return None
-        cosines = similarities.raw([unit.row.id for unit in found]) if similarities else {}
+        cosines = similarities.cosines([unit.row.id for unit in found]) if similarities else {}
         rows = describe_operations(
             question.text,
             found,

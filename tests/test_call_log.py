@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from deltos.call_log import MAX_WAITING_NOTES, CallRecorder
+from deltos.call_log import MAX_QUEUED_RECORDS, CallRecorder
 from deltos.open_stores import open_calls
 from deltos.tool import CallNote
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deltos.store.calls import CallRecords
 
-NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MAX_WAITING_NOTES)]
+NOTES = [CallNote(f"tool_{number}", "test", {}, 0.1, 400, 400, is_error=False) for number in range(MAX_QUEUED_RECORDS)]
 
 
 def test_a_call_does_not_wait_for_its_log_entry_and_readers_see_it(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_pending_entries_are_written_at_exit_and_when_the_queue_is_full(tmp_path
     log.close()
     log.note(NOTES[0])  # this call was made after the log was closed
     records = open_calls(tmp_path)
-    assert len(records.newest(1_000)) == 2 * MAX_WAITING_NOTES
+    assert len(records.newest(1_000)) == 2 * MAX_QUEUED_RECORDS
     records.close()
 
 

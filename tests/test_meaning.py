@@ -75,7 +75,7 @@ def test_texts_without_a_vector_are_not_found_and_cause_no_error(
     add_notes(database, "aa")
     similarities = semantic_index.similarities(TextToEmbed("a", "a"))
     assert similarities is not None
-    assert similarities.of([1, 2, 3]) == pytest.approx([1, -1, 0])
+    assert similarities.standardised_cosines([1, 2, 3]) == pytest.approx([1, -1, 0])
 
 
 def test_deleting_a_text_deletes_its_vector(database: SqliteDatabase, semantic_index: SemanticIndex) -> None:

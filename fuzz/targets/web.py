@@ -92,7 +92,7 @@ def _open_url(_scratch: Path) -> Run:
     def run(data: bytes) -> None:
         text = data.decode("utf-8", "replace")
         links = LinkCollector(URL)
-        links.note(text)
+        links.add(text)
         for address in (text, *(link.url for link in links.links())):
             try:
                 clean = normalise(address)

@@ -1,3 +1,3 @@
-"""Deltos: one local index of documentation, APIs, code and memory for coding agents, served over MCP."""
+"""Deltos: a local index of documentation, APIs, code and memory for coding agents, served over MCP."""
 
 __version__ = "0.1.0"

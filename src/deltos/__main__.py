@@ -3,7 +3,7 @@
 import sys
 
 if not sys.flags.safe_path:
-    # No import may follow: Python would search the working directory first.
+    # No module may be imported, because Python would search the working directory first.
     sys.stderr.write(
         "Error: `python -m deltos` would import modules from the current folder, which may be untrusted. "
         "Run `deltos` or `python -P -m deltos`.\n"

@@ -1,4 +1,4 @@
-"""Composition root: builds the domains and their tools from a `Config`. `open_stores` opens the stores.
+"""Composition root, which builds the domains and their tools from a `Config`.
 
 Imports that only some callers need are deferred, so that `deltos index` does not load documentation or federation.
 """
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from deltos.workspace.project_index import ProjectIndex
 
 
-COMMAND_CHANGES_SECONDS = 60.0  # after this time, a command leaves the rest of the update to the next command
+COMMAND_CHANGES_SECONDS = 60.0  # maximum time of an update by a command; the next command continues it
 
 
 class OpenedDomains:
-    """Implements `federation.model.Domains`: opens each domain on first use and closes all of them together."""
+    """Implementation of `federation.model.Domains`, which opens each domain on first use."""
 
     def __init__(
         self, config: Config, workers: ProcessPool | None = None, *, ends_with_its_answer: bool = False
@@ -94,12 +94,12 @@ class OpenedDomains:
 
     @property
     def memory(self) -> Memory:
-        """The memory domain, after distilling all recorded events into observations."""
+        """The memory domain. All recorded events are distilled into observations first."""
         self._distill()
         return self._opened_memory
 
     def _distill(self) -> None:
-        """Turn the events that hooks have recorded into observations."""
+        """Convert the events that hooks have recorded to observations."""
         from deltos.domains.memory.capture.journal import Journal
 
         journal = Journal(self.config.home)
@@ -108,7 +108,7 @@ class OpenedDomains:
         from deltos.domains.memory.capture.distill import distill  # deferred: importing numpy is slow
 
         with self._distilling, suppress(StoreError, OSError):
-            # The recorded events do not belong to the current call, so its confinement must not apply to them.
+            # The confinement of the current call must not apply, because the events do not belong to this call.
             Context().run(distill, self._opened_memory, journal)
 
     @cached_property
@@ -117,14 +117,14 @@ class OpenedDomains:
 
         store = open_observations(self.config.home, self.config.database)
         self._closing.callback(store.close)
-        semantic_index = cache(lambda: self._open_packaged_index(store.vectors))
-        memory = Memory(store, semantic_index=semantic_index, files_defining=self._files_defining)
-        with suppress(StoreError, OSError):  # the disk is full or read-only, but memory can still be read
+        semantic_index = cache(lambda: self._open_bundled_index(store.vectors))
+        memory = Memory(store, semantic_index=semantic_index, files_defining=self._find_defining_files)
+        with suppress(StoreError, OSError):  # on a full or read-only disk, memory can still be read
             memory.keep_snapshot()
         return memory
 
-    def _files_defining(self, root: Path, names: Sequence[str]) -> list[str]:
-        """Return the indexed files that define these names, ignoring names that several files define."""
+    def _find_defining_files(self, root: Path, names: Sequence[str]) -> list[str]:
+        """Return the indexed files that define the names. Names defined in several files are ignored."""
         if all(known.root != root for known in self.projects.stores.known()):
             return []
         found: dict[str, None] = {}
@@ -135,10 +135,8 @@ class OpenedDomains:
                 found |= dict.fromkeys(paths if len(paths) == 1 else ())
         return list(found)
 
-    def _open_packaged_index(self, vectors: VectorRecords, *, of_apis: bool = False) -> SemanticIndex | None:
-        """Return a semantic index that uses the packaged model, even if documentation uses another model; None if
-        embedding is off.
-        """
+    def _open_bundled_index(self, vectors: VectorRecords, *, of_apis: bool = False) -> SemanticIndex | None:
+        """Return a semantic index with the bundled model, or None if embedding is off."""
         if self.config.embedding.kind == "off":
             return None
         from deltos.embed.embedders import api_embedder, memory_embedder  # deferred: importing numpy is slow
@@ -146,7 +144,7 @@ class OpenedDomains:
         return self._open_index(api_embedder() if of_apis else memory_embedder(), vectors)
 
     def _open_index(self, model: Embedder, vectors: VectorRecords) -> SemanticIndex:
-        """Return a semantic index whose vectors are computed by `model`."""
+        """Return a semantic index with vectors of `model`."""
         from deltos.semantic_index import SemanticIndex  # deferred, as above
 
         return SemanticIndex(model, vectors)
@@ -167,7 +165,7 @@ class OpenedDomains:
 
     @cached_property
     def api_parser(self) -> IsolatedParser:
-        """Parser of API descriptions, which runs few tasks at a time to leave child processes for other work."""
+        """Parser of API descriptions. It runs few tasks at once, to leave child processes for other work."""
         from deltos.domains.apis.domain import MAX_CONCURRENT_PARSES
 
         return self.parser.taking_turns(threading.BoundedSemaphore(MAX_CONCURRENT_PARSES))
@@ -179,7 +177,7 @@ class OpenedDomains:
         from deltos.federation.api_adapters import RestrictedNetwork
 
         network = RestrictedNetwork(self.config.private_hosts)
-        semantic_index = cache(lambda: self._open_packaged_index(self.library.api_vectors, of_apis=True))
+        semantic_index = cache(lambda: self._open_bundled_index(self.library.api_vectors, of_apis=True))
         return open_apis(
             self.library, network=network, clock=time.time, parser=self.api_parser, semantic_index=semantic_index
         )
@@ -205,7 +203,7 @@ class OpenedDomains:
 
     @cached_property
     def docs(self) -> Docs:
-        """The documentation domain; it passes API descriptions found by crawls to the API domain."""
+        """The documentation domain, which passes API descriptions found by crawls to the API domain."""
         from deltos.domains.docs.domain import open_docs
         from deltos.federation.api_adapters import SharedApis
 
@@ -228,7 +226,7 @@ class OpenedDomains:
         return docs
 
     def interrupt(self) -> None:
-        """Stop child processes, git and crawls, so that other threads end soon."""
+        """Stop child processes, git and crawls, so that threads that wait for them end soon."""
         self.workers.close()
         if git := sys.modules.get("deltos.workspace.git"):
             git.stop_all()
@@ -236,7 +234,7 @@ class OpenedDomains:
             self.docs.library.crawls.stop()
 
     def close(self) -> None:
-        """Stop background work and close all files; threads that wait for a child process are released first."""
+        """Stop background work and close all files."""
         if self._owns_workers:
             self.workers.close()
         if git := sys.modules.get("deltos.workspace.git"):  # a git process was started
@@ -246,10 +244,10 @@ class OpenedDomains:
 
 
 class App:
-    """Application behind every surface (MCP, command line, web page). A process pool that is passed in is shared and
-    stays open when the app closes.
+    """Application behind the MCP server, command line and web page.
 
-    With `ends_with_its_answer`, which commands set, indexing finishes before the answer instead of in the background.
+    A shared process pool (`workers`) stays open when the app closes. With `ends_with_its_answer`, as in commands,
+    indexing finishes before the answer instead of in the background.
     """
 
     def __init__(
@@ -316,7 +314,7 @@ class App:
 
     @property
     def repeats_excerpts(self) -> bool:
-        """Whether excerpts are printed again: if the user wants it, or if there is no `fetch` tool to return them."""
+        """Whether answers repeat excerpts: if configured, or if there is no `fetch` tool to return them."""
         return self.config.repeat_excerpts or "memory" not in self.config.toolsets
 
     def code_search(self, index: ProjectIndex) -> CodeSearch:
@@ -328,7 +326,7 @@ class App:
         )
 
     def graph_search(self, index: ProjectIndex) -> GraphSearch:
-        """Return the queries over the graph of one project."""
+        """Return the graph queries of one project."""
         from deltos.domains.graph.search import GraphSearch
 
         return GraphSearch(index.store, index.project.root)
@@ -380,7 +378,7 @@ class App:
         return DomainLinks(self.domains, self.config.toolsets, self.config.environments)
 
     def resume(self) -> None:
-        """Resume crawls that an earlier process left unfinished."""
+        """Resume the crawls of earlier processes."""
         if "docs" in self.config.toolsets and has_library(self.config.home, self.config.database):
             self.domains.docs.library.crawls.resume()
 

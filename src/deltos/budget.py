@@ -1,4 +1,4 @@
-"""Fit answers into a token budget: estimate tokens, keep whole results, truncate the rest."""
+"""Functions that estimate the tokens of answers and limit answers to a token budget."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CHARACTERS_PER_TOKEN = 4  # an estimate that is independent of any tokenizer
-MAX_ANSWER_CHARACTERS = 100_000  # upper limit, even if the token budget is larger
+CHARACTERS_PER_TOKEN = 4  # estimate for all tokenizers
+MAX_ANSWER_CHARACTERS = 100_000  # limit of an answer for any token budget
 TRUNCATION_MARK = "… (truncated)"
 
 
 class Fitted(NamedTuple):
-    """Leading pieces of an answer that fit into the budget, and the total size of all pieces."""
+    """The leading parts of an answer that fit into the budget, and the total size of all parts."""
 
     pieces: tuple[str, ...]
     original_characters: int
@@ -26,21 +26,21 @@ def estimate_tokens(text: str) -> int:
 
 
 def characters_for(token_budget: int) -> int:
-    """Return the maximum number of characters of an answer with this token budget."""
+    """Return the maximum number of characters of an answer with the given token budget."""
     return min(token_budget * CHARACTERS_PER_TOKEN, MAX_ANSWER_CHARACTERS)
 
 
 def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fitted:
-    """Keep as many leading pieces as fit; truncate the first one if it alone is too long."""
+    """Keep as many leading parts as fit. The first part is truncated if it is too long."""
     original = sum(map(len, pieces)) + len(separator) * max(0, len(pieces) - 1)
     kept: list[str] = []
-    remaining = characters
+    remaining_characters = characters
     for piece in pieces:
         cost = len(piece) + (len(separator) if kept else 0)
-        if cost > remaining:
+        if cost > remaining_characters:
             break
         kept.append(piece)
-        remaining -= cost
+        remaining_characters -= cost
     if not kept and pieces:
         kept.append(truncate(pieces[0], characters=characters))
     shown = sum(map(len, kept)) + len(separator) * max(0, len(kept) - 1)
@@ -48,7 +48,7 @@ def fit(pieces: Sequence[str], *, characters: int, separator: str = "\n") -> Fit
 
 
 def truncate(text: str, *, characters: int) -> str:
-    """Shorten `text` to `characters` if necessary, at a line end if one is near, and append a mark."""
+    """Truncate `text` to `characters` if necessary, if possible at the end of a line, and append a mark."""
     if len(text) <= characters:
         return text
     mark = f"\n{TRUNCATION_MARK}"[: max(0, characters)]

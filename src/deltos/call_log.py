@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_ARGUMENT_CHARACTERS = 300
-MAX_NAME_CHARACTERS = 80
-# Longer arguments are dropped, because redacting them would take too long.
+MAX_ARGUMENT_CHARACTERS = 300  # maximum length of logged arguments
+MAX_NAME_CHARACTERS = 80  # maximum length of logged tool and client names
+# Maximum length of the arguments of a call. Longer arguments are not logged, because redacting them is slow.
 MAX_ARGUMENTS_CHARACTERS = 20_000
-# If this many records are queued, the caller writes the next one itself, so that none is lost.
-MAX_WAITING_NOTES = 64
+# Maximum number of queued records. If the queue is full, the caller writes its record itself.
+MAX_QUEUED_RECORDS = 64
 WRITE_TIMEOUT_SECONDS = 5.0  # maximum wait for queued records when the log is read or closed
 
 
 class CallRecorder:
-    """Recorder of the most recent calls; if the log cannot be opened or written, calls are not logged."""
+    """Recorder of recent calls. Errors of the log are ignored, so that calls never fail."""
 
     def __init__(self, open_records: Callable[[], CallRecords]) -> None:
         self._open_records = open_records
@@ -41,8 +41,8 @@ class CallRecorder:
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
         self._is_closed = False
-        # Items: a call with its time; an event to set when all earlier calls are written; None to end the thread.
-        self._waiting: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_WAITING_NOTES)
+        # Items are calls with their time, events to set when all earlier calls are written, and None to end the thread.
+        self._queue: queue.Queue[tuple[float, CallNote] | threading.Event | None] = queue.Queue(MAX_QUEUED_RECORDS)
 
     def note(self, call: CallNote) -> None:
         """Log a call in the background."""
@@ -54,12 +54,12 @@ class CallRecorder:
                 self._writer = threading.Thread(target=self._write_all, name="deltos-call-log", daemon=True)
                 self._writer.start()
         try:
-            self._waiting.put_nowait((noted_at, call))
+            self._queue.put_nowait((noted_at, call))
         except queue.Full:
             self._write(noted_at, call)
 
     def newest(self, limit: int) -> list[CallRecord] | None:
-        """Write queued calls, then return the most recent ones, newest first; None if the log is not available."""
+        """Write queued calls and return the most recent calls, newest first, or None if the log is not available."""
         if self._writer is not None:
             written = threading.Event()
             if self._enqueue(written):
@@ -68,7 +68,7 @@ class CallRecorder:
         return None if records is None else records.newest(limit)
 
     def forget_arguments(self) -> bool:
-        """Delete the arguments of all logged calls; return False if some could not be deleted."""
+        """Delete the arguments of all logged calls. Return False if some could not be deleted."""
         records = self._open_once()
         try:
             return records is None or records.forget_arguments()
@@ -90,13 +90,13 @@ class CallRecorder:
 
     def _enqueue(self, mark: threading.Event | None) -> bool:
         try:
-            self._waiting.put(mark, timeout=WRITE_TIMEOUT_SECONDS)
+            self._queue.put(mark, timeout=WRITE_TIMEOUT_SECONDS)
         except queue.Full:
             return False
         return True
 
     def _write_all(self) -> None:
-        while (each := self._waiting.get()) is not None:
+        while (each := self._queue.get()) is not None:
             if isinstance(each, threading.Event):
                 each.set()
             else:
@@ -106,9 +106,9 @@ class CallRecorder:
         try:
             if records := self._open_once():
                 records.add(_call_record(noted_at, call))
-        except StoreError:  # the store is busy or the disk is full; the call itself was answered
+        except StoreError:  # the store is busy or the disk is full
             return
-        except Exception:  # the thread must continue with the next call
+        except Exception:  # the thread must continue with other calls
             logger.exception("Cannot log a call")
 
     def _open_once(self) -> CallRecords | None:
@@ -117,7 +117,7 @@ class CallRecorder:
                 self._is_opened = True
                 try:
                     self._records = self._open_records()
-                except (StoreError, OSError):  # a full or read-only disk must not make calls fail
+                except (StoreError, OSError):  # calls must not fail on a full or read-only disk
                     return None
             return self._records
 
@@ -138,11 +138,8 @@ def _call_record(noted_at: float, call: CallNote) -> CallRecord:
 
 
 def _redacted_arguments_json(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments as redacted JSON.
-
-    Each text is redacted before JSON escapes it, then the whole JSON again, because an argument's name can mark its
-    value as a secret.
-    """
+    """Return the arguments as redacted JSON."""
+    # The entire JSON is redacted again, because the name of an argument may mark its value as a secret.
     from deltos.redaction.redact import KnownSecrets, redact_long  # deferred, as above
 
     known = KnownSecrets()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EMBEDDERS = ("encoder", "static", "off", "openai", "ollama", "voyage")
 TOOLSETS = ("docs", "apis", "code", "graph", "memory")
 PROFILES = ("full", "lean")
-INDEXED_BY = ("server", "worker")
+INDEXING_MODES = ("server", "worker")
 LOG_FORMATS = ("text", "json")
 LEAN_TOOLS = frozenset({"explore", "search", "search_code", "find_references", "get_context", "fetch", "remember"})
 DEFAULT_TOKEN_BUDGET = 5_000
@@ -28,7 +28,7 @@ MIN_TOKEN_BUDGET = 200
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The model for semantic search, with its URL if it is not the packaged one."""
+    """Settings of the model for semantic search. A remote model has a URL and key."""
 
     kind: str = EMBEDDERS[0]
     url: str = ""
@@ -48,30 +48,30 @@ class Config:
     environments: tuple[Path, ...] = ()
     embedding: Embedding = Embedding()
     repeat_excerpts: bool = False
-    toolsets_may_change: bool = False  # true if neither a command-line option nor a variable fixes the toolsets
+    toolsets_may_change: bool = False  # whether neither an option nor a variable sets the toolsets
     logins: Logins = NO_LOGINS
     browser: str = ""
     keeps_calls: bool = True  # whether recent tool calls are logged for the web page
-    profile: str = "full"  # `lean` lists only the tools that answer questions
+    profile: str = "full"  # `lean` limits the tools to LEAN_TOOLS
     log_format: str = "text"  # format of log messages on stderr
     database: str = field(default="", repr=False)  # URL of a PostgreSQL database, including the password
-    indexing: str = "server"  # `worker`: workers index and crawl, servers only queue jobs
+    indexing: str = "server"  # `worker` if workers index and crawl, and servers only queue jobs
 
     @property
     def searches_by_meaning(self) -> bool:
-        """Whether semantic search is on; code always uses the packaged model."""
+        """Whether semantic search is enabled. Code always uses the bundled model."""
         return self.embedding.kind != "off"
 
     @property
     def leaves_indexing_to_workers(self) -> bool:
-        """Whether this process queues indexing and crawling for workers instead of doing it."""
+        """Whether this process only queues indexing and crawling jobs for workers."""
         return bool(self.database) and self.indexing == "worker"
 
     @classmethod
     def from_environment(
         cls, environ: Mapping[str, str] = os.environ, *, toolsets: str = "", profile: str = "", log_format: str = ""
     ) -> Config:
-        """Read the `DELTOS_*` variables; `toolsets` (comma-separated), `profile` and `log_format` override them."""
+        """Read the `DELTOS_*` variables, which the arguments override. `toolsets` is a comma-separated list."""
         home = data_folder(environ)
         fixed = toolsets or environ.get("DELTOS_TOOLSETS", "")
         return cls(
@@ -95,7 +95,7 @@ class Config:
 
 
 def chosen_toolsets(home: Path) -> tuple[str, ...]:
-    """Return the toolsets chosen with `deltos toolsets` for this data folder, or all toolsets by default."""
+    """Return the toolsets selected with `deltos toolsets` for a data folder, or all toolsets."""
     try:
         return parse_toolsets((home / TOOLSETS_FILE).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -103,7 +103,7 @@ def chosen_toolsets(home: Path) -> tuple[str, ...]:
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:
-    """Return the toolsets in a comma-separated list in their standard order, or all toolsets if the list is empty."""
+    """Parse a comma-separated list of toolsets into their standard order. An empty list means all toolsets."""
     wanted = {name.strip().lower() for name in text.split(",") if name.strip()}
     unknown = wanted - set(TOOLSETS)
     if unknown:
@@ -112,7 +112,7 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
 
 
 def parse_profile(text: str) -> str:
-    """Return the normalised profile name, `full` by default; raise BadArgument if it is unknown."""
+    """Return the normalised profile name (default: `full`). Raise BadArgument if it is unknown."""
     name = text.strip().lower() or PROFILES[0]
     if name not in PROFILES:
         raise BadArgument(f"Unknown profile: {name}", hint=f"Choose from {', '.join(PROFILES)}.")
@@ -120,7 +120,7 @@ def parse_profile(text: str) -> str:
 
 
 def parse_log_format(text: str) -> str:
-    """Return the normalised log format, `text` by default; raise BadArgument if it is unknown."""
+    """Return the normalised log format (default: `text`). Raise BadArgument if it is unknown."""
     name = text.strip().lower() or LOG_FORMATS[0]
     if name not in LOG_FORMATS:
         raise BadArgument(f"Invalid DELTOS_LOG: {name!r}", hint=f"Choose from {', '.join(LOG_FORMATS)}.")
@@ -133,16 +133,16 @@ def _read_embedding(environ: Mapping[str, str]) -> Embedding:
     if kind not in EMBEDDERS and ("/" in given or os.sep in given):
         return Embedding("folder", model=str(user_path(given, "DELTOS_EMBED")))
     if kind not in EMBEDDERS:
-        hint = f"Choose from {', '.join(EMBEDDERS)}, or give the folder of an encoder."
+        hint = f"Choose from {', '.join(EMBEDDERS)}, or pass the folder of an encoder."
         raise BadArgument(f"Invalid DELTOS_EMBED: {kind!r}", hint=hint)
     values = (environ.get(f"DELTOS_EMBED_{name}", "").strip() for name in ("URL", "MODEL", "KEY"))
     return Embedding(kind, *values)
 
 
 def _read_indexing_mode(environ: Mapping[str, str]) -> str:
-    by = environ.get("DELTOS_INDEXING", "").strip().lower() or INDEXED_BY[0]
-    if by not in INDEXED_BY:
-        raise BadArgument(f"Invalid DELTOS_INDEXING: {by!r}", hint=f"Choose from {', '.join(INDEXED_BY)}.")
+    by = environ.get("DELTOS_INDEXING", "").strip().lower() or INDEXING_MODES[0]
+    if by not in INDEXING_MODES:
+        raise BadArgument(f"Invalid DELTOS_INDEXING: {by!r}", hint=f"Choose from {', '.join(INDEXING_MODES)}.")
     if by == "worker" and not environ.get("DELTOS_DATABASE", "").strip():
         raise BadArgument(
             "DELTOS_INDEXING=worker needs a database", hint="Set DELTOS_DATABASE, or unset DELTOS_INDEXING."

@@ -1,6 +1,6 @@
-"""Confinement of the current call: the folders and memories that it may access. A call without one may access all.
+"""Confinement of the current call to certain folders and memories. An unconfined call may access everything.
 
-It is stored in a context variable, so every function that opens a folder or a memory checks it for any tool.
+The confinement is stored in a context variable, which every function that opens a folder or memory checks.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Confinement(NamedTuple):
-    """Real paths of the allowed folders, and the allowed memories of each project (None: all memories).
+    """Resolved paths of the allowed folders, and the allowed memories by project (None: all memories).
 
-    The memories of a project are selected by folders relative to the repository root; "" selects all of them.
+    The memories of a project are selected by folders relative to the repository root. "" selects all its memories.
     `new_projects` are the folders that the call may add to the index (None: any folder below the roots).
     """
 
@@ -28,7 +28,7 @@ class Confinement(NamedTuple):
     new_projects: frozenset[Path] | None = None
 
     def admits(self, folder: Path) -> bool:
-        """Whether the real path of `folder`, which need not exist, is below one of the roots."""
+        """Whether the resolved path of `folder`, which may be missing, is below one of the roots."""
         try:
             real = folder.resolve()
         except (OSError, RuntimeError, ValueError):  # a symlink loop or a NUL byte
@@ -36,7 +36,7 @@ class Confinement(NamedTuple):
         return any(real.is_relative_to(root) for root in self.roots)
 
     def visible_path(self, path: str) -> str:
-        """Shorten an absolute path: relative to its root, or to its last two parts if it is outside all roots."""
+        """Return an absolute path relative to its root, or only its last two parts if it is outside all roots."""
         real = PurePath(path)
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if real.is_relative_to(root):
@@ -44,21 +44,21 @@ class Confinement(NamedTuple):
         return f"…/{'/'.join(real.parts[-2:])}" if len(real.parts) > 1 else path
 
     def hide_parent_folders(self, text: str) -> str:
-        """Remove the folders above the roots from a message."""
+        """Remove the parent folders of the roots from a message."""
         for root in sorted(self.roots, key=lambda root: -len(root.parts)):
             if root.name:
                 text = text.replace(str(root), root.name)
         return text
 
     def as_data(self) -> dict[str, object]:
-        """Return JSON-compatible data from which `from_data` restores the confinement in another process."""
+        """Return the confinement as JSON-compatible data, for another process."""
         memories = self.memories
         encoded = None if memories is None else {project: sorted(folders) for project, folders in memories.items()}
         return {"roots": [str(root) for root in self.roots], "memories": encoded}
 
     @classmethod
     def from_data(cls, data: Any) -> Confinement:
-        """Restore a confinement from `as_data`."""
+        """Create a confinement from the result of `as_data`."""
         memories = data["memories"]
         return cls(
             tuple(Path(root) for root in data["roots"]),
@@ -66,14 +66,14 @@ class Confinement(NamedTuple):
         )
 
     def admits_memory(self, project_id: str, folder: str) -> bool:
-        """Whether memories that belong to `folder` of a project's repository may be read and changed."""
+        """Whether the memories of a folder in a project's repository may be accessed."""
         if self.memories is None:
             return True
         return any(is_inside(folder, top) for top in self.memories.get(project_id, ()))
 
 
 def is_inside(folder: str, top: str) -> bool:
-    """Whether `folder` is `top` or below it; both are relative to the repository root."""
+    """Whether `folder` is `top` or a subfolder. Both are relative to the repository root."""
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
@@ -85,7 +85,7 @@ _WHOLE_STORE: ContextVar[bool] = ContextVar("whole_store", default=False)
 
 @contextmanager
 def confined(confinement: Confinement | None) -> Iterator[None]:
-    """Apply `confinement` to the code of the `with` block."""
+    """Apply `confinement` in the `with` block."""
     token = _CURRENT.set(confinement)
     try:
         yield
@@ -105,15 +105,15 @@ def with_confinement(work: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def current() -> Confinement | None:
-    """Return the confinement that a store must apply; None if there is none, or inside `whole_store`."""
+    """Return the confinement that stores must apply, or None if there is none or inside `whole_store`."""
     return None if _WHOLE_STORE.get() else _CURRENT.get()
 
 
 @contextmanager
 def whole_store() -> Iterator[None]:
-    """Let stores read and write data that all callers share, such as cached vectors and reserved names.
+    """Suspend the confinement of stores in the `with` block, to access shared data such as cached vectors.
 
-    It suspends the confinement of stores, never the checks of this module.
+    The checks of this module are not suspended.
     """
     token = _WHOLE_STORE.set(True)
     try:
@@ -129,10 +129,10 @@ def may_read(folder: Path) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise an error if this call may not read `folder`; the message is the same whether or not the folder exists."""
+    """Raise Forbidden if this call may not read `folder`. The message does not reveal whether the folder exists."""
     if not may_read(folder):
         raise Forbidden(
-            "That folder is outside the folders that this server may read", hint="Name a project of this server."
+            "That folder is outside the folders that this server may read", hint="Pass a project of this server."
         )
 
 
@@ -148,7 +148,7 @@ def is_confined() -> bool:
 
 
 def visible_location(location: str) -> str:
-    """Shorten a path for a confined caller, who must not learn folder names of this machine; URLs are unchanged."""
+    """Shorten a path for a confined caller, who must not learn folder names of this machine. URLs are unchanged."""
     current = _CURRENT.get()
     path, mark, anchor = location.partition("#")
     if current is None or not PurePath(path).is_absolute():
@@ -157,9 +157,9 @@ def visible_location(location: str) -> str:
 
 
 def display_path(location: str, project_root: Path) -> str:
-    """Return a path inside the project relative to its root, and any other location by `visible_location`.
+    """Return a path relative to the project root, or the `visible_location` of any other path or URL.
 
-    A file in a commit of the project begins with the name of the project: `shop@main/docs/guide.md`.
+    The path of a file in a commit begins with the name of the project: `shop@main/docs/guide.md`.
     """
     root = project_root.as_posix().rstrip("/") + "/"
     if f"{location}/" == root:
@@ -169,22 +169,22 @@ def display_path(location: str, project_root: Path) -> str:
     return location.removeprefix(root) if location.startswith(root) else visible_location(location)
 
 
-def may_show(place: Path | None) -> bool:
-    """Whether content indexed from files at `place` may be shown to this call; None means content from the web.
+def may_show(path: Path | None) -> bool:
+    """Whether this call may see content that was indexed from `path` (None: from the web).
 
     Only callers whose token is limited to certain projects are restricted, as in `may_recall_all`.
     """
     current = _CURRENT.get()
-    return place is None or current is None or current.memories is None or current.admits(place)
+    return path is None or current is None or current.memories is None or current.admits(path)
 
 
 def may_recall_all() -> bool:
-    """Whether this call may read the memories of every project."""
+    """Whether this call may read the memories of all projects."""
     current = _CURRENT.get()
     return current is None or current.memories is None
 
 
 def may_recall(project_id: str, folder: str) -> bool:
-    """Whether this call may read and change memories that belong to a folder of a project's repository."""
+    """Whether this call may access the memories of a folder in a project's repository."""
     current = _CURRENT.get()
     return current is None or current.admits_memory(project_id, folder)

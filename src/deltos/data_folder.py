@@ -1,4 +1,4 @@
-"""Location of the data folder: DELTOS_HOME, or the platform's default.
+"""Location of the data folder: DELTOS_HOME, or the default folder of the platform.
 
 Separate from config.py because hooks run on every tool call and must start fast.
 """
@@ -18,20 +18,21 @@ _NAME = "deltos"
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of all data; it need not exist."""
+    """Return the path of the data folder, which may not exist yet."""
     if chosen := environ.get("DELTOS_HOME"):
         return user_path(chosen, "DELTOS_HOME")
     if sys.platform == "linux" and "ANDROID_DATA" not in environ:
         base = environ.get("XDG_DATA_HOME", "").strip()
-        return Path(base or Path("~/.local/share").expanduser()) / _NAME  # equal to platformdirs, without its imports
+        # Same result as platformdirs, whose import is slow.
+        return Path(base or Path("~/.local/share").expanduser()) / _NAME
     import platformdirs
 
     return Path(platformdirs.user_data_dir(_NAME, appauthor=False))
 
 
 def user_path(text: str, name: str) -> Path:
-    """Return the absolute path in the value of the variable `name`."""
+    """Return the absolute path in `text`, the value of the variable `name`."""
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:  # the home folder of an unknown user
-        raise BadArgument(f"{name} is not a valid path: {text[:200]}", hint="Give a full path.") from None
+        raise BadArgument(f"{name} is not a valid path: {text[:200]}", hint="Pass a full path.") from None

@@ -1,4 +1,4 @@
-"""SHA-256 without OpenSSL, which `hashlib` loads and which would slow down the start of hooks."""
+"""SHA-256 without OpenSSL. `hashlib` loads OpenSSL, which slows down the start of hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ else:
     except ImportError:
         try:
             from _sha256 import sha256
-        except ImportError:  # an interpreter without built-in hashes
+        except ImportError:  # this interpreter has no built-in hashes
             from hashlib import sha256
 
 __all__ = ["sha256"]

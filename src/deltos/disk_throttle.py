@@ -1,4 +1,4 @@
-"""Throttle for comparisons of an index with the disk: cheap ones run before every answer, expensive ones less often."""
+"""Throttle for comparisons of an index with the disk. Expensive comparisons do not run before every answer."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# After an expensive comparison, wait this many times its duration, but at most the maximum pause.
+# Pause after an expensive comparison, as a multiple of its duration.
 _PAUSE_FACTOR = 20
 _MAX_PAUSE_SECONDS = 1.0
 
 
 class DiskThrottle:
-    """Scheduler of comparisons, which sets the pause before the next one by the CPU time of the last one.
+    """Scheduler of comparisons. The pause after a comparison is proportional to its CPU time.
 
-    Comparisons that take at most `free_seconds` are always due.
+    Comparisons that take at most `free_seconds` are not delayed.
     """
 
     __slots__ = ("_free_seconds", "_next")
@@ -32,12 +32,12 @@ class DiskThrottle:
 
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Measure the comparison in the `with` block and postpone the next one accordingly."""
+        """Measure the comparison in the `with` block, and postpone the next comparison accordingly."""
         started = time.thread_time()
         yield
         cost = time.thread_time() - started
         self.postpone(0.0 if cost <= self._free_seconds else min(_MAX_PAUSE_SECONDS, cost * _PAUSE_FACTOR))
 
     def postpone(self, seconds: float) -> None:
-        """Postpone the next comparison by `seconds` from now."""
+        """Postpone the next comparison until `seconds` from now."""
         self._next = time.monotonic() + seconds

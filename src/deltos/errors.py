@@ -1,4 +1,4 @@
-"""Exceptions raised by Deltos. Each has a message and a hint about the next step.
+"""Exceptions raised by Deltos. Each has a message and a hint what to do next.
 
 DeltosError
 ├── BadRequest          invalid request
@@ -8,16 +8,16 @@ DeltosError
 │   └── Forbidden       the caller may not do or read this
 ├── SourceError         untrusted content could not be read
 │   ├── NothingToIndex  a folder without a readable source file
-│   ├── FileRefused     a link, a pipe, a missing file, or one that is too large
+│   ├── FileRefused     the file is a link, a pipe, missing or too large
 │   ├── AddressRefused  a request to a forbidden host
-│   ├── FetchFailed     no response, or an invalid one
+│   ├── FetchFailed     a request had no response or an invalid response
 │   ├── ParserStopped   a parser exceeded a limit or crashed
 │   │   ├── TimeLimitExceeded
 │   │   ├── MemoryLimitExceeded
 │   │   └── ParserCrashed
 │   ├── EmbedderUnavailable the embedding model cannot be reached; word search still works
 │   └── BadConfiguration a client's configuration file is invalid; it is left unchanged
-├── StoreError          the index on disk
+├── StoreError          the index on disk cannot be used
 │   ├── StoreTooNew     written by a newer Deltos
 │   ├── StoreTooOld     written by an older Deltos, and only the owner of the database may migrate it
 │   ├── StoreCorrupt    damaged; moved aside, never deleted
@@ -32,7 +32,7 @@ _MAX_SHOWN_PATH_CHARACTERS = 200
 
 
 class DeltosError(Exception):
-    """Base class of all Deltos errors: a message, and a hint about the next step."""
+    """Base class of all Deltos errors, with a message and a hint what to do next."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class NothingToIndex(SourceError):
 
 
 class FileRefused(SourceError):
-    """The file is a link, a pipe, missing or too large; `reason` is one of the constants in `files`."""
+    """The file is a link, a pipe, missing or too large. `reason` is one of the constants in `files`."""
 
     def __init__(self, path: str, reason: str, hint: str = "") -> None:
         super().__init__(f"Cannot read {path[-_MAX_SHOWN_PATH_CHARACTERS:] or 'the folder'}: {reason}", hint)
@@ -83,11 +83,11 @@ class FileRefused(SourceError):
 
 
 class AddressRefused(SourceError):
-    """The request is addressed to a forbidden host."""
+    """The host of a request is not allowed."""
 
 
 class FetchFailed(SourceError):
-    """A request failed: there was no response (`status` 0), or an invalid one."""
+    """A request had no response (`status` 0) or an invalid response."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class FetchFailed(SourceError):
 
 
 class ParserStopped(SourceError):
-    """A parser exceeded a limit or crashed, and would do so again on the same content."""
+    """A parser exceeded a limit or crashed. It would fail again with the same content."""
 
 
 class TimeLimitExceeded(ParserStopped):
@@ -121,7 +121,7 @@ class ParserCrashed(ParserStopped):
 
 
 class EmbedderUnavailable(SourceError):
-    """The embedding model cannot be reached; word search still works."""
+    """The embedding model cannot be reached. Word search still works."""
 
     def __init__(self, message: str, hint: str = "", *, retryable: bool = False) -> None:
         super().__init__(message, hint)
@@ -129,7 +129,7 @@ class EmbedderUnavailable(SourceError):
 
 
 class BadConfiguration(SourceError):
-    """The configuration file of a client is invalid; it is left unchanged."""
+    """The configuration file of a client is invalid. It is left unchanged."""
 
 
 class StoreError(DeltosError):

@@ -1,6 +1,6 @@
-"""Safe reading of untrusted files: regular files below a root, without following links or waiting for pipes.
+"""Safe reading of untrusted files: only regular files below a root, without following links or waiting for pipes.
 
-This is the only module that opens such files. It checks the size limit before it reads anything.
+This is the only module that opens untrusted files. Size limits are checked before reading.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_PATH_CHARACTERS = 4_096
-# Real source trees are less deep. Each level needs an open descriptor.
+# Maximum nesting depth of folders. Each level needs an open descriptor.
 MAX_DEPTH = 100
-# These flags prevent blocking on pipes and following links. Windows has none of them.
+# Flags that prevent blocking on pipes and following links. Windows does not support them.
 _FILE_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -34,10 +34,10 @@ _FILE_FLAGS = (
     | getattr(os, "O_NOINHERIT", 0)
 )
 _FOLDER_FLAGS = _FILE_FLAGS | getattr(os, "O_DIRECTORY", 0)
-# If paths can be opened relative to folder descriptors, no folder can be replaced by a link between check and use.
+# Whether paths can be opened relative to folder descriptors, so that no folder can be replaced by a link meanwhile.
 HAS_DESCRIPTOR_WALK = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 
-_DETECTS_FOLDERS = os.name != "nt"  # on Windows, a junction looks like a folder in a listing
+_DETECTS_FOLDERS = os.name != "nt"  # a Windows folder listing does not distinguish junctions
 
 LINK = "links are not followed"
 NOT_REGULAR = "not a regular file"
@@ -50,7 +50,7 @@ IN_USE = "a database that Deltos has open"
 
 
 class FolderEntry(NamedTuple):
-    """Name of a folder's entry with its `lstat` values; for subfolders, only the type is set."""
+    """Name and `lstat` values of an entry of a folder. Only the type is set for subfolders."""
 
     name: str
     mode: int
@@ -77,7 +77,7 @@ class FolderEntry(NamedTuple):
 class HeldFiles:
     """Database files that only SQLite may open in this process.
 
-    POSIX releases all locks of a process on a file when the process closes any descriptor of it.
+    On POSIX systems, closing any descriptor of a file releases all locks of the process on the file.
     """
 
     _SIDE_FILE_SUFFIXES = ("-wal", "-shm")
@@ -88,7 +88,7 @@ class HeldFiles:
         self._lock = threading.Lock()
 
     def hold(self, path: Path) -> Callable[[], None]:
-        """Refuse to open the database and its side files until the returned function is called."""
+        """Prevent the opening of a database and its side files until the returned function is called."""
         try:
             real = path.resolve()
             status = real.stat()
@@ -107,7 +107,7 @@ class HeldFiles:
         return release
 
     def database_of(self, name: str) -> str:
-        """Return the name of the held database to which a file of this name may belong, or an empty string."""
+        """Return the name of the held database to which a file may belong, judging by its name, or an empty string."""
         if not self._names:
             return ""
         for side in self._SIDE_FILE_SUFFIXES:
@@ -115,7 +115,7 @@ class HeldFiles:
         return name if name in self._names else ""
 
     def holds(self, status: os.stat_result) -> bool:
-        """Whether the file with this `stat` result must not be closed, because this process holds locks on it."""
+        """Whether a file with this `stat` result is a held database, so that it must not be opened and closed."""
         return (status.st_dev, status.st_ino) in self._held
 
 
@@ -129,19 +129,19 @@ HELD_FILES = HeldFiles()
 
 
 def read_below(root: Path | str, path: str, max_bytes: int) -> bytes:
-    """Read the regular file `path` below `root`; raise FileRefused for anything else."""
+    """Read the regular file `path` below `root`. Raise FileRefused for links and special files."""
     with FileTree(root) as tree:
         return tree.read(path, max_bytes)
 
 
 def status_below(root: Path | str, path: str) -> os.stat_result:
-    """Return the `lstat` result of `path` below `root` without following links; raise FileRefused if it is missing."""
+    """Return the `lstat` result of `path` below `root` without following links. Raise FileRefused if it is missing."""
     with FileTree(root) as tree:
         return tree.status(path)
 
 
 def read_own(path: Path, max_bytes: int) -> bytes:
-    """Read a file that the user configured, after resolving links in its path."""
+    """Read a file that the user configured. Links in its path are followed."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as exc:
@@ -150,11 +150,11 @@ def read_own(path: Path, max_bytes: int) -> bytes:
 
 
 class FileTree:
-    """Reader of the files below a folder; use it in a `with` block and in one thread.
+    """Reader of the files below a folder. Must be closed, and is not thread-safe.
 
-    The folders of the last path stay open, so that files next to each other need one system call each. The root itself
-    may be a link. On Windows, which has no folder descriptors, each part of a path is checked before it is used, so a
-    link that is created between check and use would be followed.
+    The folders of the last path stay open, so that each file of a folder needs only one system call. The root may be a
+    link. On Windows, which has no folder descriptors, each part of a path is checked before it is used, so a link that
+    is created between check and use would be followed.
     """
 
     def __init__(self, root: Path | str, *, by_descriptor: bool = HAS_DESCRIPTOR_WALK) -> None:
@@ -170,13 +170,13 @@ class FileTree:
         self.close()
 
     def close(self) -> None:
-        """Close all open folders; later calls open them again."""
-        self._close_below(0)
+        """Close all open folders. Later calls open them again."""
+        self._close_folders_below(0)
         while self._descriptors:
             os.close(self._descriptors.pop())
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """Read a regular file of at most `max_bytes`; raise FileRefused for anything else."""
+        """Read a regular file of at most `max_bytes`. Raise FileRefused for any other file."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             if size_bytes > max_bytes:
@@ -188,7 +188,7 @@ class FileTree:
             os.close(descriptor)
 
     def read_head(self, path: str, max_bytes: int) -> bytes:
-        """Read the first `max_bytes` of a regular file; raise FileRefused for anything else."""
+        """Read the first `max_bytes` of a regular file. Raise FileRefused for any other file."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             return _read(descriptor, min(size_bytes, max_bytes))
@@ -198,7 +198,7 @@ class FileTree:
             os.close(descriptor)
 
     def read_tail(self, path: str, max_bytes: int) -> bytes:
-        """Read the last `max_bytes` of a regular file; raise FileRefused for anything else."""
+        """Read the last `max_bytes` of a regular file. Raise FileRefused for any other file."""
         descriptor, size_bytes = self._open_regular(path)
         try:
             os.lseek(descriptor, max(0, size_bytes - max_bytes), os.SEEK_SET)
@@ -209,7 +209,7 @@ class FileTree:
             os.close(descriptor)
 
     def pieces(self, path: str, piece_bytes: int) -> Iterator[bytes]:
-        """Yield the content of a regular file of any size in chunks; raise FileRefused for anything else."""
+        """Yield the content of a regular file of any size in chunks. Raise FileRefused for any other file."""
         descriptor, _ = self._open_regular(path)
         try:
             while piece := os.read(descriptor, piece_bytes):
@@ -220,11 +220,11 @@ class FileTree:
             os.close(descriptor)
 
     def status(self, path: str) -> os.stat_result:
-        """Return the `lstat` result of a path without following links; raise FileRefused if it is missing."""
+        """Return the `lstat` result of a path without following links. Raise FileRefused if it is missing."""
         *folders, name = _split_path(path)
         try:
             if self._by_descriptor:
-                return os.stat(name, dir_fd=self._enter(folders), follow_symlinks=False)
+                return os.stat(name, dir_fd=self._open_folders(folders), follow_symlinks=False)
             return os.lstat(f"{self._check_path(folders)}/{name}")
         except (OSError, ValueError) as exc:
             raise FileRefused(path, _refusal_reason(exc)) from None
@@ -244,15 +244,15 @@ class FileTree:
             return False
 
     def entries(self, folder: str = "") -> list[FolderEntry]:
-        """Return the entries of a folder, sorted by name; "" is the root. Raise FileRefused if it cannot be listed."""
+        """Return the entries of a folder (default: the root), sorted by name. Raise FileRefused if it is unreadable."""
         return self.listing(folder)[1]
 
     def listing(self, folder: str = "") -> tuple[os.stat_result, list[FolderEntry]]:
-        """Return the `stat` result of a folder, taken before the listing, and its entries."""
+        """Return the `stat` result of a folder, taken before the listing, and the entries."""
         folders = _split_path(folder) if folder else []
         try:
             if self._by_descriptor:
-                descriptor = self._enter(folders)
+                descriptor = self._open_folders(folders)
                 return os.fstat(descriptor), _list_entries(descriptor)
             path = self._check_path(folders)
             return os.lstat(path), _list_entries(path)
@@ -260,12 +260,10 @@ class FileTree:
             raise FileRefused(folder, _refusal_reason(exc)) from None
 
     def plain_folders(self, folder: str) -> list[str]:
-        """Return the subfolders of a folder; raise FileRefused if it contains a link, a pipe or another special
-        file.
-        """
+        """Return the subfolders of a folder. Raise FileRefused if it contains a link or special file."""
         folders = _split_path(folder)
         try:
-            inside = self._enter(folders) if self._by_descriptor else self._check_path(folders)
+            inside = self._open_folders(folders) if self._by_descriptor else self._check_path(folders)
             with os.scandir(inside) as entries:
                 found = [(entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
                          if not entry.is_file(follow_symlinks=False)]  # fmt: skip
@@ -277,7 +275,7 @@ class FileTree:
         return [f"{folder}/{name}" for name, *_ in found]
 
     def _open_regular(self, path: str) -> tuple[int, int]:
-        """Open a regular file; return its descriptor and size."""
+        """Open a regular file, and return its descriptor and size."""
         descriptor = self._open(path)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -287,39 +285,39 @@ class FileTree:
 
     def _open(self, path: str) -> int:
         *folders, name = _split_path(path)
-        if (database := HELD_FILES.database_of(name)) and self._is_held("/".join((*folders, database))):
+        if (database := HELD_FILES.database_of(name)) and self._is_held_database("/".join((*folders, database))):
             raise FileRefused(path, IN_USE)
         try:
             if self._by_descriptor:
-                return os.open(name, _FILE_FLAGS, dir_fd=self._enter(folders))
+                return os.open(name, _FILE_FLAGS, dir_fd=self._open_folders(folders))
             return os.open(self._check_path(folders, name), _FILE_FLAGS)
         except (OSError, ValueError) as exc:
             raise FileRefused(path, _refusal_reason(exc)) from None
 
-    def _is_held(self, path: str) -> bool:
+    def _is_held_database(self, path: str) -> bool:
         try:
             return HELD_FILES.holds(self.status(path))
         except FileRefused:
             return False
 
-    def _enter(self, folders: list[str]) -> int:
-        """Return the descriptor of a folder, opening each folder from its parent."""
+    def _open_folders(self, folders: list[str]) -> int:
+        """Return the descriptor of a folder. Each folder is opened relative to its parent."""
         if not self._descriptors:
             self._descriptors.append(os.open(self._root, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)))
         if folders != self._names:
-            self._close_below(_common_part_count(folders, self._names))
+            self._close_folders_below(_common_part_count(folders, self._names))
             for name in folders[len(self._names) :]:
                 self._descriptors.append(_open_folder(name, self._descriptors[-1]))
                 self._names.append(name)
         return self._descriptors[-1]
 
-    def _close_below(self, depth: int) -> None:
+    def _close_folders_below(self, depth: int) -> None:
         while len(self._names) > depth:
             self._names.pop()
             os.close(self._descriptors.pop())
 
     def _check_path(self, folders: list[str], name: str = "") -> str:
-        """Return the full path after checking that no part of it is a link."""
+        """Check that no part of a path is a link, and return the full path."""
         path = self._root
         for step in folders:
             path = f"{path}/{step}"
@@ -333,13 +331,13 @@ class FileTree:
 def _open_folder(name: str, parent: int) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=parent)
-    except NotADirectoryError:  # Linux also reports this for links
+    except NotADirectoryError:  # also raised for links on Linux
         _require_type(os.stat(name, dir_fd=parent, follow_symlinks=False), stat.S_IFDIR)
         raise
 
 
 def _require_type(status: os.stat_result, kind: int) -> None:
-    """Raise the `OSError` that the system would raise for a link or a file of another type."""
+    """Raise the same `OSError` as the system for a link or a file of another type."""
     if _is_link(status):
         raise OSError(errno.ELOOP, "")
     if stat.S_IFMT(status.st_mode) != kind:
@@ -347,7 +345,7 @@ def _require_type(status: os.stat_result, kind: int) -> None:
 
 
 def _split_path(path: str) -> list[str]:
-    """Split a path below a root into its parts; raise FileRefused if it could lead outside the root."""
+    """Split a relative path into its parts. Raise FileRefused if it could lead outside the root."""
     parts = path.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in path:
         raise FileRefused(path, NOT_A_PATH)
@@ -360,13 +358,13 @@ def _split_path(path: str) -> list[str]:
 
 def _is_special_on_windows(name: str) -> bool:
     """Whether Windows interprets a name as a drive, stream, device or path."""
-    from pathlib import PureWindowsPath  # deferred: needed on Windows only
+    from pathlib import PureWindowsPath  # deferred: needed only on Windows
 
     return "\\" in name or ":" in name or PureWindowsPath(name).is_reserved()
 
 
 def _common_part_count(one: list[str], other: list[str]) -> int:
-    """Return the number of leading parts that two paths share."""
+    """Return the number of equal parts at the start of two paths."""
     count = 0
     for mine, theirs in zip(one, other, strict=False):
         if mine != theirs:
@@ -384,7 +382,7 @@ def _list_entries(folder: int | str) -> list[FolderEntry]:
                     found.append(FolderEntry(entry.name, stat.S_IFDIR))
                     continue
                 status = entry.stat(follow_symlinks=False)
-            except OSError:  # deleted after the folder was listed
+            except OSError:  # the entry was deleted after the listing
                 continue
             mode = status.st_mode if _DETECTS_FOLDERS or not _is_link(status) else stat.S_IFLNK
             found.append(FolderEntry(entry.name, mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -400,7 +398,8 @@ def _is_link(status: os.stat_result) -> bool:
 
 
 def _read(descriptor: int, wanted: int) -> bytes:
-    """Read up to `wanted` bytes with system calls, because a file object would query size and type again."""
+    """Read up to `wanted` bytes from a descriptor."""
+    # System calls are faster than a file object, which would query the size and type again.
     data = os.read(descriptor, wanted)
     while len(data) < wanted and (piece := os.read(descriptor, wanted - len(data))):
         data += piece
@@ -408,6 +407,7 @@ def _read(descriptor: int, wanted: int) -> bytes:
 
 
 def _refusal_reason(exc: Exception) -> str:
+    """Return the reason constant for a system error."""
     code = getattr(exc, "errno", None)
     if code in (errno.ELOOP, getattr(errno, "EMLINK", errno.ELOOP)):
         return LINK
@@ -419,12 +419,12 @@ def _refusal_reason(exc: Exception) -> str:
 
 
 def given_path(text: str) -> Path:
-    """Parse a path given by a person or an agent and expand `~`; raise BadArgument if it is invalid."""
+    """Parse a path from a user or agent, and expand `~`. Raise BadArgument if it is invalid."""
     if not text.strip() or "\0" in text or len(text) > MAX_PATH_CHARACTERS:
-        raise BadArgument("The path is empty or invalid", hint="Give the path of a file or folder.")
+        raise BadArgument("The path is empty or invalid", hint="Pass the path of a file or folder.")
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # `~name` names an unknown user
+    except RuntimeError:  # `~name` with an unknown user
         raise BadArgument(
-            f"There is no home folder '{text.partition('/')[0][:200]}'", hint="Give a full path."
+            f"There is no home folder '{text.partition('/')[0][:200]}'", hint="Pass a full path."
         ) from None

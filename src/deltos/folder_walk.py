@@ -1,4 +1,4 @@
-"""Walk through a folder in a stable order, without following links."""
+"""Recursive listing of a folder in a stable order, without following links."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ def walk_entries(
     refused: Callable[[str, str], None] = lambda _folder, _reason: None,
     deepest: int | None = None,
 ) -> Iterator[tuple[str, FolderEntry]]:
-    """Yield the path and entry of every file and folder below `top`, parents before the contents of their subfolders.
+    """Yield the path and entry of each file and folder below `top`. Folders precede their contents.
 
-    `refused` is called with the path and the reason for folders that cannot be listed or are nested below `deepest`
-    others; it may raise.
+    `refused` is called with the path of an unreadable or too deeply nested folder and the reason, and may raise.
     """
     pending = [top]
     while pending:

@@ -1,4 +1,4 @@
-"""Context manager that pauses Python's cyclic garbage collector during work that creates many acyclic objects."""
+"""Context manager that pauses the garbage collector during work that creates many objects without cycles."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Disable the garbage collector in the `with` block.
-
-    Repeated scans of millions of new objects would take a third of the time for resolving references, and half of the
-    time for reading an API description.
-    """
+    """Disable the garbage collector in the `with` block."""
+    # Scans of millions of new objects take a third of the time for resolving references, and half of the time for
+    # reading an API description.
     was_enabled = gc.isenabled()
     gc.disable()
     try:

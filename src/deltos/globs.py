@@ -1,6 +1,6 @@
 """Globs as in Python's `fnmatch`: `*` matches any text, `?` one character, `[a-z]` a set.
 
-They run on RE2, because the standard library needs quadratic time for some globs.
+They are matched by RE2, because the standard library needs quadratic time for some globs.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 MAX_GLOB_CHARACTERS = 500
 MAX_GLOBS = 100
-_MAX_SHOWN_CHARACTERS = 60
+_MAX_SHOWN_CHARACTERS = 60  # maximum length of a glob in an error message
 
 
 def matches_glob(text: str, glob: str) -> bool:
-    """Whether the glob matches the entire text; raise BadArgument if the glob is too long."""
+    """Whether the glob matches the entire text. Raise BadArgument if the glob is too long."""
     return bool(_compile_glob(glob).fullmatch(text.encode("utf-8", "replace")))
 
 
 def check_globs(globs: Sequence[str]) -> None:
     """Raise BadArgument if a glob is invalid or there are too many."""
     if len(globs) > MAX_GLOBS:
-        raise BadArgument(f"{len(globs):,} patterns are too many", hint=f"Give at most {MAX_GLOBS}.")
+        raise BadArgument(f"{len(globs):,} patterns are too many", hint=f"Pass at most {MAX_GLOBS} patterns.")
     for glob in globs:
         _compile_glob(glob)
 
 
 @lru_cache(maxsize=256)
 def _compile_glob(glob: str) -> re.Pattern[bytes]:
-    import re2  # deferred: a compiled library that few calls need
+    import re2  # deferred: few calls need this compiled library
 
     if len(glob) > MAX_GLOB_CHARACTERS:
         raise BadArgument(
             f"The pattern '{glob[:_MAX_SHOWN_CHARACTERS]}…' is too long ({len(glob):,} characters)",
-            hint=f"Give at most {MAX_GLOB_CHARACTERS} characters, such as 'docs/*'.",
+            hint=f"Pass at most {MAX_GLOB_CHARACTERS} characters, such as 'docs/*'.",
         )
     options = re2.Options()
     options.log_errors = False
@@ -67,7 +67,7 @@ def _translate_glob(glob: str) -> str:
 
 
 def _end_of_set(glob: str, at: int) -> int:
-    """Return the end of the character set that begins at `at`, or -1; a leading bracket is a member of the set."""
+    """Return the end of a character set, or -1 if it is not closed. A leading bracket belongs to the set."""
     at += glob[at : at + 1] == "!"
     return glob.find("]", at + 1)
 

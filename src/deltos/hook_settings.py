@@ -3,21 +3,21 @@
 Separate from config.py because hooks run on every tool call and must start fast.
 """
 
-# Annotations are not strings here, because each field of a named tuple would then be compiled at every hook start.
+# No `from __future__ import annotations`, because the fields of named tuples would be compiled at every hook start.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from deltos.data_folder import data_folder
 
-CONTEXT_TOKENS = 1_500
+CONTEXT_TOKENS = 1_500  # default token budget of the session-start context
 TOOLSETS_FILE = "toolsets"
 OFF_FILE = "memory-off"
-_MAX_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000  # maximum size of a settings file
 
 
 class HookSettings(NamedTuple):
-    """Settings of one hook call; `context_tokens` is the token budget of the session-start context."""
+    """Settings of a hook call. `context_tokens` is the token budget of the session-start context."""
 
     home: Path
     is_enabled: bool = True  # whether the memory toolset is enabled
@@ -38,17 +38,17 @@ class HookSettings(NamedTuple):
         )
 
     def is_off(self, project_id: str, root: Path) -> bool:
-        """Whether memory is off for a project, looked up by identity and by folder, because the identity may change."""
+        """Whether memory is off for the project id or folder of a project. The project id may change."""
         return not off_projects(self.home).isdisjoint((project_id, str(root)))
 
 
 def off_projects(home: Path) -> frozenset[str]:
-    """Return the identities and folders of projects for which memory is off."""
+    """Return the ids and folders of the projects for which memory is off."""
     return frozenset(filter(None, map(str.strip, _read_text_file(home / OFF_FILE).splitlines())))
 
 
 def off_file_content(known: Collection[str], names: Collection[str], *, off: bool) -> str:
-    """Return the new content of the `memory-off` file after switching memory off or on for `names`."""
+    """Return the content of the `memory-off` file after memory is switched off or on for `names`."""
     chosen = {*known, *names} if off else {*known} - {*names}
     return "".join(f"{name}\n" for name in sorted(chosen))
 

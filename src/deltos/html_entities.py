@@ -1,4 +1,4 @@
-"""HTML character references, such as `&amp;` and `&#39;`."""
+"""Decoding of HTML character references such as `&amp;` and `&#39;`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 
 
 def unescape_html(text: str) -> str:
-    """Replace HTML character references; return the text unchanged if a numeric reference is too long for Python."""
+    """Replace HTML character references. The text is unchanged if a numeric reference is too long for Python."""
     try:
         return html.unescape(text)
     except ValueError:

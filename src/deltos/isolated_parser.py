@@ -1,7 +1,7 @@
 """Parsing of untrusted content in child processes, with limits proportional to its size.
 
-The digest of content that exceeds a limit is stored. The content is not parsed again until it changes or another
-version of Deltos is installed.
+Content that exceeds a limit is recorded by its digest. It is not parsed again until it changes or another version of
+Deltos is installed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from deltos.isolated.process_pool import ProcessPool
     from deltos.store.unreadable_content import UnreadableContent
 
-# Nine times the CPU time that the largest real pages need.
+# Nine times the CPU time for the largest known pages.
 CPU_SECONDS = 10.0
 CPU_SECONDS_PER_MB = 1.0
-WALL_SECONDS_PER_CPU_SECOND = 6.0  # on a busy machine, wall-clock time passes faster than CPU time
-MEMORY_BYTES = 1 << 30
-MEMORY_BYTES_PER_BYTE = 30
-RESULT_BYTES = 32 << 20
-RESULT_BYTES_PER_BYTE = 4
-# Small tasks are sent together: a round trip to the child costs as much as parsing a small page.
+WALL_SECONDS_PER_CPU_SECOND = 6.0  # generous, because the machine may be busy
+MEMORY_BYTES = 1 << 30  # memory limit of a task
+MEMORY_BYTES_PER_BYTE = 30  # additional memory for each byte of content
+RESULT_BYTES = 32 << 20  # size limit of the result of a task
+RESULT_BYTES_PER_BYTE = 4  # additional result size for each byte of content
+# Maximum content of a group of tasks in one request. A request costs as much as parsing a small page.
 _MAX_GROUP_BYTES = 250_000
 _NO_RETRY_HINT = "It is not tried again until it changes."
 _T = TypeVar("_T")
@@ -47,14 +47,14 @@ class Parser(Protocol):
     """Interface for running functions that parse untrusted content."""
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Return or raise the result of `function(*arguments)`; raise ParserStopped if it exceeds a limit."""
+        """Run `function(*arguments)` and return its result or raise its error. Raise ParserStopped beyond a limit."""
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
-        """Run several tasks; each has its own result or error."""
+        """Run several tasks, and return the result or error of each."""
 
 
 class IsolatedParser:
-    """Parser that runs tasks in a child process while it holds `turn`, which limits how many run at once."""
+    """Parser that runs tasks in a child process. `turn` is acquired for each task, to limit concurrency."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class IsolatedParser:
         return type(self)(self._workers, self._stopped, limits=self._limits, turn=turn)
 
     def run(self, function: Callable[..., _T], *arguments: Any, content: Iterable[bytes]) -> _T:
-        """Return or raise the result of `function(*arguments)`; raise ParserStopped if it exceeds a limit."""
+        """Run `function(*arguments)` and return its result or raise its error. Raise ParserStopped beyond a limit."""
         (reply,) = self.run_all([Task(function, arguments, tuple(content))])
         if reply.error is not None:
             raise reply.error
         return cast("_T", reply.value)
 
     def run_all(self, tasks: Sequence[Task]) -> list[Reply]:
-        """Run several tasks, small ones in groups; each has its own result or error."""
+        """Run several tasks, and return the result or error of each. Small tasks are sent in groups."""
         digests = list(map(_task_digest, tasks))
         replies: dict[int, Reply] = {}
         for position, digest in enumerate(digests):
@@ -91,12 +91,12 @@ class IsolatedParser:
         for group in _group_small_tasks(tasks, waiting):
             together = self._try_together([tasks[position] for position in group])
             if together is None:
-                together = [self._run_alone(tasks[position], digests[position]) for position in group]
+                together = [self._run_separately(tasks[position], digests[position]) for position in group]
             replies.update(zip(group, together, strict=True))
         return [replies[position] for position in range(len(tasks))]
 
     def _try_together(self, tasks: Sequence[Task]) -> list[Reply] | None:
-        """Run tasks in one request; return None if one of them fails, so that they must be run one by one."""
+        """Run tasks in one request. Return None if a limit is exceeded, so that the tasks must be run one by one."""
         if len(tasks) == 1:
             return None
         calls = [(task.function, task.arguments) for task in tasks]
@@ -106,7 +106,7 @@ class IsolatedParser:
         except Exception:  # noqa: BLE001 (the tasks are run again one by one, which reports the error)
             return None
 
-    def _run_alone(self, task: Task, digest: bytes) -> Reply:
+    def _run_separately(self, task: Task, digest: bytes) -> Reply:
         try:
             with self._turn:
                 return Reply(
@@ -120,7 +120,7 @@ class IsolatedParser:
 
 
 def run_together(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Reply]:
-    """Run several tasks in the child process."""
+    """Run several calls in a child process, and return their replies."""
     return [_call_and_reply(function, arguments) for function, arguments in calls]
 
 
@@ -128,7 +128,7 @@ def _call_and_reply(function: Callable[..., Any], arguments: tuple[Any, ...]) ->
     try:
         return Reply(function(*arguments))
     except MemoryError:
-        raise  # not caused by the content
+        raise  # may be caused by other tasks
     except Exception as exc:  # noqa: BLE001 (returned to the caller)
         return Reply(error=exc)
 
@@ -145,7 +145,7 @@ def limits_for(size_bytes: int) -> TaskLimits:
 
 
 def _group_small_tasks(tasks: Sequence[Task], positions: Iterable[int]) -> Iterator[list[int]]:
-    """Yield groups of positions: consecutive small tasks together, large tasks alone."""
+    """Yield groups of task positions: consecutive small tasks together, and large tasks separately."""
     group: list[int] = []
     size = 0
     for position in positions:
@@ -163,7 +163,7 @@ def _content_bytes(task: Task) -> int:
 
 
 def _task_digest(task: Task) -> bytes:
-    """Return the digest of a task's function, its content and the version of Deltos."""
+    """Return the digest of a task, which depends on its function, its content and the version of Deltos."""
     name = f"{__version__} {task.function.__module__}.{task.function.__qualname__}"
     hasher = hashlib.blake2b(name.encode(), digest_size=16)
     for piece in task.content:

@@ -1,4 +1,4 @@
-"""Regular expressions from callers, matched with RE2, which takes linear time for every pattern."""
+"""Untrusted regular expressions, which RE2 matches in linear time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from deltos.errors import BadArgument
 if TYPE_CHECKING:
     import re
 
-_MAX_MEMORY_BYTES = 32 << 20
+_MAX_MEMORY_BYTES = 32 << 20  # memory limit of a compiled pattern
 _MULTILINE = "(?m)"
 _HINT = "Use RE2 syntax, which has no look-around and no back-references."
 
 
 def compile_regex(pattern: str, *, hint: str = _HINT) -> re.Pattern[bytes]:
-    """Compile a pattern for searching bytes; `^` and `$` match at line boundaries."""
-    import re2  # deferred: a compiled library that few calls need
+    """Compile a pattern for searching bytes. `^` and `$` match at line boundaries."""
+    import re2  # deferred: few calls need this compiled library
 
     options = re2.Options()
     options.log_errors = False

@@ -1,7 +1,7 @@
 """Credentials for pages and repositories behind a login.
 
-A credential is a set of headers for one site, from a variable that begins with DELTOS_AUTH_ or from a netrc file. The
-values are sent only to that site and never printed.
+A credential is a set of headers for one site, from a DELTOS_AUTH_* variable or a netrc file. The values are sent only
+to this site and never printed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ HOW_TO_LOG_IN = (
     f"and add the source with auth={VARIABLE_PREFIX}NAME."
 )
 HIDDEN = "[hidden]"
-_MIN_SECRET_CHARACTERS = 6  # shorter parts occur in ordinary words
-_MIN_RANDOM_CHARACTERS = 16  # values of this length, or with a digit, are rarely ordinary words
+_MIN_SECRET_CHARACTERS = 6  # minimum length of a hidden value; shorter values occur in ordinary words
+_MIN_RANDOM_CHARACTERS = 16  # minimum length of a value that is rarely an ordinary word
 _SECRET_NAMES = ("auth", "cookie", "credential", "key", "pass", "secret", "sess", "token")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOKEN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~")
@@ -36,55 +36,55 @@ _FORBIDDEN_HEADERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """HTTP headers to send to one scheme, host and port."""
+    """HTTP headers for one site (scheme, host and port)."""
 
     site: tuple[str, str, int]
     headers: tuple[tuple[str, str], ...] = field(repr=False)
 
     def headers_for(self, url: str) -> dict[str, str]:
-        """Return the headers for `url`, or an empty mapping if it belongs to another site."""
+        """Return the headers for `url`, which are empty if it belongs to another site."""
         return dict(self.headers) if site_of(url) == self.site else {}
 
     def hide(self, text: str) -> str:
-        """Replace the login's secrets in a text, because servers may echo request headers."""
+        """Replace the secrets of the login in a text. Servers may echo request headers."""
         for secret in self._secrets():
             text = text.replace(secret, HIDDEN)
         return text
 
     def hide_bytes(self, data: bytes) -> bytes:
-        """Replace the login's secrets in the bytes of a page."""
+        """Replace the secrets of the login in the bytes of a page."""
         for secret in self._secrets():
             data = data.replace(secret.encode("latin-1"), HIDDEN.encode())
         return data
 
     def _secrets(self) -> list[str]:
-        found = {piece for name, value in self.headers for piece in _secret_parts(name, value)}
+        found = {piece for name, value in self.headers for piece in _find_secrets(name, value)}
         found = {piece for piece in found if len(piece) >= _MIN_SECRET_CHARACTERS}
         return sorted(found, key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """All configured credentials; `variables` are the environment variables with the prefix."""
+    """All configured credentials. `variables` are the DELTOS_AUTH_* environment variables."""
 
     variables: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     netrc_file: str = ""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Logins:
-        """Collect the variables; they are parsed on first use."""
+        """Read the variables. Their values are parsed on first use."""
         variables = tuple((name, value) for name, value in environ.items() if name.startswith(VARIABLE_PREFIX))
         return cls(variables, environ.get("DELTOS_NETRC", ""))
 
     def find(self, name: str, url: str) -> Login | None:
-        """Return the login called `name`, which must belong to the host of `url`; None if `name` is empty."""
+        """Return the login called `name`, which must be for the site of `url`, or None if `name` is empty."""
         if not name:
             return None
         login = self._from_netrc(url) if name == NETRC else self._from_variable(name)
         if login.site != site_of(url):
             raise BadArgument(
                 f"{name} is not for {urlsplit(url).hostname}",
-                hint="Its value must begin with that host; prefix it with http:// if the site has no TLS.",
+                hint="Its value must begin with this host, or with http:// and the host if the site has no TLS.",
             )
         return login
 
@@ -96,11 +96,11 @@ class Logins:
         value = dict(self.variables).get(name, "")
         if not value.strip():
             raise BadArgument(f"{name[:100]} is not set in the environment of Deltos", hint=HOW_TO_LOG_IN)
-        place, _, rest = value.strip().partition(" ")
-        site = site_of(place if "://" in place else f"https://{place}")
-        headers = tuple(_parsed(name, rest))
+        host, _, rest = value.strip().partition(" ")
+        site = site_of(host if "://" in host else f"https://{host}")
+        headers = tuple(_parse_headers(name, rest))
         if not site[1] or not headers:
-            raise _invalid_value(name)
+            raise _invalid_value_error(name)
         return Login(site, headers)
 
     def _from_netrc(self, url: str) -> Login:
@@ -113,9 +113,9 @@ class Logins:
             hosts = netrc.netrc(self.netrc_file).hosts
         except (OSError, netrc.NetrcParseError, UnicodeError):
             raise BadArgument("Cannot read the file of DELTOS_NETRC", hint="Check its path and syntax.") from None
-        # The netrc `default` entry would send its password to any host that an agent or a page names.
+        # The netrc `default` entry is not used, because it would send a password to any host.
         entry = hosts.get(host) if host != "default" else None
-        if entry is None or scheme != "https":  # netrc has no schemes; passwords are sent over TLS only
+        if entry is None or scheme != "https":  # netrc has no schemes, and passwords are sent only over TLS
             raise BadArgument(f"The netrc file has no entry for {host}, or the URL is not https", hint=HOW_TO_LOG_IN)
         user, _, password = entry
         basic = base64.b64encode(f"{user}:{password or ''}".encode()).decode()
@@ -123,7 +123,7 @@ class Logins:
 
 
 def site_of(url: str) -> tuple[str, str, int]:
-    """Return the scheme, host and port of a URL; the host is empty if the URL is malformed."""
+    """Return the scheme, host and port of a URL. The host of a malformed URL is empty."""
     try:
         parts = urlsplit(url)
         scheme = parts.scheme.lower()
@@ -132,8 +132,8 @@ def site_of(url: str) -> tuple[str, str, int]:
         return "", "", 0
 
 
-def _parsed(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the headers defined by the lines of a variable."""
+def _parse_headers(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Parse the headers in the value of the variable `name`, one per line."""
     for line in filter(None, (line.strip() for line in text.split("\n"))):
         header, colon, value = line.partition(":")
         value = value.strip()
@@ -144,19 +144,17 @@ def _parsed(name: str, text: str) -> Iterator[tuple[str, str]]:
             and header.lower() not in _FORBIDDEN_HEADERS
         )
         if not is_header or not value or not all(" " <= character <= "~" for character in value):
-            raise _invalid_value(name)
+            raise _invalid_value_error(name)
         yield header, value
 
 
-def _invalid_value(name: str) -> BadArgument:
-    """Return the error for an invalid variable; its message does not contain the value."""
+def _invalid_value_error(name: str) -> BadArgument:
+    """Return the error for an invalid variable. The message does not contain the value."""
     return BadArgument(f"The value of {name} is invalid", hint="Write it as 'HOST Header: value', one header per line.")
 
 
-def _secret_parts(name: str, value: str) -> Iterator[str]:
-    """Yield the secret parts of a header: its value if the name suggests a secret, any password, and words that look
-    random.
-    """
+def _find_secrets(name: str, value: str) -> Iterator[str]:
+    """Yield the secrets in a header: values with secret names, passwords, and random values."""
     scheme, _, token = value.partition(" ")
     token = token.strip()
     if _is_secret(name, value):
@@ -177,7 +175,7 @@ def _secret_parts(name: str, value: str) -> Iterator[str]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether the name or the format of a value suggests a secret."""
+    """Whether the name or the format of a value suggests that it is a secret."""
     named = name.lower()
     if any(word in named for word in _SECRET_NAMES):
         return True

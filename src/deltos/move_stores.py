@@ -1,4 +1,4 @@
-"""Copy stored data from a data folder to a PostgreSQL database, or back. The source is left unchanged.
+"""Copying of stored data from a data folder to a PostgreSQL database, or back. The source is left unchanged.
 
 Code indexes are not copied, because they can be rebuilt from the sources in minutes.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MovedCounts(NamedTuple):
-    """Numbers of copied records; `observations` is None if nothing was copied because the target has observations."""
+    """Numbers of copied records. `observations` is None if the target already has observations."""
 
     observations: int | None
     sources: int
@@ -34,10 +34,10 @@ class MovedCounts(NamedTuple):
 
 
 def move(home: Path, database: str, *, back: bool, say: Callable[[str], None]) -> MovedCounts:
-    """Copy memory, library, tokens and workspaces from the data folder to the database, or in reverse with `back`.
+    """Copy memory, library, tokens and workspaces from the data folder to the database, or vice versa if `back`.
 
     Memory is copied only into an empty store, because sessions of two stores cannot be merged. Existing sources, APIs
-    and tokens are kept; folders that an existing workspace lacks are added to it.
+    and tokens are not changed. Existing workspaces are extended.
     """
     with ExitStack() as opened:
         folder_library, folder_memory = _open_folder_transfers(home, opened)
@@ -116,7 +116,7 @@ def _move_tokens(home: Path, database: str, *, back: bool) -> int:
 
 
 def _move_workspaces(home: Path, database: str, *, back: bool) -> int:
-    """Return the number of workspaces that were created or extended."""
+    """Copy the workspaces. Return the number of created or extended workspaces."""
     folder, base = open_workspaces(home), open_workspaces(home, database)
     source, target = (base, folder) if back else (folder, base)
     changed = [workspace.name for workspace in source.all() if target.add(workspace.name, workspace.roots)]

@@ -51,7 +51,7 @@ def open_library(home: Path, database: str = "") -> LibraryStore:
 
 
 def has_library(home: Path, database: str = "") -> bool:
-    """Whether a library exists; it may be empty."""
+    """Whether a library exists, even if it is empty."""
     if database:
         return True
     from deltos.store.sqlite.library import FILE_NAME
@@ -66,9 +66,9 @@ def open_observations(
     busy_timeout_seconds: float | None = None,
     reads_a_copy: bool = True,
 ) -> Observations:
-    """Open the memory store, with a timeout for locks held by other writers.
+    """Open the memory store, with a timeout for locks of other writers.
 
-    If the file is not writable and `reads_a_copy` is set, open a copy of it.
+    If `reads_a_copy`, a copy of the file is opened if the file is not writable.
     """
     if database:
         with _driver():
@@ -89,7 +89,7 @@ def open_observations(
 
 
 def open_foreign_tables(path: Path) -> AbstractContextManager[ExternalTables]:
-    """Open the tables of another program's database."""
+    """Open the tables in the database of another program."""
     from deltos.store.sqlite.external_tables import open_external_tables
 
     return open_external_tables(path)
@@ -144,7 +144,7 @@ def open_jobs(database: str) -> Jobs:
 
 
 def address_of_worker(database: str) -> str:
-    """Return the database URL with an application name by which the server can identify this worker's connections."""
+    """Return the database URL with an application name that identifies the connections of this worker."""
     with _driver():
         from deltos.store.postgres.jobs import worker_url
 
@@ -163,7 +163,7 @@ def take_jobs(database: str, work: JobHandlers, settings: WorkerSettings) -> Non
 
 
 def describe_database(database: str) -> str:
-    """Connect to a database, migrate it, and return its URL without the password and its server version."""
+    """Connect to a database and migrate it. Return its URL without the password, and the server version."""
     with _driver():
         from deltos.store.postgres.shared_databases import shared_database
 
@@ -171,7 +171,7 @@ def describe_database(database: str) -> str:
 
 
 def admit_role(database: str, name: str, password: str = "") -> bool:
-    """Grant a role access to the tables under row-level security; return whether the role was created."""
+    """Grant a role access to the tables under row-level security. Return whether the role was created."""
     with _driver():
         from deltos.store.postgres.rights import admit_role as admit
         from deltos.store.postgres.shared_databases import shared_database
@@ -181,7 +181,7 @@ def admit_role(database: str, name: str, password: str = "") -> bool:
 
 
 def examine_database(database: str) -> Health:
-    """Return the size of a database and the risky settings of its server."""
+    """Return the size of a database and risky settings of its server."""
     with _driver():
         from deltos.store.postgres.health import examine
         from deltos.store.postgres.shared_databases import shared_database
@@ -190,7 +190,7 @@ def examine_database(database: str) -> Health:
 
 
 def database_trouble(database: str) -> str:
-    """Return why a database cannot be used, without naming its URL; empty if it is usable or not configured.
+    """Return the reason why a database cannot be used, or an empty string. The URL is not included.
 
     Raises StoreError if the database cannot be reached.
     """
@@ -204,7 +204,7 @@ def database_trouble(database: str) -> str:
 
 
 def database_pool(database: str) -> PoolUse | None:
-    """Return how many of this process's database connections are in use; None if no database is open."""
+    """Return the number of used database connections of this process, or None if no database is open."""
     if not database:
         return None
     with _driver():
@@ -215,7 +215,7 @@ def database_pool(database: str) -> PoolUse | None:
 
 @contextmanager
 def _driver() -> Iterator[None]:
-    """Raise an error that names the package to install if the PostgreSQL driver is missing."""
+    """Convert the import error for a missing PostgreSQL driver to a StoreError in the `with` block."""
     try:
         yield
     except ModuleNotFoundError as exc:

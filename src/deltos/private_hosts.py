@@ -1,4 +1,4 @@
-"""List of private hosts and networks to which requests are allowed: its syntax and matching."""
+"""Allowlist of private hosts and networks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from deltos.errors import BadArgument
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-HOW_TO_ALLOW = "name it: DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16 or --allow-private-hosts wiki.corp"
+HOW_TO_ALLOW = "allow it: DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16 or --allow-private-hosts wiki.corp"
 _SYNTAX_HINT = (
-    "Give a list of host names and networks, such as DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16, or unset it."
+    "Pass a list of host names and networks, such as DELTOS_ALLOW_PRIVATE_HOSTS=wiki.corp,10.1.0.0/16, or unset it."
 )
-# The largest private networks are 10.0.0.0/8 and fc00::/7; larger ones contain public addresses.
+# Minimum prefix length by IP version. Networks larger than 10.0.0.0/8 and fc00::/7 contain public addresses.
 _MIN_PREFIX_BITS = {4: 8, 6: 7}
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "all", "any", "none"})
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -22,7 +22,7 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 @dataclass(frozen=True, slots=True)
 class PrivateHosts:
-    """Allowed host names, independent of their IP addresses, and allowed networks."""
+    """Allowed host names (with any IP address) and allowed networks."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
@@ -41,15 +41,15 @@ class PrivateHosts:
         return cls(frozenset(names), tuple(networks))
 
     def has_name(self, host: str) -> bool:
-        """Whether the list contains the name `host`."""
+        """Whether the host name is allowed."""
         return canonical_name(host) in self.names
 
     def has_address(self, address: Address) -> bool:
-        """Whether `address` is in one of the networks."""
+        """Whether the address is in an allowed network."""
         return any(address.version == network.version and address in network for network in self.networks)
 
     def with_name(self, host: str) -> PrivateHosts:
-        """Return a copy of the list with `host` added."""
+        """Return a copy with `host` added."""
         return PrivateHosts(self.names | {canonical_name(host)}, self.networks)
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class PrivateHosts:
 
 
 def canonical_name(host: str) -> str:
-    """Normalise a host name: lower case, ASCII, without a final dot."""
+    """Normalise a host name to lower-case ASCII without a final dot."""
     if not host.isascii():
         try:
             host = host.encode("idna").decode("ascii")
@@ -77,10 +77,10 @@ def _parse_network(word: str) -> Network | None:
 
 
 def _parse_host_name(word: str) -> str:
-    """Return a normalised host name; refuse switches such as `on`, patterns, and names with a port or a path."""
+    """Return a normalised host name. Refuse switches such as `on`, patterns, ports and paths."""
     name = canonical_name(word)
     last_label = name.rpartition(".")[2]
-    # If the last label is a number, resolvers parse the name as an IP address.
+    # Resolvers parse a name whose last label is a number as an IP address.
     is_number = last_label.isdigit() or last_label.startswith("0x")
     if not name or name in _SWITCHES or is_number or set(name) - _NAME_CHARACTERS:
         raise BadArgument(f"'{word}' is not a host name or network", hint=_SYNTAX_HINT)

@@ -1,7 +1,7 @@
 """Linear rankers, which order candidates by the weighted sum of their features.
 
-Each domain names its features, describes a candidate by a row of numbers, and stores the weights in a `weights.json`
-next to its code. A benchmark learns the weights, or they are set by hand where training data is scarce.
+Each domain defines its features, and stores their weights in a `weights.json` next to its code. Benchmarks learn the
+weights. Where training data is scarce, they are set by hand.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinearRanker:
-    """Linear model with one weight per feature. A score of `midpoint` means a confidence of 0.5; `slope` is the change
-    in log-odds per unit of score.
+    """Linear model with one weight per feature.
+
+    A score of `midpoint` means a confidence of 0.5. `slope` is the change in log-odds per unit of score.
     """
 
     weights: tuple[float, ...]
@@ -28,11 +29,11 @@ class LinearRanker:
     slope: float = 1.0
 
     def score(self, row: Sequence[float]) -> float:
-        """Return the weighted sum of a candidate's features; higher is better."""
+        """Return the weighted sum of the features of a candidate. Higher is better."""
         return sum(map(float.__mul__, self.weights, row))
 
     def scores(self, rows: Sequence[Sequence[float]]) -> list[float]:
-        """Return one score per row of features."""
+        """Return the score of each row of features."""
         return [self.score(row) for row in rows]
 
     def confidence(self, score: float) -> float:
@@ -47,7 +48,7 @@ class LinearRanker:
 
 @cache
 def load_ranker(path: Path, features: tuple[str, ...], which: str = "weights") -> LinearRanker:
-    """Load and cache a ranker; features without a stored weight have weight 0."""
+    """Load and cache a ranker. Features without a stored weight have weight 0."""
     stored = json.loads(path.read_text("utf-8"))
     weights = tuple(stored[which].get(name, 0.0) for name in features)
     return LinearRanker(weights, stored.get("midpoint", 0.0), stored.get("slope", 1.0))

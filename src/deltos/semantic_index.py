@@ -1,6 +1,6 @@
-"""Semantic search: keep the vectors of stored texts up to date, and compare queries with all of them.
+"""Semantic search: embedding of stored texts, and comparison of queries with all vectors.
 
-Word search never waits for embedding. Texts that have no vector yet are not found by similarity.
+Word search never waits for embedding. Semantic search does not find texts that are not embedded yet.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from deltos.embed.static import StaticModel
     from deltos.store.vectors import VectorRecords
 
-EMBED_BATCH_TEXTS = 200
-CATCH_UP_SECONDS = 2.0  # time for embedding new texts during a search; the next search continues
-# A semantic match exceeds this similarity, and this fraction of the best similarity.
+EMBED_BATCH_TEXTS = 200  # number of texts embedded at once
+CATCH_UP_SECONDS = 2.0  # maximum time for embedding new texts during a search
+# Minimum similarity of a semantic match, absolute and as a fraction of the best similarity.
 MIN_COSINE_SIMILARITY = 0.1
 _MIN_FRACTION_OF_BEST = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """The cosine similarity of every stored text to one query."""
+    """Cosine similarities of stored texts to a query, by key."""
 
     keys: npt.NDArray[np.int64]
     values: Vectors
@@ -47,7 +47,7 @@ class Similarities:
         return self.nearest(count, at_least=max(min_similarity, _MIN_FRACTION_OF_BEST * highest))
 
     def nearest(self, count: int, *, at_least: float = -1.0) -> list[int]:
-        """Return the keys of the most similar texts, best first, leaving out similarities below `at_least`."""
+        """Return the keys of the most similar texts, best first. Similarities below `at_least` are omitted."""
         most = min(count, len(self.keys))
         if not most:
             return []
@@ -57,28 +57,28 @@ class Similarities:
         return ordered
 
     def in_groups(self, groups: Iterable[int], *, bits: int) -> Similarities:
-        """Keep only texts of these groups; a key consists of the group number followed by `bits` bits."""
+        """Return only the texts of `groups`. A key consists of the group number followed by `bits` bits."""
         kept = np.isin(self.keys >> bits, np.fromiter(groups, np.int64))
         return Similarities(self.keys[kept], self.values[kept])
 
-    def among(self, keys: Collection[int]) -> Similarities:
-        """Keep only the texts with these keys."""
+    def limited_to(self, keys: Collection[int]) -> Similarities:
+        """Return only the texts with the given keys."""
         kept = np.isin(self.keys, np.fromiter(keys, np.int64, len(keys)))
         return Similarities(self.keys[kept], self.values[kept])
 
-    def raw(self, keys: Sequence[int]) -> dict[int, float]:
-        """Return the cosine similarities of those of the texts that have a vector."""
+    def cosines(self, keys: Sequence[int]) -> dict[int, float]:
+        """Return the cosine similarities of the given texts by key. Texts without a vector are omitted."""
         some = np.flatnonzero(np.isin(self.keys, keys))
         return dict(zip(self.keys[some].tolist(), self.values[some].tolist(), strict=True))
 
-    def of(self, keys: Sequence[int]) -> list[float]:
-        """Return the standardised similarities of the texts with these keys; texts without a vector get the mean."""
-        known = self.raw(keys)
+    def standardised_cosines(self, keys: Sequence[int]) -> list[float]:
+        """Return the standardised similarities of the given texts. Texts without a vector get the mean."""
+        known = self.cosines(keys)
         return standardised(np.array([known.get(key, np.nan) for key in keys], np.float32))
 
 
 def standardised(values: Vectors) -> list[float]:
-    """Scale to mean 0 and standard deviation 1; NaN becomes 0."""
+    """Scale values to mean 0 and standard deviation 1. NaN becomes 0."""
     known = values[~np.isnan(values)]
     if len(known) < 2 or known.std() < 1e-6:
         return [0.0] * len(values)
@@ -87,7 +87,7 @@ def standardised(values: Vectors) -> list[float]:
 
 
 class Comparison:
-    """Comparison of a query with a few texts by static vectors, which are not stored."""
+    """Comparison of a query with a few texts by word vectors, which are not stored."""
 
     def __init__(self, model: StaticModel) -> None:
         self._model = model
@@ -115,8 +115,8 @@ class _ModelRows:
         self._store = store
         self._rows: SynchronisedRows[_TextRows] = SynchronisedRows()
 
-    def now(self) -> _TextRows:
-        """Load vectors added since the last call, and return all vectors."""
+    def refreshed(self) -> _TextRows:
+        """Load the vectors stored since the last call, and return all vectors."""
         store, model = self._store, self._model
         return self._rows.refreshed(self._load_since, lambda: store.count(model), lambda: store.numbers(model))
 
@@ -129,7 +129,7 @@ class _ModelRows:
 
 
 class SemanticIndex:
-    """The vectors of one kind of text, in memory as int8, and the model that makes them."""
+    """The vectors of one kind of text, and the model that computes them."""
 
     def __init__(self, embedder: Embedder, store: VectorRecords) -> None:
         self._embedder = embedder
@@ -137,7 +137,7 @@ class SemanticIndex:
         self._rows = _ModelRows(embedder.identity, store)
 
     def embed_new(self, stopping: Callable[[], bool] = lambda: False) -> int:
-        """Embed texts that have no vector yet until all are done or `stopping` returns true; return their number."""
+        """Embed texts without a vector until `stopping` returns true. Return the number of embedded texts."""
         written = last = 0
         model = self._embedder.identity
         while not stopping() and (found := self._store.unembedded(model, after=last, limit=EMBED_BATCH_TEXTS)):
@@ -149,25 +149,25 @@ class SemanticIndex:
         return written
 
     def compare(self, question: str) -> Similarities | None:
-        """Embed texts that hooks and imports added, then return the similarity of every text to a query."""
+        """Embed new texts for a limited time, then return the similarities of all texts to a query."""
         until = time.monotonic() + CATCH_UP_SECONDS
-        with suppress(StoreError):  # the store may be read-only; existing vectors can still be compared
+        with suppress(StoreError):  # the store may be read-only, but vectors can be compared
             self.embed_new(lambda: time.monotonic() > until)
         question = translate_to_english(question) or question
         return self.similarities(TextToEmbed(question, query_words(question)))
 
     def _to_embed(self, text: str, words: str) -> TextToEmbed:
-        """Return a text prepared for embedding, translated to English if possible."""
+        """Prepare a text for embedding. It is translated to English if possible."""
         if english := translate_to_english(text):
             return TextToEmbed(english, shared_words().of(english))
         return TextToEmbed(text, words or shared_words().of(text))
 
     def similarities(self, question: TextToEmbed) -> Similarities | None:
-        """Return the similarity of every text to a query; None if there is nothing to compare.
+        """Return the similarities of all texts to a query, or None if there is nothing to compare.
 
         Raises `EmbedderUnavailable` if the model cannot be reached.
         """
-        rows = self._rows.now()
+        rows = self._rows.refreshed()
         if not len(rows) and not self._store.unembedded(self._embedder.identity, after=0, limit=1):
             return None
         vector = self._embedder.question(question)

@@ -1,4 +1,4 @@
-"""Excerpts that a session has already seen in full, so that later answers can cite them instead of repeating them.
+"""Record of the excerpts that a session has seen in full. Later answers cite them instead of repeating them.
 
 Clients may drop earlier answers from their context, so excerpts expire, and a repeated query returns them in full.
 """
@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_MAX_KEPT = 20_000
-# An excerpt expires after this time or this number of answers, because the client may have compacted its context.
+_MAX_KEPT = 20_000  # maximum number of recorded excerpts, questions and notes
+# Time and number of answers after which an excerpt expires, because the client may have compacted its context.
 SHOWN_FOR_SECONDS = 600.0
 SHOWN_FOR_ANSWERS = 20
 
 
 class _ShownAt(NamedTuple):
+    """Time and number of answers when an excerpt was shown."""
+
     seconds: float
     answers: int
 
 
 class ShownExcerpts:
-    """Thread-safe record of shown excerpts by id and text, so that a changed excerpt counts as new."""
+    """Thread-safe record of shown excerpts by id and text. A changed excerpt counts as new."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -36,7 +38,7 @@ class ShownExcerpts:
         self._lock = threading.Lock()
 
     def answering(self, question: str) -> ShownBefore:
-        """Start an answer; if the question was asked before, no excerpt counts as shown."""
+        """Start an answer. If the question is repeated, no excerpt counts as shown."""
         key = " ".join(question.lower().split())
         with self._lock:
             is_repeated = key in self._questions
@@ -46,7 +48,7 @@ class ShownExcerpts:
         return ShownBefore(self, is_repeated=is_repeated)
 
     def is_new_note(self, note: str) -> bool:
-        """Record a note about the state of an index; return whether the session has not seen it before."""
+        """Record a note about an index. Return whether the session sees it for the first time."""
         with self._lock:
             is_new = note not in self._notes
             self._notes[note] = None
@@ -54,7 +56,7 @@ class ShownExcerpts:
         return is_new
 
     def has(self, excerpt_id: str, text: str) -> bool:
-        """Whether this text was shown under this id and has not expired."""
+        """Whether the excerpt was shown with this text and has not expired."""
         when = self._shown.get(hash((excerpt_id, text)))
         if when is None:
             return False
@@ -62,7 +64,7 @@ class ShownExcerpts:
         return is_recent and self._answers - when.answers <= SHOWN_FOR_ANSWERS
 
     def note(self, excerpts: Iterable[tuple[str, str]]) -> None:
-        """Record (id, text) pairs as shown; drop the oldest if there are too many."""
+        """Record (id, text) pairs as shown. The oldest are dropped if there are too many."""
         with self._lock:
             for excerpt_id, text in excerpts:
                 key = hash((excerpt_id, text))
@@ -73,13 +75,13 @@ class ShownExcerpts:
 
 @dataclass(frozen=True, slots=True)
 class ShownBefore:
-    """View of a session's shown excerpts for one answer."""
+    """The shown excerpts of a session, as seen by one answer."""
 
     excerpts: ShownExcerpts
     is_repeated: bool = False
 
     def has(self, excerpt_id: str, text: str) -> bool:
-        """Whether this excerpt may be cited instead of printed."""
+        """Whether an excerpt may be cited instead of printed."""
         return not self.is_repeated and self.excerpts.has(excerpt_id, text)
 
     def note(self, excerpts: Iterable[tuple[str, str]]) -> None:

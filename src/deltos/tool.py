@@ -22,20 +22,20 @@ Value = str | int | bool | list[str] | None
 Arguments = dict[str, Value]
 JsonObject = dict[str, Any]
 
-# Minimal output schema: a full one would cost every client tokens.
+# Minimal output schema. A full schema would cost every client tokens.
 ANY_OBJECT: JsonObject = {"type": "object"}
 
-ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # in `_meta` of a tool
+ALWAYS_LOAD_KEY = "anthropic/alwaysLoad"  # key in the `_meta` of a tool
 
 _REQUIRED = object()
-_MAX_SHOWN_CHARACTERS = 80
+_MAX_SHOWN_CHARACTERS = 80  # maximum length of a value in an error message
 _ID_PLACEHOLDER = "{id}"
 _PLAIN_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A tool parameter, required if it has no default. Numbers out of range are clamped, and the answer says so.
+    """A tool parameter, which is required if it has no default. Numbers are clamped to their range.
 
     An array with `takes_text` may also be passed as comma-separated text. `booleans` are the strings used for `false`
     and `true`. Aliases are accepted but not documented.
@@ -75,7 +75,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A tool's answer: text and, for some tools, the same content as structured data."""
+    """The answer of a tool: text and, for some tools, the same content as structured data."""
 
     text: str
     structured: JsonObject | None = None
@@ -83,7 +83,7 @@ class Answer:
     original_characters: int = 0
 
     def with_notes(self, notes: Sequence[str]) -> Answer:
-        """Return a copy with notes appended to the text and to the structured data."""
+        """Return a copy with notes appended to the text and structured data."""
         if not notes:
             return self
         if self.structured is None:
@@ -107,11 +107,11 @@ class CallNote:
 
 
 class Session(Protocol):
-    """State of a client's session between calls."""
+    """Interface of the state of a client's session."""
 
     @property
     def excerpts(self) -> ShownExcerpts:
-        """The excerpts that the session has seen in full."""
+        """The excerpts that the session has already seen in full."""
 
     def project_root(self) -> Path:
         """Return the default project folder."""
@@ -126,7 +126,7 @@ class Session(Protocol):
         """Set one or more default folders."""
 
     def granted_roots(self) -> Sequence[Path]:
-        """Return the folders to which the user granted access: the start folder and the client's roots."""
+        """Return the folders to which the user granted access: the start folder and the roots of the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Call:
 
     @property
     def excerpts(self) -> ShownExcerpts:
-        """The excerpts that the session has seen in full; empty if the call asks for repeated excerpts."""
+        """The excerpts that the session has already seen in full, or none if the call requests repetition."""
         return ShownExcerpts() if self.repeat else self.session.excerpts
 
     def text(self, name: str) -> str:
@@ -177,8 +177,8 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
-    output_schema: JsonObject | None = None  # only for tools whose answers always contain structured data
-    always_loaded: bool = False  # whether clients that load tools on demand should list this tool from the start
+    output_schema: JsonObject | None = None  # set if all answers contain structured data
+    always_loaded: bool = False  # whether clients should load the tool at the start, not on demand
 
     def answer(self, given: Mapping[str, Any], session: Session, progress: Progress, *, repeat: bool = False) -> Answer:
         """Validate the arguments, run the tool and return its answer."""
@@ -186,7 +186,7 @@ class Tool:
         return answer.with_notes(_clamping_notes(self.parameters, given))
 
     def listing(self) -> JsonObject:
-        """Return the tool's entry in `tools/list`, with every parameter in its schema."""
+        """Return the entry of the tool in `tools/list`."""
         properties = {parameter.name: parameter.schema() for parameter in self.parameters}
         input_schema: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
         if required := [p.name for p in self.parameters if p.required]:
@@ -212,7 +212,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource that clients read by URI; if `uri` ends with `{id}`, it is a template."""
+    """A resource that clients read by URI, or a template if `uri` ends with `{id}`."""
 
     uri: str
     name: str
@@ -227,7 +227,7 @@ class Resource:
         return self.uri.endswith(_ID_PLACEHOLDER)
 
     def arguments(self, uri: str) -> Arguments | None:
-        """Return the arguments in `uri`, or None if it names another resource; refuse ids that contain a path."""
+        """Return the arguments in `uri`, or None if it belongs to another resource. Refuse ids that contain a path."""
         if not self.is_template:
             return {} if uri == self.uri else None
         prefix = self.uri.removesuffix(_ID_PLACEHOLDER)
@@ -235,13 +235,13 @@ class Resource:
             return None
         name = unquote(uri.removeprefix(prefix))
         if not _PLAIN_NAME.fullmatch(name) or ".." in name:
-            raise BadArgument(f"Not a resource: {uri[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Give one id: {self.uri}")
+            raise BadArgument(f"Not a resource: {uri[:_MAX_SHOWN_CHARACTERS]!r}", hint=f"Pass one id: {self.uri}")
         return {"id": name}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that users can choose; its text contains data from the index."""
+    """A prompt that users can choose. Its text contains data from the index."""
 
     name: str
     title: str
@@ -251,7 +251,7 @@ class Prompt:
 
 
 class PageData(Protocol):
-    """Source of the web page's data: each view is a JSON object with a name."""
+    """Interface for the data of the web page. Each view is a named JSON object."""
 
     def show(self, name: str, given: Mapping[str, str], session: Session) -> bytes:
         """Return the data of a view."""
@@ -262,14 +262,14 @@ class PageData(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """A server's tools, resources and prompts, with a function that closes their files, threads and processes."""
+    """The tools, resources and prompts of a server. `close` closes their files, threads and processes."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     repeat_excerpts: bool = False
-    open_pages: Callable[[], PageData] | None = None  # imports the web page modules on first use
+    open_pages: Callable[[], PageData] | None = None  # deferred import of the web page modules
     note_call: Callable[[CallNote], None] | None = None
 
 
@@ -279,7 +279,7 @@ def compact_json(value: JsonObject) -> str:
 
 
 _PROJECT_PARAMETERS = ("project_id", "project_path", "repo_path")
-# Parameter names of other tools, which callers use by mistake.
+# Accepted synonyms of parameters: names in other tools, which callers use by mistake.
 _SYNONYMS = {
     "limit": ("max_results",),
     "max_results": ("limit",),
@@ -306,7 +306,7 @@ def snake_case(name: str) -> str:
 def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> Arguments:
     """Validate arguments: accept camelCase and synonyms, convert unambiguous types, clamp numbers, fill in defaults.
 
-    Raises BadArgument for anything else.
+    Raise BadArgument for unknown, missing and invalid arguments.
     """
     known = {parameter.name: parameter for parameter in parameters}
     arguments: Arguments = {name: p.default for name, p in known.items() if not p.required}
@@ -318,7 +318,7 @@ def check_arguments(parameters: Iterable[Parameter], given: Mapping[str, Any]) -
 
 
 def _match_parameters(known: Mapping[str, Parameter], given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Any]]:
-    """Yield the parameter that each given name refers to, with its value."""
+    """Yield the parameter and value of each given argument."""
     by_name = {alias: parameter for parameter in known.values() for alias in parameter.aliases} | dict(known)
     for name, value in given.items():
         plain = snake_case(name)
@@ -332,7 +332,7 @@ def _match_parameters(known: Mapping[str, Parameter], given: Mapping[str, Any]) 
 
 
 def _clamping_notes(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> list[str]:
-    """Return a note for each number argument that is out of range."""
+    """Return a note for each number that is out of range."""
     known = {parameter.name: parameter for parameter in parameters}
     numbers = [(each, value) for each, value in _match_parameters(known, given) if each.type == "integer"]
     taken = [
@@ -380,7 +380,7 @@ def _coerce(parameter: Parameter, value: Any) -> Value:
 
 
 def _split_list(text: str) -> list[str]:
-    """Parse a list that was passed as one string: a JSON array or comma-separated words."""
+    """Parse a list that was passed as text: a JSON array or comma-separated words."""
     if text.lstrip().startswith("["):
         try:
             return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
@@ -408,9 +408,8 @@ def _clamp(parameter: Parameter, number: int) -> int:
 
 
 def _check_text(parameter: Parameter, value: Value) -> None:
-    """Refuse text with lone surrogates, which cannot be stored; JSON escapes and invalid bytes on a command line cause
-    them.
-    """
+    """Refuse text with lone surrogates, which cannot be stored."""
+    # Lone surrogates are caused by JSON escapes, and by invalid bytes on a command line.
     texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     try:
         "".join(texts).encode()

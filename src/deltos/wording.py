@@ -1,16 +1,16 @@
 """Standard wording of notes and marks that several tools print.
 
-A note states the fact, its reason and the next step, in at most two short sentences.
+A note mentions the fact, the reason and the next step, in at most two short sentences.
 """
 
 from __future__ import annotations
 
-SEMANTIC_MATCH_MARK = "(semantic match)"  # next to a result that shares no term with the query
-COMMITS_MARK = "(commit match)"  # next to a file found by its commit messages that contains few query terms
+SEMANTIC_MATCH_MARK = "(semantic match)"  # marks a result that shares no term with the query
+COMMITS_MARK = "(commit match)"  # marks a file that was found by its commit messages
 
 
 def truncated(shown: int, total: int, noun: str, how: str, *, is_at_least: bool = False) -> str:
-    """Return the first line of a truncated answer: the number of shown results, the total, and `how` to see more."""
+    """Return the first line of a truncated answer: the number of results, the total, and how to see more."""
     return f"Showing {shown:,} of {'at least ' if is_at_least else ''}{total:,} {noun} ({how})."
 
 
@@ -20,12 +20,12 @@ def weak_match(confidence: float, advice: str = "Try other words or a name.") ->
 
 
 def first_index_running(files: str) -> str:
-    """Return a note that the project is being indexed for the first time; `files` is a count such as `12 files`."""
+    """Return a note that the project is being indexed for the first time. `files` is a count such as `12 files`."""
     return f"Note: the project is being indexed for the first time; this answer covers {files}. Ask again for the rest."
 
 
 def stale_files(files: str) -> str:
-    """Return a note that changed files are being re-indexed; `files` is a count such as `12 changed files`."""
+    """Return a note that changed files are being re-indexed. `files` is a count such as `12 changed files`."""
     return f"Note: {files} are being re-indexed; this answer may miss their latest changes."
 
 
@@ -40,16 +40,16 @@ def parse_error(line: int, last_line: int) -> str:
 
 
 def more(count: int, where: str, how: str) -> str:
-    """Return a line about results that are omitted by default, with `how` to list them."""
+    """Return a line about omitted results and how to list them."""
     return f"{count:,} more {where} ({how})."
 
 
 def complete_references(scope: str, where: str = "code") -> str:
-    """Return a line that says all references in `where` are listed; `scope` names the searched lines."""
+    """Return a line that all references in `where` are listed. `scope` describes the searched lines."""
     return f"No other uses in {where} ({scope})." if scope else f"No other uses in {where}."
 
 
 def possible_references(count: int, reason: str = "same name, receiver type unknown") -> str:
-    """Return the heading of references that are not certain, with the reason."""
+    """Return the heading of possible references, with the reason."""
     noun = "reference" if count == 1 else "references"
     return f"{count:,} possible {noun} ({reason})"

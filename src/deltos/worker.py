@@ -1,4 +1,4 @@
-"""Job handlers of a worker: each kind of job calls a domain. The job store distributes the jobs."""
+"""Job handlers of a worker. The job store distributes the jobs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], None]) -> None:
-    """Run jobs from the database's queue until the worker is stopped."""
+    """Run jobs from the queue in the database until the worker is stopped."""
     database = address_of_worker(config.database)
     jobs = open_jobs(database)
-    app = App(replace(config, database=database, indexing="server"))  # a worker does its own indexing
+    app = App(replace(config, database=database, indexing="server"))  # the worker itself must index
     try:
         take_jobs(database, _Handlers(app, jobs, say).handlers(), settings)
     finally:
@@ -39,7 +39,7 @@ def run_worker(config: Config, settings: WorkerSettings, say: Callable[[str], No
 
 
 class _Handlers:
-    """Handlers for all kinds of jobs."""
+    """Handlers of all kinds of jobs."""
 
     def __init__(self, app: App, jobs: Jobs, say: Callable[[str], None]) -> None:
         self._app = app
@@ -48,6 +48,7 @@ class _Handlers:
         self._missing: set[Path] = set()
 
     def handlers(self) -> JobHandlers:
+        """Return the handlers by kind of job."""
         return JobHandlers(
             {
                 INDEX: self.index,
@@ -71,7 +72,7 @@ class _Handlers:
         _raise_if_stopping(progress)
 
     def crawl(self, request: JobRequest, progress: Progress) -> None:
-        """Crawl a documentation source, or resume a crawl whose worker died."""
+        """Crawl a documentation source, or resume the crawl of a worker that died."""
         crawls = self._app.domains.docs.library.crawls
         held = request.arguments.get("confinement")
         with confined(Confinement.from_data(held) if held else None):
@@ -80,7 +81,7 @@ class _Handlers:
         _raise_if_stopping(progress)
 
     def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
-        """Queue projects whose working trees differ from their indexes, because servers may not have the files."""
+        """Queue jobs for projects whose files differ from their indexes. Servers may not have the files."""
         projects = self._app.domains.projects
         for known in projects.stores.known():
             _raise_if_stopping(progress)
@@ -95,13 +96,13 @@ class _Handlers:
                 self._say(f"{known.root}: {problem}")
 
     def _report_missing(self, root: Path) -> None:
-        """Report once that the folder of a project is missing; its index remains usable."""
+        """Report once that the folder of a project is missing. The index remains usable."""
         if root not in self._missing:
             self._missing.add(root)
             self._say(f"{root}: folder not found; if it was moved or deleted, run `deltos forget-project {root}`")
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
-        """Delete unreferenced contents and clones, and re-embed passages whose vectors come from an earlier model."""
+        """Delete unreferenced contents and clones, and embed passages without vectors of the current model."""
         self._app.domains.projects.stores.sweep()
         crawls = self._app.domains.docs.library.crawls
         crawls.sweep_clones()
@@ -109,6 +110,6 @@ class _Handlers:
 
 
 def _raise_if_stopping(progress: Progress) -> None:
-    """Raise Cancelled if the worker is stopping, so that an incomplete job does not count as done."""
+    """Raise Cancelled if the worker is stopping, so that an incomplete job does not count as finished."""
     if progress.cancelled():
         raise Cancelled("The worker is stopping")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltos.clients.json_edit import find, is_bare, put, remove
+from deltos.clients.json_edit import find, is_empty_container, put, remove
 from deltos.clients.jsonc import data, parse, read
 from deltos.errors import BadConfiguration
 from tests.clients.jsonc_texts import comments, jsonc, jsonc_objects
@@ -85,7 +85,7 @@ def test_removing_a_missing_value_changes_nothing() -> None:
     [
         (["theme", "x"], "theme is not an object"),
         (["mcpServers", 0], "mcpServers is not a list"),
-        ([0], "the whole is"),
+        ([0], "the top level is"),
     ],
 )
 def test_a_value_of_another_type_is_never_overwritten(path: list[str | int], message: str) -> None:
@@ -155,9 +155,9 @@ def test_removing_a_member_keeps_all_others_and_the_comments_outside(text: str, 
 
 
 def test_a_container_with_a_comment_inside_or_before_it_is_not_bare() -> None:
-    assert is_bare('{"a": {\n}}', ["a"])
+    assert is_empty_container('{"a": {\n}}', ["a"])
     for text in ('{"a": // note\n{}}', '{"a" /* note */: {}}', '{"a": {/* note */}}', '{"a": 1}', "{}"):
-        assert not is_bare(text, ["a"])
+        assert not is_empty_container(text, ["a"])
 
 
 def _object_keys(text: str) -> list[str]:

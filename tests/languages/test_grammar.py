@@ -52,7 +52,7 @@ def test_parsing_in_blocks_gives_the_same_tree_even_if_a_character_is_split(chos
             f'{" " * shift}"{word * 30}" {word * 30}\n{word * 30}: "{word * 30}"\n'.encode() + chosen.sample.encode()
         )
         read = mask_macros(source) if chosen.macros else source
-        tree, whole = parser.parse(grammar._Source(read, 60).read), parser.parse(read)
+        tree, whole = parser.parse(grammar._ParserInput(read, 60).read), parser.parse(read)
         assert str(tree.root_node) == str(whole.root_node), shift
 
 

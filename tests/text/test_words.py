@@ -50,11 +50,11 @@ def test_words_contain_no_white_space_or_quotes(text: str) -> None:
 
 
 def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_MEMO_ENTRIES", 10)
+    monkeypatch.setattr(module, "_MAX_CACHED_WORDS", 10)
     words = Words()
     for number in range(100):
         words.of(f"word{number}")
-    assert len(words._memo) <= 10
+    assert len(words._cache) <= 10
     assert words.of("word1") == WORDS.of("word1")
 
 

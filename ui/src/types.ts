@@ -5,8 +5,7 @@ export interface Problem {
   error: string;
 }
 
-/** An indexed project. `root` is shortened for readers who may not see local paths; `failures` contains the first
-of `failure_count` failures. */
+/** An indexed project, with the first of `failure_count` failures. `root` may be shortened to hide local paths. */
 export interface KnownProject {
   id: string;
   name: string;
@@ -20,7 +19,7 @@ export interface KnownProject {
   failure_count: number;
 }
 
-/** A file or page that could not be read, and the reason. */
+/** A file or page that could not be indexed, and the reason. */
 export interface FailedPath {
   path: string;
   reason: string;
@@ -51,7 +50,7 @@ export interface Result {
   line: number;
 }
 
-/** Results of a search, and the exact text that an agent would receive. An answer has at most `most_results`
+/** Search results, and the exact text that an agent would receive. An answer has at most `most_results`
 results. */
 export interface SearchPage {
   query: string;
@@ -66,7 +65,7 @@ export interface SearchPage {
   milliseconds: number;
 }
 
-/** A block of code with consecutive line numbers from `first_line`, or, without a path, lines of text. */
+/** A block of code that starts at `first_line`, or a block of text if `path` is empty. */
 export interface ExplorePart {
   path: string;
   title: string;
@@ -83,7 +82,7 @@ export interface ExplorePage {
   milliseconds: number;
 }
 
-/** A name and a value. */
+/** A named value, such as an item of metadata. */
 export interface Fact {
   name: string;
   value: string;
@@ -126,7 +125,7 @@ export interface ProjectHealth {
   notes: string[];
 }
 
-/** A call in the call log; arguments are redacted and shortened. */
+/** A call in the call log. Arguments are redacted and shortened. */
 export interface ToolCall {
   at: number;
   tool: string;
@@ -138,14 +137,14 @@ export interface ToolCall {
   is_error: boolean;
 }
 
-/** Recent calls, newest first; `kept` says whether calls are logged at all. */
+/** Recent calls, newest first. `kept` is whether calls are logged. */
 export interface RecentCalls {
   kept: boolean;
   most: number;
   calls: ToolCall[];
 }
 
-/** A workspace and its projects that the reader may see. */
+/** A workspace, with the projects that the reader may see. */
 export interface TeamWorkspace {
   name: string;
   projects: string[];
@@ -168,7 +167,7 @@ export interface TeamJob {
   reason: string;
 }
 
-/** An access token without its secret. No projects means all projects; `state` is valid, expired or revoked. */
+/** An access token without its secret. Empty `projects` means all; `state` is valid, expired or revoked. */
 export interface TeamToken {
   id: string;
   name: string;
@@ -179,8 +178,7 @@ export interface TeamToken {
   state: string;
 }
 
-/** Data that servers and workers share in a database; `workers` and `jobs` are shown only to readers of all
-projects. */
+/** Data of a shared database. `workers` and `jobs` are empty unless the reader may see all projects. */
 export interface Team {
   database: string;
   sees_all: boolean;
@@ -190,7 +188,7 @@ export interface Team {
   job_total: number;
 }
 
-/** Every access token, newest first. */
+/** All access tokens, newest first. */
 export interface TokenList {
   tokens: TeamToken[];
 }
@@ -210,7 +208,7 @@ export interface Memo {
   redacted: string[];
 }
 
-/** A page of the timeline, newest first; `more_before` is the cursor of the next page, `redacted` counts by kind. */
+/** A page of the timeline. `more_before` is the cursor of the next page; `redacted` counts redactions by kind. */
 export interface MemoryPage {
   show: string;
   memos: Memo[];
@@ -224,7 +222,7 @@ export interface MemoryPage {
   context_silence: string;
 }
 
-/** State of a source. An API description has the kind "api", and operations instead of pages. */
+/** State of a source. An API description has the kind "api" and operations instead of pages. */
 export interface SourceState {
   id: string;
   name: string;
@@ -251,7 +249,7 @@ export interface SourcesPage {
   sources: SourceState[];
 }
 
-/** An API description in a list. */
+/** Summary of an API. */
 export interface ApiSummary {
   name: string;
   source: string;
@@ -259,7 +257,7 @@ export interface ApiSummary {
   schemas: number;
 }
 
-/** An operation of an API in a list. */
+/** Summary of an operation of an API. */
 export interface ApiOperation {
   id: string;
   method: string;
@@ -269,13 +267,13 @@ export interface ApiOperation {
   deprecated: boolean;
 }
 
-/** A schema or message of an API in a list. */
+/** Summary of a schema or message of an API. */
 export interface ApiSchema {
   id: string;
   name: string;
 }
 
-/** All API descriptions, and the operations and schemas of the selected one with their total numbers. */
+/** All APIs, with the operations and schemas of the selected API and their total numbers. */
 export interface ApisPage {
   apis: ApiSummary[];
   name: string;
@@ -285,7 +283,7 @@ export interface ApisPage {
   schema_total: number;
 }
 
-/** A file in the module map with its size and number of importing files. */
+/** A file in the module map, with its size and number of importers. */
 export interface ModuleBox {
   path: string;
   size_bytes: number;
@@ -300,7 +298,7 @@ export interface Cycle {
   path: string[];
 }
 
-/** The module map of a project and its circular imports; `notes` report missing data. */
+/** The module map of a project, with circular imports. `notes` report missing data. */
 export interface ModulesPage {
   modules: ModuleBox[];
   total: number;
@@ -308,7 +306,7 @@ export interface ModulesPage {
   notes: string[];
 }
 
-/** A symbol in a drawn graph with its position; `ring` is its distance from the middle. */
+/** A symbol in a drawn graph, with its position. `ring` is the distance from the middle. */
 export interface GraphNode {
   id: string;
   label: string;
@@ -329,13 +327,13 @@ export interface GraphEdge {
   certain: boolean;
 }
 
-/** The circle of all symbols at one distance from the middle. */
+/** A circle of symbols at the same distance from the middle. */
 export interface GraphRing {
   distance: number;
   radius: number;
 }
 
-/** A drawn graph; `left_out` is the number of symbols that are not drawn. */
+/** A drawn graph. `left_out` is the number of symbols that are not drawn. */
 export interface GraphPage {
   symbol: string;
   nodes: GraphNode[];
@@ -347,7 +345,7 @@ export interface GraphPage {
   notes: string[];
 }
 
-/** The most used symbols of a project in columns, and the references between them as symbol numbers.
+/** The most used symbols of a project in columns, and the references between symbol numbers.
 
 `files`, `kinds` and `link_kinds` are numbers in `paths` and `names`. `is_partial` is whether references are
 missing. */

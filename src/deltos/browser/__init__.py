@@ -1,1 +1,1 @@
-"""Rendering of pages that need JavaScript in a local Chromium, which has no network access of its own."""
+"""Rendering of JavaScript pages in a local Chromium without network access."""

@@ -1,7 +1,6 @@
-"""Management of a Chromium process that has no network access, is controlled through pipes, and is killed with all its
-child processes.
+"""Management of a Chromium process without network access, which is controlled through pipes.
 
-The proxy is a closed port and host names are not resolved, so a request fails unless Deltos answers it. This module
+The proxy is a closed port, and host names are not resolved, so requests fail unless Deltos answers them. This module
 handles processes and messages, not pages.
 """
 
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE_BYTES = 80_000_000
 _PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-_READ_BYTES = 1 << 16
+_READ_BYTES = 1 << 16  # bytes per read from the pipe
 _FOLDER_PREFIX = "deltos-browser-"
-_WATCH_SECONDS = 1.0
-# The browser reads and writes its debugging pipes at descriptors 3 and 4; the standard ones go to /dev/null.
+_WATCH_SECONDS = 1.0  # interval of memory checks
+# The browser uses descriptors 3 and 4 as its debugging pipes. The standard descriptors are redirected to /dev/null.
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1')
 _FLAGS = (
     "--headless",
@@ -67,13 +66,13 @@ _FLAGS = (
 
 
 def find_browser(configured: str = "") -> str:
-    """Return the path of the configured browser, or of a Chromium in an absolute folder of PATH."""
+    """Return the path of the configured browser, or of a Chromium in an absolute folder on the PATH."""
     if sys.platform == "win32":
         raise SourceError("Rendering pages in a browser is not supported on Windows")
     if configured:
         if Path(configured).is_absolute() and os.access(configured, os.X_OK):
             return configured
-        raise SourceError("DELTOS_BROWSER is not an executable program", hint="Set it to the full path of a Chromium.")
+        raise SourceError("DELTOS_BROWSER is not an executable program", hint="Set it to the full path of Chromium.")
     for folder in map(Path, os.environ.get("PATH", os.defpath).split(os.pathsep)):
         for name in _PROGRAM_NAMES if folder.is_absolute() else ():
             if os.access(folder / name, os.X_OK):
@@ -82,16 +81,16 @@ def find_browser(configured: str = "") -> str:
 
 
 def remove_leftovers() -> None:
-    """Remove the profile folders of browsers whose parent process was killed; the browsers ended with it."""
+    """Remove the profile folders of browsers that ended because their parent process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        with suppress(OSError, OverflowError):  # the folder belongs to another user or has already been removed
+        with suppress(OSError, OverflowError):  # the folder belongs to another user or no longer exists
             if pid.isdecimal() and folder.lstat().st_uid == os.geteuid() and not _is_running(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 class Chromium:
-    """A running browser. Any thread may send messages or kill it; one thread reads its messages."""
+    """A running browser. Any thread may send messages or kill it, but only one thread may read messages."""
 
     def __init__(self, program: str, *, max_resident_bytes: int) -> None:
         remove_leftovers()
@@ -124,20 +123,19 @@ class Chromium:
         return not self._is_closing.is_set() and self._process.poll() is None
 
     def send(self, method: str, parameters: dict[str, Any] | None = None, session: str = "") -> int:
-        """Send a command and return the number of its reply."""
+        """Send a command and return its message number, which the reply repeats."""
         with self._send_lock:
             self._number += 1
             message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters or {}}
             if session:
                 message["sessionId"] = session
-            with suppress(OSError):  # the browser has died: `next_message` raises
+            with suppress(OSError):  # the browser has died, so `next_message` will raise an error
                 self._input.write(json.dumps(message).encode() + b"\0")
                 self._input.flush()
             return self._number
 
     def next_message(self, deadline: float) -> dict[str, Any] | None:
-        """Return the next message, or None if there is none before the deadline; raise SourceError if the browser has
-        died."""
+        """Return the next message, or None after the deadline. Raise SourceError if the browser has died."""
         try:
             message = self.messages.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
@@ -149,14 +147,14 @@ class Chromium:
         return message
 
     def wait_for_result(self, message_number: int, deadline: float) -> dict[str, Any]:
-        """Return the result of the command `message_number` and drop other messages; used while no page is open."""
+        """Return the result of a command. Other messages are dropped, so no page may be open."""
         while message := self.next_message(deadline):
             if message.get("id") == message_number:
                 return result_of(message)
         raise TimeLimitExceeded("the browser did not start in time")
 
     def kill(self) -> None:
-        """Kill the browser with all its child processes and remove its profile folder."""
+        """Kill the browser and its child processes, and remove the profile folder."""
         self._is_closing.set()
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
@@ -168,13 +166,13 @@ class Chromium:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read_messages(self) -> None:
-        """Read messages, which end with a NUL byte; stop when a message exceeds the size limit."""
+        """Read messages, which end with a NUL byte, until a message exceeds the size limit."""
         buffer = bytearray()
         with suppress(OSError, ValueError):
             while piece := os.read(self._output.fileno(), _READ_BYTES):
                 first, *others = piece.split(b"\0")
                 buffer += first
-                for part in others:  # each part starts after the end of a message
+                for part in others:  # a NUL byte precedes each part and ends the previous message
                     self.messages.put(json.loads(buffer))
                     buffer = bytearray(part)
                 if len(buffer) > MAX_MESSAGE_BYTES:
@@ -183,7 +181,7 @@ class Chromium:
         self.messages.put(None)
 
     def _watch_memory(self) -> None:
-        """Kill the browser when it exceeds its memory limit."""
+        """Kill the browser if it exceeds its memory limit."""
         while not self._is_closing.wait(_WATCH_SECONDS):
             if sum(_resident_bytes(self._process.pid)) > self._max_resident_bytes:
                 most = self._max_resident_bytes // 1_000_000
@@ -202,7 +200,7 @@ def _is_running(pid: int) -> bool:
 
 
 def result_of(message: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a reply; raise SourceError if the browser reported an error."""
+    """Return the result in a reply. Raise SourceError if the browser reported an error."""
     if "error" in message:
         raise SourceError(f"The browser reported an error ({str(message['error'].get('message', ''))[:200]})")
     result: dict[str, Any] = message.get("result", {})
@@ -210,12 +208,12 @@ def result_of(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"), folder)
-    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **places}
+    folders = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"), folder)
+    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **folders}
 
 
 def _resident_bytes(group: int) -> Iterator[int]:
-    """Yield the resident memory of each process in a group; yield nothing on systems other than Linux."""
+    """Yield the resident memory of each process in a process group. Supported only on Linux."""
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if folder.name.isdigit():

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     AnswerRequest = Callable[[str], "PageResponse"]
 
 _ALLOWED_RESOURCE_TYPES = frozenset(("Script", "XHR", "Fetch"))
-_QUIET_SECONDS = 0.5
-_PAGES_PER_BROWSER = 50  # after this number, the browser is restarted to free its memory
-_PARALLEL_REQUESTS = 4
-# The promise resolves when the page is idle, or after a timeout if it never becomes idle.
+_QUIET_SECONDS = 0.5  # time without requests after which a page is idle
+_PAGES_PER_BROWSER = 50  # number of pages after which the browser is restarted to free memory
+_PARALLEL_REQUESTS = 4  # maximum number of concurrent requests of a page
+# Promise that resolves when the page is idle, or after a timeout.
 _WAIT_FOR_IDLE_SCRIPT = "new Promise(done => requestIdleCallback(() => done(1), {timeout: 2000}))"
 
 
 class PageResponse(Protocol):
-    """The response to a request of the page."""
+    """The response to a request of a page."""
 
     @property
     def status(self) -> int:
@@ -52,14 +52,14 @@ class PageResponse(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """Resource limits of rendering one page."""
+    """Resource limits for rendering a page."""
 
     max_seconds: float = 60.0
-    max_waiting_seconds: float = 600.0  # for the site's rate limit, in addition to `max_seconds`
+    max_waiting_seconds: float = 600.0  # additional time for the rate limit of the site
     start_seconds: float = 60.0
     max_requests: int = 200
     max_bytes: int = 30_000_000
-    max_resident_bytes: int = 3_000_000_000  # sum over all browser processes; shared memory is counted more than once
+    max_resident_bytes: int = 3_000_000_000  # total of all browser processes; shared memory counts repeatedly
 
 
 DEFAULT_LIMITS = RenderLimits()
@@ -67,7 +67,7 @@ DEFAULT_LIMITS = RenderLimits()
 
 @dataclass(slots=True)
 class Renderer:
-    """Renderer of one page at a time, in a browser that the first page starts and `close` ends."""
+    """Renderer of one page at a time. The first page starts the browser, and `close` ends it."""
 
     program: str = ""
     limits: RenderLimits = DEFAULT_LIMITS
@@ -78,11 +78,13 @@ class Renderer:
     _render_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self, url: str, page: PageResponse, ask: AnswerRequest) -> bytes:
-        """Return the HTML of the page at `url` after running its scripts; `page` is its response, and `ask` answers its
-        requests."""
+        """Return the HTML of a page after running its scripts.
+
+        `page` is the response of the server for `url`, and `ask` answers further requests of the page.
+        """
         with self._render_lock:
             try:
-                self._open = _PageRendering(self._ready_browser(), url, page, ask, self.limits)
+                self._open = _PageRendering(self._provide_browser(), url, page, ask, self.limits)
                 return self._open.render()
             except BaseException:
                 self._kill_browser()
@@ -91,27 +93,28 @@ class Renderer:
                 self._open = None
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline of the current page by the time spent waiting for the site's rate limit."""
+        """Extend the deadline of the current page by the time spent waiting for the rate limit."""
         if page := self._open:
             page.extend_deadline(seconds)
 
     def close(self) -> None:
-        """Kill the browser, even while it is rendering a page, and do not start another one."""
+        """Kill the browser, even while it is rendering a page. No further page can be rendered."""
         self._is_closed = True
         self._kill_browser()
 
-    def _ready_browser(self) -> Chromium:
-        self._refuse_if_closed()
+    def _provide_browser(self) -> Chromium:
+        """Return the running browser, or start a new browser if necessary."""
+        self._check_not_closed()
         browser = self._browser
         if browser is None or not browser.is_alive or self._pages >= _PAGES_PER_BROWSER:
             self._kill_browser()
             browser = self._browser = self._start_browser()
             self._pages = 0
-            self._refuse_if_closed()  # `close` may have been called while the browser started
+            self._check_not_closed()  # `close` may have been called during the start
         self._pages += 1
         return browser
 
-    def _refuse_if_closed(self) -> None:
+    def _check_not_closed(self) -> None:
         if self._is_closed:
             raise Cancelled("The browser was closed")
 
@@ -125,7 +128,7 @@ class Renderer:
 
 
 class _PageRendering:
-    """A page in its own browser context, isolated from other pages."""
+    """Rendering of a page in a separate browser context."""
 
     def __init__(
         self, browser: Chromium, url: str, page: PageResponse, ask: AnswerRequest, limits: RenderLimits
@@ -148,7 +151,7 @@ class _PageRendering:
         self._remaining_wait_seconds = limits.max_waiting_seconds
 
     def extend_deadline(self, seconds: float) -> None:
-        """Extend the deadline, up to the limit for waiting."""
+        """Extend the deadline by waiting time, up to its limit."""
         with self._count_lock:
             more = min(seconds, self._remaining_wait_seconds)
             self._remaining_wait_seconds -= more
@@ -172,7 +175,7 @@ class _PageRendering:
         return str(html).encode("utf-8", "replace")
 
     def _open(self) -> str:
-        """Open an empty page whose requests are intercepted; return the id of its context."""
+        """Open an empty page whose requests are intercepted. Return the id of its browser context."""
         browser, deadline = self._browser, self._deadline
         created = browser.wait_for_result(browser.send("Target.createBrowserContext"), deadline)
         context = str(created["browserContextId"])
@@ -182,7 +185,7 @@ class _PageRendering:
         target = browser.wait_for_result(browser.send("Target.createTarget", blank), deadline)["targetId"]
         attached = {"targetId": target, "flatten": True}
         self._session = browser.wait_for_result(browser.send("Target.attachToTarget", attached), deadline)["sessionId"]
-        self._frame = str(target)  # the id of the main frame equals the id of its target
+        self._frame = str(target)  # the main frame has the same id as its target
         for method, parameters in (
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
             ("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
@@ -193,7 +196,7 @@ class _PageRendering:
         return context
 
     def _wait_until_idle(self, workers: ThreadPoolExecutor) -> None:
-        """Wait until the page is loaded, idle, and has no pending requests."""
+        """Wait until the page is loaded and idle, with no pending requests."""
         while True:
             while not self._is_idle():
                 self._handle_message(workers, min(self._deadline, time.monotonic() + _QUIET_SECONDS / 2))
@@ -208,7 +211,7 @@ class _PageRendering:
         return self._is_loaded and not self._pending and time.monotonic() - self._active_at >= _QUIET_SECONDS
 
     def _call(self, workers: ThreadPoolExecutor, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Send a command to the page and return its result, handling other messages meanwhile."""
+        """Send a command to the page and return its result. Other messages are handled meanwhile."""
         request_id = self._browser.send(method, parameters, self._session)
         while request_id not in self._results:
             if time.monotonic() >= self._deadline:
@@ -243,22 +246,24 @@ class _PageRendering:
         url = str(request["url"]).partition("#")[0]
         is_in_main_frame = paused.get("frameId") == self._frame
         if resource_type == "Document" and is_in_main_frame and url == self._url.partition("#")[0]:
-            self._fulfil(request_id, 200, _content_type(self._page), self._page.body)
+            self._fulfil_request(request_id, 200, _content_type(self._page), self._page.body)
         elif resource_type in _ALLOWED_RESOURCE_TYPES and request.get("method") == "GET" and is_in_main_frame:
             with self._count_lock:
                 self._pending += 1
             workers.submit(with_confinement(self._answer_request), request_id, url)
         else:
-            self._refuse(request_id)
+            self._refuse_request(request_id)
 
     def _answer_request(self, request_id: str, url: str) -> None:
-        """Answer a request of the page; runs in a worker thread."""
+        """Answer a request of the page, in a worker thread."""
         try:
             self._fulfil_with_response(request_id, url)
         except FetchFailed as exc:
-            self._fulfil(request_id, exc.status, "text/plain", b"") if exc.status else self._refuse(request_id)
+            self._fulfil_request(request_id, exc.status, "text/plain", b"") if exc.status else self._refuse_request(
+                request_id
+            )
         except Exception:  # noqa: BLE001 - in a worker thread, the request must fail as on any network error
-            self._refuse(request_id)
+            self._refuse_request(request_id)
         finally:
             self._active_at = time.monotonic()
             with self._count_lock:
@@ -270,11 +275,11 @@ class _PageRendering:
             self._bytes += len(response.body)
             is_too_much = self._bytes > self._limits.max_bytes
         if is_too_much:
-            self._refuse(request_id)
+            self._refuse_request(request_id)
             return
-        self._fulfil(request_id, response.status, _content_type(response), response.body)
+        self._fulfil_request(request_id, response.status, _content_type(response), response.body)
 
-    def _fulfil(self, request_id: str, status: int, media_type: str, body: bytes) -> None:
+    def _fulfil_request(self, request_id: str, status: int, media_type: str, body: bytes) -> None:
         parts = urlsplit(self._url)
         headers = {
             "Content-Type": media_type,
@@ -288,7 +293,7 @@ class _PageRendering:
         }
         self._browser.send("Fetch.fulfillRequest", answer, self._session)
 
-    def _refuse(self, request_id: str) -> None:
+    def _refuse_request(self, request_id: str) -> None:
         refused = {"requestId": request_id, "errorReason": "BlockedByClient"}
         self._browser.send("Fetch.failRequest", refused, self._session)
 

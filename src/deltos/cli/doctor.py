@@ -212,11 +212,11 @@ def _file_mover(path: Path) -> Callable[[], None]:
 
 def _entry_rewriter(client: Client, machine: Machine, found: Presence, launch: Launch) -> Callable[[], None]:
     from deltos.clients.install import install, write
-    from deltos.clients.server_check import trouble_starting
+    from deltos.clients.server_check import find_start_problem
 
     def rewrite() -> None:
         # Keep the user's options if the server starts with them.
-        is_well = not launch.options or not trouble_starting((launch.program, *launch.server_arguments), {})
+        is_well = not launch.options or not find_start_problem((launch.program, *launch.server_arguments), {})
         chosen = launch if is_well else replace(launch, options=())
         write(install(client, machine, chosen, with_hooks=found.has_hooks, suggests=found.suggests))
 
@@ -263,7 +263,7 @@ def _check_clients() -> Iterator[Finding]:
     """Check whether the configured command of each client with Deltos starts a working server."""
     from deltos.cli.install import find_launch, is_client_present, this_machine
     from deltos.clients.install import configured, presence
-    from deltos.clients.server_check import trouble_starting
+    from deltos.clients.server_check import find_start_problem
     from deltos.clients.table import CLIENTS
 
     machine = this_machine()
@@ -277,7 +277,7 @@ def _check_clients() -> Iterator[Finding]:
             without += [client.name] if is_client_present(client, machine) else []
         elif (entry := configured(client, machine)) is None:
             yield Finding(name, ok=True, detail="its entry has no command (perhaps a remote server)")
-        elif not (trouble := trouble_starting(entry.words, entry.variables)):
+        elif not (trouble := find_start_problem(entry.words, entry.variables)):
             yield Finding(name, ok=True, detail=f"{' '.join(entry.words)} starts and answers")
         elif (launch := find_launch("", machine.environ)) is None:
             advice = "run `uv tool install deltos`, because uv may delete this Deltos from its cache"

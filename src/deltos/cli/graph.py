@@ -132,10 +132,10 @@ _stats = _make_command("statistics_json", lambda answers, _: answers.get_stats()
 
 def _draw(arguments: argparse.Namespace) -> int:
     from deltos.ui.graph_drawing import draw_svg
-    from deltos.ui.graph_views import around, impact
+    from deltos.ui.graph_views import impact, neighbourhood
 
     with _open_graphs(arguments) as answers:
-        drawn = (impact if arguments.impact else around)(answers.graphs.projects[0].search, arguments.symbol)
+        drawn = (impact if arguments.impact else neighbourhood)(answers.graphs.projects[0].search, arguments.symbol)
     picture = draw_svg(drawn, by_sides=not arguments.impact)
     if arguments.output == "-":
         if arguments.json:

@@ -68,7 +68,7 @@ def _client_names() -> tuple[str, ...]:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    from deltos.clients.install import agents_paragraph, install
+    from deltos.clients.install import agents_section_edits, install
 
     if arguments.list:
         return _list_clients(this_machine(), as_json=arguments.json)
@@ -101,7 +101,7 @@ def _install(arguments: argparse.Namespace) -> int:
                 )
             )
     if arguments.agents_md:
-        plans.append((None, agents_paragraph(Path.cwd())))
+        plans.append((None, agents_section_edits(Path.cwd())))
     return _apply_all(plans, arguments, nothing="already has Deltos")
 
 
@@ -150,13 +150,13 @@ def _report_nothing_changed() -> int:
 
 
 def _uninstall(arguments: argparse.Namespace) -> int:
-    from deltos.clients.install import agents_paragraph, has_agents_paragraph, rules, uninstall
+    from deltos.clients.install import agents_section_edits, has_agents_section, rules, uninstall
 
     machine = this_machine()
     clients = _choose_clients(arguments, machine, only_installed=True)
-    has_paragraph = has_agents_paragraph(Path.cwd())
-    takes_paragraph = arguments.agents_md or (arguments.all and has_paragraph)
-    if not clients and not takes_paragraph:
+    has_section = has_agents_section(Path.cwd())
+    removes_section = arguments.agents_md or (arguments.all and has_section)
+    if not clients and not removes_section:
         if not arguments.all:  # the user was asked and chose no client
             return _report_nothing_changed()
         print(f"No client {_project_suffix(arguments)}has Deltos.", file=sys.stderr)
@@ -164,9 +164,9 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     plans: list[tuple[Client | None, list[Edit]]] = [
         (client, [*uninstall(client, machine), *rules(client, machine, remove=True)]) for client in clients
     ]
-    if takes_paragraph:
-        plans.append((None, agents_paragraph(Path.cwd(), remove=True)))
-    elif has_paragraph:
+    if removes_section:
+        plans.append((None, agents_section_edits(Path.cwd(), remove=True)))
+    elif has_section:
         text = "AGENTS.md in this folder has a paragraph about Deltos"
         print(f"{text}. `deltos uninstall --agents-md` removes it.", file=sys.stderr)
     _print_project_files(arguments, clients, machine)
@@ -180,10 +180,10 @@ def _project_suffix(arguments: argparse.Namespace) -> str:
 def _print_project_files(arguments: argparse.Namespace, clients: list[Client], machine: Machine) -> None:
     """Print a note for each client whose configuration in this folder still contains Deltos."""
     from deltos.clients.install import presence
-    from deltos.clients.table import in_folder
+    from deltos.clients.table import client_in_project
 
     for client in clients if not arguments.project else ():
-        if client.project_path and presence(in_folder(client, Path.cwd()), machine).has_server:
+        if client.project_path and presence(client_in_project(client, Path.cwd()), machine).has_server:
             text = f"{client.project_path} in this folder still has Deltos"
             print(f"{text}. `deltos uninstall {client.name} --project` removes it.", file=sys.stderr)
 
@@ -191,10 +191,10 @@ def _print_project_files(arguments: argparse.Namespace, clients: list[Client], m
 def _choose_clients(arguments: argparse.Namespace, machine: Machine, *, only_installed: bool = False) -> list[Client]:
     """Return the given clients, all clients found, or the clients that the user picks."""
     from deltos.clients.install import presence
-    from deltos.clients.table import CLIENTS, client_named, in_folder
+    from deltos.clients.table import CLIENTS, client_in_project, client_named
 
     def with_location(client: Client) -> Client:
-        return in_folder(client, Path.cwd()) if arguments.project else client
+        return client_in_project(client, Path.cwd()) if arguments.project else client
 
     if arguments.clients:
         return [with_location(client_named(name)) for name in arguments.clients]
@@ -294,7 +294,7 @@ def _this_command() -> Launch:
 def _choose_launch_command(arguments: argparse.Namespace, machine: Machine) -> Launch:
     """Return the command to write: `deltos` in shared project files, or a permanent absolute path in user files."""
     from deltos.clients.table import Launch
-    from deltos.clients.uv import install_tool, own_origin, requirement
+    from deltos.clients.uv import install_tool, installation_origin, requirement
 
     if arguments.project and not arguments.command:
         return Launch("deltos")
@@ -312,7 +312,7 @@ def _choose_launch_command(arguments: argparse.Namespace, machine: Machine) -> L
             "Deltos is not installed permanently", hint="Run `uv tool install deltos`, then `deltos install`."
         )
     print("Installing …", file=out, flush=True)
-    return Launch(str(install_tool(requirement(__version__, own_origin()))))
+    return Launch(str(install_tool(requirement(__version__, installation_origin()))))
 
 
 def _confirm(question: str, out: TextIO) -> bool:

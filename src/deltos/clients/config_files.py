@@ -1,4 +1,4 @@
-"""Functions that read, back up and atomically replace configuration files, preserving a byte order mark."""
+"""Reading, backup and atomic replacement of configuration files. Byte order marks are preserved."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from deltos.files import MISSING, read_own
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_BYTES = 20_000_000
+MAX_BYTES = 20_000_000  # maximum size of a configuration file
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file before editing. `path` has symbolic links resolved; `content` is None if the file does not exist."""
+    """A file before editing. `path` is resolved, and `content` is None if the file does not exist."""
 
     path: Path
     content: bytes | None
@@ -31,23 +31,23 @@ class Original:
 
     @property
     def text(self) -> str:
-        """Text of the file without its byte order mark; raise BadConfiguration if it is not UTF-8."""
+        """Text of the file without its byte order mark. Raises BadConfiguration if it is not UTF-8."""
         try:
             return (self.content or b"").decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
         except UnicodeDecodeError as exc:
             raise BadConfiguration(f"byte {exc.start} is not UTF-8") from None
 
     def encode(self, text: str) -> bytes:
-        """Encode new text as bytes, with the byte order mark of the original."""
+        """Encode new text, with a byte order mark if the original has one."""
         return (
             (_BYTE_ORDER_MARK if (self.content or b"").startswith(_BYTE_ORDER_MARK.encode()) else "") + text
         ).encode("utf-8")
 
 
 def read(path: Path, *, project: Path | None = None) -> Original:
-    """Read the file at `path`, which need not exist.
+    """Read the file at `path` if it exists.
 
-    Symbolic links are followed in the user's own folders but not in a `project`, where others may have created them.
+    Symbolic links below a `project` folder are refused, because other people may have created them.
     """
     real = path.resolve()
     if project is not None and real != project.resolve() / path.relative_to(project):
@@ -61,18 +61,18 @@ def read(path: Path, *, project: Path | None = None) -> Original:
 
 
 def remove(
-    original: Original, *, keeps_copy: bool, outdated: Sequence[Path] = (), below: Path | None = None
+    original: Original, *, keeps_backup: bool, obsolete_backups: Sequence[Path] = (), below: Path | None = None
 ) -> Path | None:
-    """Delete a file, its `outdated` backups and the empty folders below `below`; return the new backup's path."""
+    """Delete a file, its obsolete backups and the empty folders below `below`. Return the path of a new backup."""
     try:
         _refuse_if_changed(original)
-        backup = _write_backup(original) if keeps_copy else None
+        backup = _write_backup(original) if keeps_backup else None
         original.path.unlink(missing_ok=True)
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be removed ({exc.strerror})", hint="Check the folder's permissions."
         ) from None
-    _remove_backups(outdated)
+    _remove_backups(obsolete_backups)
     if below is not None and backup is None:
         _remove_empty_folders(original.path.parent, below)
     return backup
@@ -86,43 +86,43 @@ def _remove_empty_folders(folder: Path, below: Path) -> None:
 
 
 def replace(
-    original: Original, content: bytes, *, keeps_copy: bool = True, outdated: Sequence[Path] = ()
+    original: Original, content: bytes, *, keeps_backup: bool = True, obsolete_backups: Sequence[Path] = ()
 ) -> Path | None:
-    """Replace the file's content atomically, keep a backup in the same folder and return the backup's path."""
+    """Replace the content of a file atomically. Return the path of the backup, which is in the same folder."""
     try:
         original.path.parent.mkdir(parents=True, exist_ok=True)
-        backup = _write_backup(original) if keeps_copy else None
+        backup = _write_backup(original) if keeps_backup else None
         _write_atomically(original, content)
     except OSError as exc:
         raise StoreUnwritable(
             f"{original.path} could not be written ({exc.strerror})",
             hint="It was not changed. Check the folder's permissions.",
         ) from None
-    _remove_backups(outdated)
+    _remove_backups(obsolete_backups)
     return backup
 
 
 def backups_of(path: Path) -> list[Path]:
-    """List the backups of a file, oldest first."""
-    made = (_backup_name(path, number) for number in count(1))
-    return [backup for backup in takewhile(Path.is_file, made) if not backup.is_symlink()]
+    """Return the backups of a file, oldest first."""
+    paths = (_backup_path(path, number) for number in count(1))
+    return [backup for backup in takewhile(Path.is_file, paths) if not backup.is_symlink()]
 
 
-def _remove_backups(outdated: Sequence[Path]) -> None:
-    for backup in outdated:
+def _remove_backups(obsolete_backups: Sequence[Path]) -> None:
+    for backup in obsolete_backups:
         with contextlib.suppress(OSError):  # a backup that cannot be removed is kept and reported
             backup.unlink(missing_ok=True)
 
 
-def _backup_name(path: Path, number: int) -> Path:
+def _backup_path(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.deltos-{number}.bak")
 
 
 def _write_backup(original: Original) -> Path | None:
     if original.content is None:
         return None
-    names = (_backup_name(original.path, number) for number in count(1))
-    backup = next(name for name in names if not name.exists())
+    paths = (_backup_path(original.path, number) for number in count(1))
+    backup = next(path for path in paths if not path.exists())
     shutil.copy2(original.path, backup)
     return backup
 
@@ -144,9 +144,7 @@ def _write_atomically(original: Original, content: bytes) -> None:
 
 def _copy_attributes(original: Original, temporary: str) -> None:
     if original.content is None:
-        if (
-            original.is_in_project
-        ):  # keep the mode, so that other users can still read the file, or a private file stays private
+        if original.is_in_project:  # use the default mode instead of the private mode of mkstemp
             Path(temporary).chmod(0o666 & ~_umask())
         return
     shutil.copymode(original.path, temporary)
@@ -157,13 +155,13 @@ def _copy_attributes(original: Original, temporary: str) -> None:
 
 
 def _umask() -> int:
-    """Return the umask, which can only be read by setting it."""
-    mask = os.umask(0o077)
+    """Return the umask of the process."""
+    mask = os.umask(0o077)  # the umask can only be read by setting it
     os.umask(mask)
     return mask
 
 
 def _refuse_if_changed(original: Original) -> None:
-    """Raise BadConfiguration if the file changed after it was read, because clients also write their files."""
+    """Raise StoreUnwritable if the file changed after it was read. Clients also write these files."""
     if read(original.path).content != original.content:
         raise StoreUnwritable(f"{original.path} changed during the edit", hint="Run the command again.")

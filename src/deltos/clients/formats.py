@@ -1,4 +1,4 @@
-"""Changes to configuration text in any supported format. Each change is verified by parsing the result."""
+"""Edits of configuration text in all supported formats. Each edit is verified by parsing the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A change that sets the value at a path."""
+    """A change that sets the value at a path of keys and indexes."""
 
     path: Path
     value: Json
@@ -25,7 +25,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A change that removes the value at a path, and parents that become empty."""
+    """A change that removes the value at a path, and its parents if they become empty."""
 
     path: Path
 
@@ -35,7 +35,7 @@ Change = Put | Remove
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A configuration format with functions that read and edit it. `blank` is its shortest valid document."""
+    """A configuration format with functions that read and edit it. `blank` is the shortest valid document."""
 
     name: str
     blank: str
@@ -47,7 +47,7 @@ class Format:
 def _remove_json(text: str, path: Path) -> str:
     text = json_edit.remove(text, path)
     for length in range(len(path) - 1, 0, -1):
-        if not json_edit.is_bare(text, path[:length]):
+        if not json_edit.is_empty_container(text, path[:length]):
             break
         text = json_edit.remove(text, path[:length])
     return text
@@ -59,7 +59,7 @@ TOML = Format("TOML", "", toml_edit.read, toml_edit.put, toml_edit.remove)
 
 
 def read_table(form: Format, text: str) -> dict[str, Json]:
-    """Parse the text as a table; an empty text is an empty table."""
+    """Parse the text as a table. Empty text is an empty table."""
     value = form.read(text if text.strip() else form.blank)
     if not isinstance(value, dict):
         raise BadConfiguration("its top level is not an object")
@@ -67,7 +67,7 @@ def read_table(form: Format, text: str) -> dict[str, Json]:
 
 
 def change_text(form: Format, text: str, changes: Iterable[Change]) -> str:
-    """Apply all changes without touching other text; raise BadConfiguration if that is impossible."""
+    """Apply the changes and keep all other text. Raise BadConfiguration if that is impossible."""
     text = text if text.strip() else form.blank
     for change in changes:
         before = read_table(form, text)
@@ -94,8 +94,8 @@ def _has_expected_result(change: Change, before: dict[str, Json], after: dict[st
 
 
 def _apply_to_data(change: Change, table: dict[str, Json]) -> dict[str, Json]:
-    """Apply a change to parsed data in place, to obtain the expected result of the text edit."""
-    holder = cast("Any", table)  # a dict or a list
+    """Apply a change to parsed data. The returned table is the expected result of the text edit."""
+    holder = cast("Any", table)  # dict or list
     for step, following in zip(change.path[:-1], change.path[1:], strict=True):
         if isinstance(holder, dict) and step not in holder:
             holder[step] = {} if isinstance(following, str) else []
@@ -112,7 +112,7 @@ def _apply_to_data(change: Change, table: dict[str, Json]) -> dict[str, Json]:
 
 
 def _remove_empty_containers(table: dict[str, Json], path: Path) -> dict[str, Json]:
-    """Remove empty containers on the way to `path`, in place."""
+    """Remove the containers along `path` that are empty."""
     for length in range(len(path), 0, -1):
         holder = cast("Any", table)
         for step in path[: length - 1]:

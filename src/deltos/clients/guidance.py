@@ -1,4 +1,4 @@
-"""Instructions on when to use which tool: a rules file for each client, and a section of AGENTS.md."""
+"""Instructions for agents on when to use which tool: rules files of clients, and a section of AGENTS.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from deltos.clients import config_files
 
 MARK = "<!-- deltos: written by `deltos install`, removed by `deltos uninstall` -->"
-_PARAGRAPH_MARK = "<!-- deltos: written by `deltos install --agents-md`, removed by `deltos uninstall --agents-md` -->"
+_SECTION_MARK = "<!-- deltos: written by `deltos install --agents-md`, removed by `deltos uninstall --agents-md` -->"
 _END_MARK = "<!-- /deltos -->"
 _DESCRIPTION = (
     "Find code, callers, documentation and earlier decisions with the deltos MCP tools, before grep and whole files."
@@ -28,7 +28,7 @@ _TABLE_ROWS = (
 )
 _LAST_ROW = "| earlier decisions and findings, with their commits | `search`, then `fetch` |"
 
-# The server's own options select its toolsets, so this table may name more tools than the server lists.
+# The options of a server select its toolsets, so it may list fewer tools than these rules mention.
 _RULES = """\
 - Ask `explore` once, in words or by name. Its source is current and complete: do not open these files again.
 - For "all uses" prefer `find_references` to grep: it knows imports and types, and says when it is complete.
@@ -38,37 +38,37 @@ _RULES = """\
 
 
 def rules_text(profile: str = "") -> str:
-    """Return the text of a client's rules file, which explains in at most 40 lines when to use which tool."""
+    """Return the text of a rules file, which explains in at most 40 lines when to use which tool."""
     head = f"---\nname: deltos\ndescription: {_DESCRIPTION}\n---"
     return f"{head}\n\n{MARK}\n# Deltos\n\n{_tool_table(profile)}\n\n{_RULES}\n"
 
 
-def with_paragraph(text: str) -> str:
-    """Return an AGENTS.md text with the Deltos section appended, or replaced if it exists."""
-    if (earlier := _split_at_paragraph(text)) is not None:
+def with_section(text: str) -> str:
+    """Add the Deltos section to the text of an AGENTS.md file, or replace the existing section."""
+    if (earlier := _split_at_section(text)) is not None:
         before, after = earlier
-        return f"{before}{_paragraph_text()}{after}"
+        return f"{before}{_section_text()}{after}"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return f"{text}{gap}{_paragraph_text()}\n"
+    return f"{text}{gap}{_section_text()}\n"
 
 
-def _paragraph_text() -> str:
-    return f"{_PARAGRAPH_MARK}\n## Code search, graph and memory: deltos\n\n{_tool_table()}\n\n{_RULES}\n{_END_MARK}"
+def _section_text() -> str:
+    return f"{_SECTION_MARK}\n## Code search, graph and memory: deltos\n\n{_tool_table()}\n\n{_RULES}\n{_END_MARK}"
 
 
-def has_paragraph(text: str) -> bool:
+def has_section(text: str) -> bool:
     """Whether the text contains the start of the Deltos section."""
-    return _PARAGRAPH_MARK in text or MARK in text
+    return _SECTION_MARK in text or MARK in text
 
 
-def has_own_words(text: str) -> bool:
-    """Whether the Deltos section in the text is unmodified."""
-    return _paragraph_text() in text
+def has_unmodified_section(text: str) -> bool:
+    """Whether the text contains the Deltos section as it was written."""
+    return _section_text() in text
 
 
-def without_paragraph(text: str) -> str:
-    """Return the text without the Deltos section, with an empty line between the text before and after it."""
-    if (found := _split_at_paragraph(text)) is None:
+def without_section(text: str) -> str:
+    """Remove the Deltos section. An empty line separates the text before and after it."""
+    if (found := _split_at_section(text)) is None:
         return text
     before, after = found[0].rstrip("\r\n"), found[1].lstrip("\r\n")
     if not before.strip():
@@ -77,12 +77,12 @@ def without_paragraph(text: str) -> str:
     return f"{before}{line_end}{line_end}{after}" if after.strip() else f"{before}{line_end}"
 
 
-def _split_at_paragraph(text: str) -> tuple[str, str] | None:
+def _split_at_section(text: str) -> tuple[str, str] | None:
     """Return the text before and after the Deltos section, or None if there is no such section."""
-    if not has_paragraph(text):
+    if not has_section(text):
         return None
     # Older versions began the section with the marker of the rules file.
-    before, _, after = text.partition(_PARAGRAPH_MARK if _PARAGRAPH_MARK in text else MARK)
+    before, _, after = text.partition(_SECTION_MARK if _SECTION_MARK in text else MARK)
     _, end, rest = after.partition(_END_MARK)
     if not end:
         raise BadConfiguration("the section about deltos has no end marker", hint="Remove the section by hand.")
@@ -90,7 +90,7 @@ def _split_at_paragraph(text: str) -> tuple[str, str] | None:
 
 
 def _tool_table(profile: str = "") -> str:
-    """Return a table of tasks and the tools for them, limited to the tools of the profile; `search` covers the rest."""
+    """Return a Markdown table of tasks and their tools. The lean profile has fewer rows."""
     is_lean = profile == "lean"
     rows = [
         f"| {what} | {', '.join(f'`{name}`' for name in names)} |"
@@ -100,11 +100,11 @@ def _tool_table(profile: str = "") -> str:
     return "\n".join([_TABLE_HEAD, *rows, _LAST_ROW])
 
 
-def is_ours(original: config_files.Original) -> bool:
-    """Whether the rules file is missing or was written by Deltos, so that it may be replaced or removed."""
+def may_replace(original: config_files.Original) -> bool:
+    """Whether the rules file may be replaced or removed: it does not exist, or Deltos wrote it."""
     return original.content is None or MARK in original.text
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file contains only text written by Deltos, so that no backup is needed."""
-    return text in (with_paragraph(""), *map(rules_text, PROFILES))
+    """Whether the text was written by Deltos and not modified, so that no backup is needed."""
+    return text in (with_section(""), *map(rules_text, PROFILES))

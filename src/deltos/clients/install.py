@@ -1,4 +1,4 @@
-"""Addition of Deltos to a client's configuration, and removal from it: edits are planned first, then written."""
+"""Addition and removal of Deltos in client configurations. All edits are planned before the first is written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from deltos.clients import config_files
 from deltos.clients.formats import JSON, Change, Format, Put, Remove, change_text, read_table
 from deltos.clients.guidance import (
-    has_own_words,
-    has_paragraph,
-    is_ours,
+    has_section,
+    has_unmodified_section,
     is_unchanged,
+    may_replace,
     rules_text,
-    with_paragraph,
-    without_paragraph,
+    with_section,
+    without_section,
 )
 from deltos.clients.table import SERVER_NAME, SUGGESTING
 from deltos.errors import BadArgument, BadConfiguration
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     Table = dict[str, Json]
     Plan = Callable[[Table], list[Change]]
 
-_REMOTE_SERVER_KEYS = {"url", "httpUrl", "serverUrl"}  # keys that mark the entry of a remote server
-_OWN_HOOK = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
+_REMOTE_SERVER_KEYS = {"url", "httpUrl", "serverUrl"}  # keys that only entries of remote servers have
+_OWN_HOOK_COMMAND = re.compile(r"\bdeltos(?:\.exe)?[\"']?\s+hook\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Planned change of one file."""
+    """A planned change of one file."""
 
     original: config_files.Original
     content: bytes
-    is_removal: bool = False  # delete the file, because it contains only Deltos text
-    is_unchanged: bool = False  # no user text is lost, so no backup is needed
-    below: Path | None = None  # after a deletion, also delete empty folders below this one
-    outdated: tuple[Path, ...] = ()  # backups to delete, because they contain no user text
+    is_removal: bool = False  # whether to delete the file
+    is_unchanged: bool = False  # whether no user text is lost, so that no backup is needed
+    below: Path | None = None  # empty folders below this one are deleted with the file
+    obsolete_backups: tuple[Path, ...] = ()  # backups to delete, because they are no longer needed
 
     @property
     def path(self) -> Path:
@@ -54,7 +54,7 @@ class Edit:
 
     @property
     def is_change(self) -> bool:
-        """Whether writing would change the file."""
+        """Whether the edit changes the file."""
         return self.is_removal or self.content != (self.original.content or b"")
 
     def diff(self) -> str:
@@ -68,17 +68,17 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """State of Deltos in a client's configuration. `trouble` is the reason why the file could not be read."""
+    """Whether a client is configured to use Deltos. `trouble` is the reason why a file is unreadable."""
 
     has_file: bool
     has_server: bool = False
-    has_hooks: bool = False  # hooks that record sessions in memory
-    suggests: bool = False
+    has_hooks: bool = False  # whether hooks record sessions in memory
+    suggests: bool = False  # whether a hook recommends `search_code`
     trouble: str = ""
 
     @property
     def has_anything(self) -> bool:
-        """Whether `uninstall` has something to remove or to report."""
+        """Whether `uninstall` has anything to remove or report."""
         return self.has_server or self.has_hooks or self.suggests or bool(self.trouble)
 
 
@@ -110,7 +110,7 @@ def uninstall(client: Client, machine: Machine) -> list[Edit]:
 
 
 def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
-    """Return the closest parent folder that belongs to the user: project, home, or folder named by a variable."""
+    """Return the closest parent folder that must be kept: project, home or a folder in an environment variable."""
     named = {Path(value).resolve() for value in machine.environ.values() if Path(value).is_absolute()}
     theirs = {machine.home.resolve(), machine.app_folder().resolve(), *named}
     if client.project is not None:
@@ -119,7 +119,7 @@ def _folder_above(path: Path, client: Client, machine: Machine) -> Path | None:
 
 
 def _plan_complete_removal(edit: Edit, plans: list[tuple[Path, Format, Plan]], below: Path | None) -> Edit:
-    """Extend an edit that removes Deltos: delete a file that Deltos created, and backups without other content."""
+    """Extend an edit that removes Deltos: delete the file if Deltos created it, and obsolete backups."""
     if not edit.is_change:
         return edit
     own = [(form, plan) for path, form, plan in plans if path.resolve() == edit.path]
@@ -128,25 +128,27 @@ def _plan_complete_removal(edit: Edit, plans: list[tuple[Path, Format, Plan]], b
     backups = config_files.backups_of(edit.path)
     befores = [_clean_backup(backup, own) for backup in backups]
     was_there = any(before is None or not before.had_entries for before in befores)
-    outdated = tuple(
+    obsolete_backups = tuple(
         backup for backup, before in zip(backups, befores, strict=True) if before is not None and before.rest == rest
     )
     is_bare = not rest.keys() - {"version"} and not _has_comments(form, edit.content)
     if is_bare and not was_there:
-        return replace(edit, content=b"", is_removal=True, is_unchanged=True, below=below, outdated=outdated)
-    return replace(edit, is_unchanged=True, outdated=outdated)
+        return replace(
+            edit, content=b"", is_removal=True, is_unchanged=True, below=below, obsolete_backups=obsolete_backups
+        )
+    return replace(edit, is_unchanged=True, obsolete_backups=obsolete_backups)
 
 
 @dataclass(frozen=True, slots=True)
 class _CleanedBackup:
-    """Content of a backup without the entries of Deltos."""
+    """Content of a backup without Deltos entries, and whether it had any."""
 
     rest: Table
     had_entries: bool
 
 
 def _clean_backup(backup: Path, own: list[tuple[Format, Plan]]) -> _CleanedBackup | None:
-    """Return the content of a backup without the entries of Deltos, or None if it cannot be read."""
+    """Remove the Deltos entries from the content of a backup. Return None if the backup is unreadable."""
     try:
         text = config_files.read(backup).text
         had = False
@@ -159,7 +161,7 @@ def _clean_backup(backup: Path, own: list[tuple[Format, Plan]]) -> _CleanedBacku
 
 
 def _drop_empty_values(table: Table) -> Table:
-    """Return the table without keys that have empty values, which clients treat like missing keys."""
+    """Return the table without empty values, which clients treat like missing keys."""
     return {key: value for key, value in table.items() if value not in ({}, [])}
 
 
@@ -169,7 +171,7 @@ def _has_comments(form: Format, content: bytes) -> bool:
 
 
 def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
-    """Return the edit that writes the plugin file; raise BadArgument if Deltos did not write the existing file."""
+    """Return the edit that writes the plugin file. Raise BadConfiguration if another program wrote the file."""
     original = config_files.read(plugin.path(machine))
     if original.content is not None and not plugin.is_own(original.text):
         raise BadConfiguration(
@@ -180,7 +182,7 @@ def _plugin_edit(plugin: Plugin, machine: Machine, launch: Launch) -> Edit:
 
 
 def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
-    """Return the edit that deletes the plugin file, if Deltos wrote it."""
+    """Return the edit that deletes the plugin file if Deltos wrote it."""
     plugin = client.plugin
     if plugin is None:
         return []
@@ -188,11 +190,11 @@ def _plugin_removals(client: Client, machine: Machine) -> list[Edit]:
     is_there = original.content is not None and plugin.is_own(original.text)
     if not is_there:
         return []
-    return [_deletion_of(original, plugin.is_unchanged, below=_folder_above(original.path, client, machine))]
+    return [_deletion_edit(original, plugin.is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
 def presence(client: Client, machine: Machine) -> Presence:
-    """Return whether the client has a configuration, and which parts of Deltos it contains."""
+    """Return which Deltos features a client's configuration contains."""
     try:
         original = config_files.read(client.path(machine), project=client.project)
         server = bool(_server_removals(client, read_table(client.format, original.text)))
@@ -204,7 +206,7 @@ def presence(client: Client, machine: Machine) -> Presence:
 
 
 def _own_events(client: Client, machine: Machine) -> set[str]:
-    """Return the names of the client's events that run `deltos hook`."""
+    """Return the names of the client events that run `deltos hook`."""
     if client.hooks is None:
         return set()
     held = _table_at(read_table(JSON, config_files.read(client.hooks.path(machine)).text), "hooks") or {}
@@ -220,14 +222,15 @@ class ServerEntry:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Command-line options of the server, such as a profile."""
+        """Command-line options of the server, such as `--profile`."""
         return self.words[self.words.index("mcp") + 1 :] if "mcp" in self.words else ()
 
 
 def configured(client: Client, machine: Machine) -> ServerEntry | None:
-    """Return the Deltos entry in a client's configuration, or None if there is no entry with a command."""
+    """Return the Deltos server entry in a client's configuration, or None if it is missing or has no command."""
     table = _table_at(
-        read_table(client.format, config_files.read(client.path(machine), project=client.project).text), *client.place
+        read_table(client.format, config_files.read(client.path(machine), project=client.project).text),
+        *client.entry_path,
     )
     if table is None:
         return None
@@ -241,7 +244,7 @@ def configured(client: Client, machine: Machine) -> ServerEntry | None:
 
 
 def write(edits: list[Edit]) -> list[Path]:
-    """Write the changed files; return the paths of the backups."""
+    """Write the changed files, and return the paths of the backups."""
     backups = [_write(edit) for edit in edits if edit.is_change]
     return [backup for backup in backups if backup is not None]
 
@@ -249,13 +252,18 @@ def write(edits: list[Edit]) -> list[Path]:
 def _write(edit: Edit) -> Path | None:
     if edit.is_removal:
         return config_files.remove(
-            edit.original, keeps_copy=not edit.is_unchanged, outdated=edit.outdated, below=edit.below
+            edit.original, keeps_backup=not edit.is_unchanged, obsolete_backups=edit.obsolete_backups, below=edit.below
         )
-    return config_files.replace(edit.original, edit.content, keeps_copy=not edit.is_unchanged, outdated=edit.outdated)
+    return config_files.replace(
+        edit.original, edit.content, keeps_backup=not edit.is_unchanged, obsolete_backups=edit.obsolete_backups
+    )
 
 
 def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool = False) -> list[Edit]:
-    """Return the edit that writes or removes the client's rules file; raise an error if Deltos did not write it."""
+    """Return the edit that writes or removes the client's rules file.
+
+    Raise BadConfiguration rather than replace a file that Deltos did not write.
+    """
     if client.rules is None:
         if remove:
             return []
@@ -263,7 +271,7 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
             f"{client.title} has no rules file of its own", hint="Use --agents-md to write AGENTS.md in a project."
         )
     original = config_files.read(client.rules(machine))
-    if not is_ours(original):
+    if not may_replace(original):
         if remove:
             return []
         raise BadConfiguration(f"{original.path} was not written by deltos", hint="It was left untouched.")
@@ -271,18 +279,18 @@ def rules(client: Client, machine: Machine, *, profile: str = "", remove: bool =
         return [Edit(original, rules_text(profile).encode())]
     if original.content is None:
         return []
-    return [_deletion_of(original, is_unchanged, below=_folder_above(original.path, client, machine))]
+    return [_deletion_edit(original, is_unchanged, below=_folder_above(original.path, client, machine))]
 
 
-def _deletion_of(
+def _deletion_edit(
     original: config_files.Original, is_as_written: Callable[[str], bool], *, below: Path | None = None
 ) -> Edit:
-    """Return the edit that deletes a file written by Deltos, and its backups that contain only Deltos text."""
+    """Return the edit that deletes a file written by Deltos, and the backups that contain only Deltos text."""
     unchanged = is_as_written(original.text)
-    outdated = tuple(
+    obsolete_backups = tuple(
         backup for backup in config_files.backups_of(original.path) if _has_only_own_text(backup, is_as_written)
     )
-    return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, outdated=outdated)
+    return Edit(original, b"", is_removal=True, is_unchanged=unchanged, below=below, obsolete_backups=obsolete_backups)
 
 
 def _has_only_own_text(backup: Path, is_as_written: Callable[[str], bool]) -> bool:
@@ -292,53 +300,53 @@ def _has_only_own_text(backup: Path, is_as_written: Callable[[str], bool]) -> bo
         return False
 
 
-def agents_paragraph(folder: Path, *, remove: bool = False) -> list[Edit]:
-    """Return the edits that add the Deltos section to a project's AGENTS.md, or remove it."""
+def agents_section_edits(folder: Path, *, remove: bool = False) -> list[Edit]:
+    """Return the edits that add or remove the Deltos section in a project's AGENTS.md."""
     original = config_files.read(folder / "AGENTS.md", project=folder)
     if not remove:
-        return [Edit(original, original.encode(with_paragraph(original.text)))]
-    if not has_paragraph(original.text):
+        return [Edit(original, original.encode(with_section(original.text)))]
+    if not has_section(original.text):
         return [] if original.content is None else [Edit(original, original.content)]
     backups = [
         (path, text) for path in config_files.backups_of(original.path) if (text := _read_backup(path)) is not None
     ]
-    rest = _restore_before_paragraph(original.text, [text for _, text in backups])
+    rest = _restore_without_section(original.text, [text for _, text in backups])
     if not rest.strip() and rest not in (text for _, text in backups):
-        return [_deletion_of(original, is_unchanged)]
-    bare = without_paragraph(with_paragraph(rest))
-    outdated = tuple(
-        path for path, text in backups if text == rest or (has_paragraph(text) and without_paragraph(text) == bare)
+        return [_deletion_edit(original, is_unchanged)]
+    bare = without_section(with_section(rest))
+    obsolete_backups = tuple(
+        path for path, text in backups if text == rest or (has_section(text) and without_section(text) == bare)
     )
-    unchanged = has_own_words(original.text)
-    return [Edit(original, original.encode(rest), is_unchanged=unchanged, outdated=outdated)]
+    unchanged = has_unmodified_section(original.text)
+    return [Edit(original, original.encode(rest), is_unchanged=unchanged, obsolete_backups=obsolete_backups)]
 
 
-def _restore_before_paragraph(text: str, earlier: list[str]) -> str:
-    """Return the text without the Deltos section; if a backup contains the original text, return that instead."""
-    was = (before for before in earlier if not has_paragraph(before) and with_paragraph(before) == text)
-    return next(was, without_paragraph(text))
+def _restore_without_section(text: str, earlier: list[str]) -> str:
+    """Return the original text from a backup, or the text without the Deltos section."""
+    was = (before for before in earlier if not has_section(before) and with_section(before) == text)
+    return next(was, without_section(text))
 
 
 def _read_backup(path: Path) -> str | None:
-    """Return the text of a backup, or None if it cannot be read or parsed."""
+    """Return the text of a backup, or None if it is unreadable or malformed."""
     try:
         text = config_files.read(path).text
-        without_paragraph(text)
+        without_section(text)
     except BadConfiguration:
         return None
     return text
 
 
-def has_agents_paragraph(folder: Path) -> bool:
-    """Whether a project's AGENTS.md has the Deltos section; false for a symbolic link, which is never edited."""
+def has_agents_section(folder: Path) -> bool:
+    """Whether a project's AGENTS.md has the Deltos section. Symbolic links are never edited and return False."""
     try:
-        return has_paragraph(config_files.read(folder / "AGENTS.md", project=folder).text)
+        return has_section(config_files.read(folder / "AGENTS.md", project=folder).text)
     except BadConfiguration:
         return False
 
 
 def _plan_edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) -> list[Edit]:
-    """Return one edit for each file, even if several changes affect the same file."""
+    """Return one edit for each file, which combines all plans for the file."""
     edits: dict[Path, Edit] = {}
     for path, form, plan in plans:
         original = config_files.read(path, project=project)
@@ -355,13 +363,13 @@ def _plan_edits(plans: list[tuple[Path, Format, Plan]], project: Path | None) ->
 
 
 def _server_changes(client: Client, launch: Launch, table: Table) -> list[Change]:
-    """Return the changes that set differing values of the server entry; the user's additions are kept."""
+    """Return the changes that update the server entry. Values that the user added are kept."""
     path = (client.servers, SERVER_NAME)
     wanted = client.entry(launch)
     present = _table_at(table, *path)
     if present is None or present.keys() & _REMOTE_SERVER_KEYS:
         return [Put(path, wanted)]
-    # An empty table is only a default and does not replace the user's value.
+    # An empty table is a default, which does not replace a value of the user.
     wrong = [key for key, value in wanted.items() if key not in present or present[key] != value != {}]
     return [Put((*path, key), wanted[key]) for key in wrong]
 
@@ -381,8 +389,8 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
         entries = held.get(event.name)
         own = next(_find_own_handlers(event.name, entries), None)
         if own is None:
-            place = len(entries) if isinstance(entries, list) else 0
-            changes.append(Put(("hooks", event.name, place), hook_entry(hooks, event, command)))
+            index = len(entries) if isinstance(entries, list) else 0
+            changes.append(Put(("hooks", event.name, index), hook_entry(hooks, event, command)))
         elif own.command != command:
             changes.append(Put((*own.path, "command"), command))
     return changes
@@ -391,36 +399,39 @@ def _hook_changes(hooks: Hooks, launch: Launch, platform: str, table: Table) -> 
 def _hook_removals(table: Table) -> list[Change]:
     held = _table_at(table, "hooks") or {}
     own = [handler for event, entries in held.items() for handler in _find_own_handlers(event, entries)]
-    # In reverse order, so that earlier positions stay valid.
-    return [Remove(handler.group if handler.is_alone else handler.path) for handler in reversed(own)]
+    # In reverse order, so that the remaining indexes stay valid.
+    return [Remove(handler.group if handler.is_only_command else handler.path) for handler in reversed(own)]
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnHook:
-    """A Deltos command among the hooks; `is_alone` if the surrounding entry, its `group`, has no other command."""
+    """A Deltos command in the hooks of a client.
+
+    `group` is the path of the entry that contains it, and `is_only_command` whether the entry has no other command.
+    """
 
     path: tuple[str | int, ...]
     group: tuple[str | int, ...]
     command: str
-    is_alone: bool
+    is_only_command: bool
 
 
 def _find_own_handlers(event: str, entries: Json) -> Iterator[_OwnHook]:
-    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for entry_index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if not isinstance(entry, dict):
             continue
-        group = ("hooks", event, place)
+        group = ("hooks", event, entry_index)
         if command := _parse_own_command(entry):
-            yield _OwnHook(group, group, command, is_alone=True)
+            yield _OwnHook(group, group, command, is_only_command=True)
         inner = entry.get("hooks")
         for index, handler in enumerate(inner if isinstance(inner, list) else ()):
             if isinstance(inner, list) and isinstance(handler, dict) and (command := _parse_own_command(handler)):
-                yield _OwnHook((*group, "hooks", index), group, command, is_alone=len(inner) == 1)
+                yield _OwnHook((*group, "hooks", index), group, command, is_only_command=len(inner) == 1)
 
 
 def _parse_own_command(handler: Table) -> str:
     command = handler.get("command")
-    return command if isinstance(command, str) and _OWN_HOOK.search(command) else ""
+    return command if isinstance(command, str) and _OWN_HOOK_COMMAND.search(command) else ""
 
 
 def hook_command(launch: Launch, event: str, platform: str) -> str:
@@ -428,7 +439,7 @@ def hook_command(launch: Launch, event: str, platform: str) -> str:
     words = [launch.program, *launch.arguments, "hook", event]
     if platform != "win32":
         return shlex.join(words)
-    # Hooks run in cmd, PowerShell or Git's bash. Slashes and double quotes work in all of them.
+    # On Windows, hooks run in cmd, PowerShell or Git Bash, which all accept slashes and double quotes.
     return " ".join(f'"{word}"' if " " in word else word for word in (word.replace("\\", "/") for word in words))
 
 

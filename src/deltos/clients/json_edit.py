@@ -1,4 +1,4 @@
-"""Changes to single values in JSON text that keep all other characters: comments, order, indentation."""
+"""Edits of single values in JSON text. All other characters are preserved, including comments and indentation."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def find(node: Node, path: Path) -> Node | None:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """Set `value` at `path` and create missing parents; an index equal to the length of a list appends."""
+    """Set `value` at `path`, creating missing parents. An index equal to the length of a list appends."""
     node = parse(text)
     for depth, step in enumerate(path):
         if not isinstance(node, Container) or node.is_object != isinstance(step, str):
             kind = "an object" if isinstance(step, str) else "a list"
-            raise BadConfiguration(f"{'.'.join(map(str, path[:depth])) or 'the whole'} is not {kind}")
+            raise BadConfiguration(f"{'.'.join(map(str, path[:depth])) or 'the top level'} is not {kind}")
         item = _item_at(node, step)
         if item is None:
             return _insert_on_new_line(text, node, step, _wrap_in_containers(path[depth + 1 :], value))
@@ -42,7 +42,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the value at `path`, including repeated keys; return the text unchanged if there is no such value."""
+    """Remove the value at `path`, including repeated keys. The text is unchanged if there is no value."""
     last = path[-1]
     while isinstance(parent := find(parse(text), path[:-1]), Container) and (item := _item_at(parent, last)):
         text = _remove_item(text, parent, item)
@@ -51,8 +51,8 @@ def remove(text: str, path: Path) -> str:
     return text
 
 
-def is_bare(text: str, path: Path) -> bool:
-    """Whether the container at `path` is empty, with no comment in it or before it."""
+def is_empty_container(text: str, path: Path) -> bool:
+    """Whether the container at `path` is empty and has no comment in it or before it."""
     parent = find(parse(text), path[:-1])
     item = _item_at(parent, path[-1]) if parent is not None else None
     if item is None or not isinstance(item.value, Container):
@@ -83,7 +83,7 @@ def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json
     if into.items and "\n" not in text[into.start : into.end]:
         return _insert_inline(text, into, step, value)
     indent = _item_indent(text, into)
-    line = _newline(text) + indent + _with_key(step, _serialise(text, value, indent))
+    line = _newline(text) + indent + _prepend_key(step, _serialise(text, value, indent))
     if not into.items:
         held = text[into.start + 1 : into.end - 1].rstrip()
         closing = _newline(text) + _indent_at(text, into.start)
@@ -92,14 +92,14 @@ def _insert_on_new_line(text: str, into: Container, step: str | int, value: Json
     after = last.comma + 1 if last.comma >= 0 else last.value.end
     rest = _REST_OF_LINE.match(text[after:].partition("\n")[0])
     line_end = after + (rest.end() if rest else 0)
-    if last.comma >= 0:  # keep the file's style of trailing commas
+    if last.comma >= 0:  # preserve the style of trailing commas
         return text[:line_end] + line + "," + text[line_end:]
     return text[: last.value.end] + "," + text[last.value.end : line_end] + line + text[line_end:]
 
 
 def _insert_inline(text: str, into: Container, step: str | int, value: Json) -> str:
     last = into.items[-1]
-    item = _with_key(step, json.dumps(value, ensure_ascii=False))
+    item = _prepend_key(step, json.dumps(value, ensure_ascii=False))
     if last.comma >= 0:
         return text[: last.comma + 1] + f" {item}," + text[last.comma + 1 :]
     return text[: last.value.end] + f", {item}" + text[last.value.end :]
@@ -120,7 +120,7 @@ def _remove_item(text: str, parent: Container, item: Item) -> str:
 
 
 def _extend_to_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend the range to entire lines if they contain nothing else, otherwise to the preceding blanks."""
+    """Extend the range to the entire lines if they contain nothing else, or to the preceding blanks."""
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     if line_end >= 0 and not text[line_start:start].strip() and not text[end:line_end].strip():
@@ -131,12 +131,12 @@ def _extend_to_lines(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _collapse_if_empty(text: str, start: int) -> str:
-    """Remove the blanks in the container at `start` if it contains nothing else."""
+    """Remove the white space in the container at `start` if it is empty."""
     rest = text[start + 1 :].lstrip()
     return text[: start + 1] + rest if rest.startswith(("]", "}")) else text
 
 
-def _with_key(step: str | int, written: str) -> str:
+def _prepend_key(step: str | int, written: str) -> str:
     return written if isinstance(step, int) else f"{json.dumps(step, ensure_ascii=False)}: {written}"
 
 

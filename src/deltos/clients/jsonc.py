@@ -1,4 +1,4 @@
-"""Parser of JSON with comments and trailing commas, which returns values with their positions in the text."""
+"""Parser of JSON with comments and trailing commas, which returns values with their positions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Mapping and Sequence instead of dict and list, because they accept narrower types from callers.
+# Mapping and Sequence are covariant, unlike dict and list.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(/\*.*?(?:\*/|(\Z))))*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*("?)')
 _LITERAL = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_MAX_DEPTH = 200
+_MAX_DEPTH = 200  # maximum nesting depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Scalar:
 class Item:
     """A member of an object or an item of a list.
 
-    `start` is the position of its key or value; `comma` is the position of the comma after it, or -1.
+    `start` is the position of its key or value, and `comma` is the position of the next comma or -1.
     """
 
     start: int
@@ -57,7 +57,7 @@ Node: TypeAlias = Scalar | Container
 
 
 def parse(text: str) -> Node:
-    """Parse a text that contains one JSON value; raise BadConfiguration with line and column if it is invalid."""
+    """Parse one JSON value. Raise BadConfiguration with the line and column if the text is invalid."""
     reader = _JsoncReader(text)
     node = reader.value(reader.skip(0), depth=0)
     if (end := reader.skip(node.end)) != len(text):
@@ -66,7 +66,7 @@ def parse(text: str) -> Node:
 
 
 def read(text: str) -> Json:
-    """Parse `text` to plain data; plain JSON takes a fast path, because files can have many megabytes."""
+    """Parse `text` to plain data, with a fast path for JSON without comments."""
     try:
         return cast("Json", json.loads(text, parse_constant=_refuse_constant))
     except (ValueError, RecursionError):
@@ -78,7 +78,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def data(node: Node) -> Json:
-    """Convert a node to plain data; of repeated keys, the last one is used, as JSON parsers usually do."""
+    """Convert a node to plain data. The last of repeated keys is used, as in most JSON parsers."""
     if isinstance(node, Scalar):
         return node.value
     if node.is_object:
@@ -87,11 +87,13 @@ def data(node: Node) -> Json:
 
 
 class _JsoncReader:
+    """Recursive-descent parser of one text."""
+
     def __init__(self, text: str) -> None:
         self._text = text
 
     def skip(self, position: int) -> int:
-        """Return the position of the next character that is neither blank nor part of a comment."""
+        """Return the position after white space and comments."""
         match = _BLANK.match(self._text, position)
         if match is None:
             return position
@@ -150,7 +152,7 @@ class _JsoncReader:
             self.fail(position, "expected a value")
         try:
             return Scalar(position, match.end(), json.loads(match[0]))
-        except ValueError:  # Python refuses to parse integers of thousands of digits
+        except ValueError:  # Python limits the number of digits of an integer
             self.fail(position, "a number is too long")
 
     def fail(self, position: int, what: str) -> NoReturn:

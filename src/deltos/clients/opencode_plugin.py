@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deltos.clients.table import Launch
 
 FIRST_LINE = "// Written by `deltos install opencode`; `deltos uninstall opencode` removes it."
-# The plugin uses Node's built-in module, which every OpenCode runtime has. A hook is stopped after 10 seconds.
+# The plugin uses only built-in modules of Node, which every OpenCode runtime has. Hooks time out after 10 seconds.
 _PLUGIN_TEMPLATE = """
 import { spawn } from "node:child_process"
 
@@ -66,18 +66,18 @@ export const Deltos = async ({ directory }) => {
 
 
 def plugin_text(launch: Launch) -> str:
-    """Return the text of the plugin file for a command that starts Deltos."""
+    """Return the text of the plugin file, which runs the given command."""
     command = json.dumps([launch.program, *launch.arguments], ensure_ascii=False)
     return FIRST_LINE + _PLUGIN_TEMPLATE % command
 
 
 def is_own(text: str) -> bool:
-    """Whether a file contains this plugin in any version."""
+    """Whether the text is any version of this plugin."""
     return text.startswith(FIRST_LINE)
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether a file is unmodified since Deltos wrote it, with any command."""
+    """Whether the text is the unmodified plugin with any command."""
     return _without_command(text) == _without_command(FIRST_LINE + _PLUGIN_TEMPLATE)
 
 

@@ -1,4 +1,4 @@
-"""Check that a configured server starts and answers the initialize request, as a client would require."""
+"""Check that a configured server starts and answers the `initialize` request of a client."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _INITIALIZE = {
 }
 
 
-def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Return the reason why this command does not start an MCP server, or an empty string if it does."""
+def find_start_problem(words: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Run the command and return the reason why it is not a working MCP server, or an empty string."""
     try:
-        # Run in an empty folder, because `uv run` and `python -m` would import code from the current one.
+        # Run in an empty folder, because `uv run` and `python -m` would import code from the current folder.
         with tempfile.TemporaryDirectory(prefix="deltos-trial-", ignore_cleanup_errors=True) as folder:
             done = subprocess.run(
                 words,
@@ -42,13 +42,13 @@ def trouble_starting(words: Sequence[str], variables: Mapping[str, str]) -> str:
         return f"it did not answer within {TRIAL_TIMEOUT_SECONDS:.0f} seconds"
     except (OSError, ValueError) as exc:
         return f"it does not start ({getattr(exc, 'strerror', None) or exc})"
-    if _is_greeting(done.stdout.partition(b"\n")[0]):
+    if _is_initialize_result(done.stdout.partition(b"\n")[0]):
         return ""
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return f"it ended with exit code {done.returncode}{f': {errors[-1][:200]}' if errors else ''}"
 
 
-def _is_greeting(line: bytes) -> bool:
+def _is_initialize_result(line: bytes) -> bool:
     try:
         answer = json.loads(line)
     except ValueError:

@@ -28,12 +28,12 @@ class Machine:
     platform: str = "linux"
 
     def folder(self, variable: str, *fallback: str) -> Path:
-        """Return the folder named by a variable, or the fallback in the home folder."""
+        """Return the folder in an environment variable, or the fallback below the home folder."""
         named = self.environ.get(variable, "")
         return Path(named).expanduser() if named else self.home.joinpath(*fallback)
 
     def app_folder(self) -> Path:
-        """Return the folder for settings of desktop applications."""
+        """Return the folder that contains the settings of desktop applications."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -51,37 +51,37 @@ class Launch:
 
     @property
     def server_arguments(self) -> list[str]:
-        """Arguments after the program name that start the server."""
+        """Arguments that start the server, without the program name."""
         return [*self.arguments, "mcp", *self.options]
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A client event that runs a hook; `matcher` limits it to certain tools."""
+    """A client event that runs a hook. `matcher` is a pattern of tool names."""
 
     name: str
     matcher: str = ""
 
 
-# Only with --suggest, for which `deltos hook` recommends search_code once per session.
+# Added by --suggest: the hook recommends search_code once per session.
 SUGGESTING = HookEvent("PreToolUse", "Grep|Bash")
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Location and format of a client's hooks. If `grouped`, an entry is a matcher with its commands."""
+    """Location and format of a client's hooks. If `grouped`, each entry contains a matcher and a list of commands."""
 
     path: Callable[[Machine], Path]
     events: tuple[HookEvent, ...]
     options: Mapping[str, Json]
     grouped: bool = True
     version: int | None = None
-    next_step: str = ""  # step that the user must take before the hooks run
+    next_step: str = ""  # what the user must do before the hooks run
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Plugin file that sends events to memory, for clients that load plugins instead of running commands."""
+    """Plugin file that sends events to memory, for clients with plugins instead of command hooks."""
 
     path: Callable[[Machine], Path]
     text: Callable[[Launch], str]
@@ -91,7 +91,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An agent or editor. `servers` is the key of its server table; `entry` returns the value for one server."""
+    """An agent or editor. `servers` is the key of the server table, and `entry` returns the server entry."""
 
     name: str
     title: str
@@ -108,13 +108,13 @@ class Client:
     rules: Callable[[Machine], Path] | None = None  # path of the client's rules file
 
     @property
-    def place(self) -> tuple[str, str]:
-        """Path of the entry in the file: the key of the servers, then the name of the server."""
+    def entry_path(self) -> tuple[str, str]:
+        """Keys that lead to the server entry in the configuration file."""
         return (self.servers, SERVER_NAME)
 
 
 def client_named(name: str) -> Client:
-    """Return the client called `name`, ignoring case and punctuation; raise BadArgument if it is unknown."""
+    """Return the client called `name`, ignoring case and punctuation. Raise BadArgument if it is unknown."""
     wanted = "".join(filter(str.isalnum, name.lower()))
     for client in CLIENTS:
         if wanted == "jetbrains":
@@ -136,7 +136,7 @@ def _typed_entry(launch: Launch) -> dict[str, Json]:
 
 
 def _claude_code_entry(launch: Launch) -> dict[str, Json]:
-    """Return an entry whose tools are loaded when a session starts, instead of on demand."""
+    """Return an entry that loads the tools when a session starts, not on demand."""
     return {**_typed_entry(launch), "alwaysLoad": True}
 
 
@@ -168,8 +168,8 @@ def _crush_path(machine: Machine) -> Path:
     return (Path(own).expanduser() if own else machine.folder("XDG_CONFIG_HOME", ".config") / "crush") / "crush.json"
 
 
-def _crush_folder(machine: Machine) -> Path:
-    """Return the folder of Crush's skills, which on Windows differs from its configuration folder."""
+def _crush_skills_parent(machine: Machine) -> Path:
+    """Return the parent of Crush's skills folder, which differs from its configuration folder on Windows."""
     if machine.platform == "win32":
         return machine.folder("LOCALAPPDATA", "AppData", "Local") / "crush"
     return machine.folder("XDG_CONFIG_HOME", ".config") / "crush"
@@ -179,8 +179,8 @@ def _skill_path(folder: Callable[[Machine], Path]) -> Callable[[Machine], Path]:
     return lambda machine: folder(machine) / "skills" / SERVER_NAME / "SKILL.md"
 
 
-def in_folder(client: Client, folder: Path) -> Client:
-    """Return the client configured for a project folder; raise BadArgument if it does not support that."""
+def client_in_project(client: Client, folder: Path) -> Client:
+    """Return the client with its configuration in a project folder. Raise BadArgument if it does not support this."""
     if not client.project_path:
         names = ", ".join(other.name for other in CLIENTS if other.project_path)
         raise BadArgument(
@@ -251,7 +251,7 @@ _GEMINI_HOOKS = Hooks(
         HookEvent("AfterAgent"),
         HookEvent("SessionEnd"),
     ),
-    {"timeout": 10_000},  # in milliseconds; other clients use seconds
+    {"timeout": 10_000},  # milliseconds (other clients use seconds)
 )
 _CURSOR_HOOKS = Hooks(
     lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -478,6 +478,6 @@ CLIENTS = (
         _typed_entry,
         project_path=".crush.json",
         programs=("crush",),
-        rules=_skill_path(_crush_folder),
+        rules=_skill_path(_crush_skills_parent),
     ),
 )

@@ -1,7 +1,7 @@
 """Changes to single tables in TOML text.
 
-Tables are appended at the end and removed line by line, so that comments are kept; tomlkit edits inline tables and
-dotted keys.
+Tables are appended at the end and removed line by line, so that comments are kept. Inline tables and dotted
+keys are edited by tomlkit.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from deltos.clients.jsonc import Json
 
 
-_MAX_KEY_PARTS = 64
+_MAX_KEY_PARTS = 64  # maximum number of parts of a dotted key
 
 
 def read(text: str) -> Json:
-    """Parse TOML text to plain data; raise BadConfiguration if it is invalid."""
+    """Parse TOML text to plain data. Raise BadConfiguration if it is invalid."""
     if any(line.partition("=")[0].count(".") >= _MAX_KEY_PARTS for line in text.splitlines()):
-        # the running time of tomllib grows with the square of the number of parts
-        raise BadConfiguration(f"it has a key of more than {_MAX_KEY_PARTS} parts")
+        # the running time of tomllib is quadratic in the number of parts
+        raise BadConfiguration(f"it has a key with more than {_MAX_KEY_PARTS} parts")
     try:
         return cast("Json", tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
@@ -33,7 +33,7 @@ def read(text: str) -> Json:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """Set `value` at `path`; append a new table at the end."""
+    """Set `value` at `path`. New tables are appended to the text."""
     if isinstance(value, dict) and not _has_path(read(text), path):
         appended = _append_table(text, path, value)
         if _is_valid(appended):
@@ -42,7 +42,7 @@ def put(text: str, path: Path, value: Json) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Remove the table at `path`, and parents that become empty."""
+    """Remove the table at `path`, and its parents if they become empty."""
     if not _has_path(read(text), path):
         return text
     cut = _remove_table_lines(text, path)
@@ -76,36 +76,38 @@ def _append_table(text: str, path: Path, value: dict[str, Json]) -> str:
 
 
 def _remove_table_lines(text: str, path: Path) -> str:
-    """Remove a table's header, keys and sub-tables, but not the comments before the next table."""
+    """Remove a table with its sub-tables, except for the comments before the next table."""
     name = [str(step) for step in path]
     kept: list[str] = []
-    held: list[str] = []  # comments and blank lines in the removed table, which are kept if another table follows
-    ours = False
+    # Comments and blank lines at the end of the removed table, which are kept if another table follows.
+    trailing_comments: list[str] = []
+    is_removed = False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            was_ours, ours = ours, _header_names(line)[: len(name)] == name
-            if was_ours and not ours:
-                kept += held
-            held = []
-        if not ours:
+            was_removed, is_removed = is_removed, _header_names(line)[: len(name)] == name
+            if was_removed and not is_removed:
+                kept += trailing_comments
+            trailing_comments = []
+        if not is_removed:
             kept.append(line)
         elif not line.strip() or line.lstrip().startswith("#"):
-            held.append(line)
+            trailing_comments.append(line)
         else:
-            held = []
-    if ours:
-        kept += [line for line in held if line.strip()]
-    return _remove_final_blank_lines("".join(kept)) if ours else "".join(kept)
+            trailing_comments = []
+    if is_removed:
+        kept += [line for line in trailing_comments if line.strip()]
+    return _remove_final_blank_lines("".join(kept)) if is_removed else "".join(kept)
 
 
 def _header_names(line: str) -> list[str]:
-    """Return the names in a table header; names of Deltos tables contain no dots or brackets."""
+    """Split a table header into names: `[mcp_servers.deltos]` into `mcp_servers` and `deltos`."""
+    # Quoted names that contain dots or brackets are not supported, because names of Deltos tables have none.
     inside = line.strip().removeprefix("[").partition("]")[0]
     return [name.strip().removeprefix('"').removesuffix('"') for name in inside.split(".")]
 
 
 def _remove_final_blank_lines(text: str) -> str:
-    """Remove blank lines at the end."""
+    """Remove the blank lines at the end of the text."""
     gap = text[len(text.rstrip(" \t\r\n")) :]
     return text[: len(text) - len(gap) + gap.find("\n") + 1] if gap.endswith("\n") else text
 

@@ -1,4 +1,4 @@
-"""Location of Deltos in uv: in its cache (`uvx`), which uv may clear, or installed as a tool."""
+"""Detection of installations with uv: in the cache, which uv may clear (`uvx`), or as a tool."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from deltos.errors import BadConfiguration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_CACHE_FOLDER_PREFIXES = (
-    "archive-v",
-    "environments-v",
-    "builds-v",
-)  # prefixes of folders in uv's cache, without the layout version
+# Names of the folders in uv's cache, without the layout version that follows.
+_CACHE_FOLDER_PREFIXES = ("archive-v", "environments-v", "builds-v")
 
 
 def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
@@ -31,7 +28,7 @@ def is_in_cache(path: Path, environ: Mapping[str, str]) -> bool:
 
 
 def installed_tool(environ: Mapping[str, str]) -> Path | None:
-    """Return the `deltos` on the PATH that is not in uv's cache, or None if there is none."""
+    """Return the first `deltos` on the PATH outside uv's cache, or None."""
     for folder in environ.get("PATH", "").split(os.pathsep):
         found = shutil.which("deltos", path=folder) if folder else None
         if found and not is_in_cache(Path(found).absolute(), environ):
@@ -40,7 +37,7 @@ def installed_tool(environ: Mapping[str, str]) -> Path | None:
 
 
 def stable_path(script: Path) -> Path:
-    """Return the path of an installed tool that is stable when its environment is rebuilt, or the script itself."""
+    """Return the path of a uv tool's executable, which survives upgrades, or `script` if it is not a uv tool."""
     try:
         receipt = tomllib.loads((script.parent.parent / "uv-receipt.toml").read_text("utf-8"))
         entries = receipt["tool"]["entrypoints"]
@@ -50,15 +47,15 @@ def stable_path(script: Path) -> Path:
         return script
 
 
-def own_origin() -> str | None:
-    """Return the installation source (`direct_url.json`, PEP 610) of this Deltos, or None if it is a package index."""
+def installation_origin() -> str | None:
+    """Return the contents of `direct_url.json` (PEP 610), or None if Deltos was installed from a package index."""
     from importlib.metadata import distribution  # deferred: slow, and rarely needed
 
     return distribution("deltos").read_text("direct_url.json")
 
 
 def requirement(version: str, origin: str | None) -> str:
-    """Return the requirement with which uv installs this version from the same source (PEP 610)."""
+    """Return the requirement that installs this version from the same source (PEP 610)."""
     source = json.loads(origin) if origin else {}
     if "vcs_info" in source:
         kind, commit = source["vcs_info"]["vcs"], source["vcs_info"]["commit_id"]
@@ -69,7 +66,7 @@ def requirement(version: str, origin: str | None) -> str:
 def install_tool(requirement: str) -> Path:
     """Install Deltos as a uv tool and return the path of its executable."""
     try:
-        # Quiet, because a list of eighty packages would hide other output. Errors are still printed.
+        # Quiet, because uv would print eighty package names. Errors are still printed.
         subprocess.run(["uv", "tool", "install", "--quiet", requirement], check=True)
         tool_folder = subprocess.run(["uv", "tool", "dir", "--bin"], check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as exc:

@@ -1,4 +1,4 @@
-"""Changes to single entries of a YAML block mapping by entire lines, so that comments are kept."""
+"""Edits of single entries in YAML block mappings. Entire lines are changed, so comments are preserved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from deltos.clients.json_edit import Path
     from deltos.clients.jsonc import Json
 
-_INDENT = 2
+_INDENT = 2  # default indentation of entries
 
 
 def read(text: str) -> Json:
-    """Parse YAML text to plain data; raise BadConfiguration if it is invalid."""
+    """Parse YAML text to plain data. Raise BadConfiguration if it is invalid."""
     import yaml  # deferred: only clients with YAML files need it
 
     try:
@@ -25,7 +25,7 @@ def read(text: str) -> Json:
 
 
 def put(text: str, path: Path, value: Json) -> str:
-    """Set `value` at `path`: an entry of a top-level mapping, or a value inside such an entry."""
+    """Set `value` at `path`, which leads to an entry of a top-level mapping or a value inside it."""
     servers, name, *inside = (str(step) for step in path)
     if inside:
         entry = _parse_entry(text, servers, name)
@@ -76,7 +76,7 @@ def _insert_entry(text: str, servers: str, name: str, value: Json) -> str:
 
 
 def _find_block(lines: list[str], servers: str) -> tuple[int | None, int]:
-    """Return the line number of a top-level key and that of the first line after its block."""
+    """Return the line indexes of a top-level key and of the first line after its block."""
     header = next((at for at, line in enumerate(lines) if _is_key(line, servers, 0)), None)
     if header is None:
         return None, len(lines)
@@ -84,10 +84,11 @@ def _find_block(lines: list[str], servers: str) -> tuple[int | None, int]:
     return header, end
 
 
-_BLANK_LINE_INDENT = 1_000  # larger than any indentation, so that blank lines and comments do not end a block
+_BLANK_LINE_INDENT = 1_000  # indentation assigned to blank lines and comments, so that they do not end a block
 
 
 def _content_indent(line: str) -> int:
+    """Return the indentation of a line. Blank lines and comments have a very large indentation."""
     inner = line.lstrip(" ")
     return _BLANK_LINE_INDENT if not inner.strip() or inner.startswith("#") else len(line) - len(inner)
 

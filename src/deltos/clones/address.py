@@ -1,4 +1,4 @@
-"""URLs of git repositories: recognise them, and build the URLs under which files are cited."""
+"""Recognition of git repository URLs, and construction of URLs for citing their files."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from urllib.parse import quote, unquote, urlsplit
 from deltos.errors import BadArgument
 from deltos.private_hosts import canonical_name
 
-_PREFIX = "git+"
-_SUFFIX = ".git"
-_HTTPS_HINT = "Give its https URL; a login is configured with DELTOS_AUTH_NAME='HOST Header: value'."
-# By host, the part of a file's URL between the repository's URL and the path; {} is the branch or tag.
+_GIT_PREFIX = "git+"
+_GIT_SUFFIX = ".git"
+_HTTPS_HINT = "Pass the https URL. Set DELTOS_AUTH_NAME='HOST Header: value' if the repository requires a login."
+# Text between the repository URL and the path in the URL of a file, by host. {} is the branch or tag.
 _FILE_PATHS = {
     "github.com": "/blob/{}/",
     "gitlab.com": "/-/blob/{}/",
     "bitbucket.org": "/src/{}/",
     "codeberg.org": "/src/{}/",
 }
-# By host, the path segments between the repository and the branch in the URL of a folder.
-_FOLDER_MARKS = {"github.com": ("tree",), "gitlab.com": ("-", "tree"), "bitbucket.org": ("src",)}
+# Path segments between the repository and the branch in the URL of a folder, by host.
+_FOLDER_SEGMENTS = {"github.com": ("tree",), "gitlab.com": ("-", "tree"), "bitbucket.org": ("src",)}
 _RESERVED_PATHS = frozenset(
     """
     about apps blog codespaces collections contact customer-stories enterprise events explore features issues join login
@@ -31,7 +31,7 @@ _RESERVED_PATHS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAddress:
-    """A remote repository; `reference` and `folder` are set if the URL names a branch and a folder."""
+    """A remote repository, with the branch and folder if its URL contains them."""
 
     url: str
     reference: str = ""
@@ -39,9 +39,9 @@ class RepositoryAddress:
 
 
 def parse_repository(text: str) -> RepositoryAddress | None:
-    """Return the repository of an http(s) URL, or None for a web page; raise BadArgument for other transports."""
-    is_plain = not text.lower().startswith(_PREFIX)
-    text = text if is_plain else text[len(_PREFIX) :]
+    """Parse the http(s) URL of a repository. Return None for web pages, and raise BadArgument for other transports."""
+    is_plain = not text.lower().startswith(_GIT_PREFIX)
+    text = text if is_plain else text[len(_GIT_PREFIX) :]
     _refuse_other_transports(text)
     if not text.lower().startswith(("http://", "https://")):
         return None
@@ -51,29 +51,29 @@ def parse_repository(text: str) -> RepositoryAddress | None:
     except ValueError:
         return None
     segments = [segment for segment in unquote(parts.path).split("/") if segment]
-    if not is_plain or (segments and segments[-1].endswith(_SUFFIX)):
+    if not is_plain or (segments and segments[-1].endswith(_GIT_SUFFIX)):
         return RepositoryAddress(_canonical_url(parts.scheme, host, port, segments))
     return _repository_at_known_host(parts.scheme, host, segments)
 
 
 def local_path_of(text: str) -> str | None:
     """Return the path in a `file:` URL, or None for any other URL."""
-    text = text[len(_PREFIX) :] if text.lower().startswith(_PREFIX) else text
+    text = text[len(_GIT_PREFIX) :] if text.lower().startswith(_GIT_PREFIX) else text
     if not text.lower().startswith("file:"):
         return None
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost"):
-        raise BadArgument("A file: URL must not name another machine", hint="Give file:///path/to/repository.")
+        raise BadArgument("A file: URL cannot refer to another machine", hint="Pass file:///path/to/repository.")
     return unquote(parts.path)
 
 
 def file_address(repository: str, reference: str, path: str) -> str:
-    """Return the URL for citing a file: its page on a known host, otherwise the repository's URL with the path."""
+    """Return the URL for citing a file: its page on a known host, or the repository URL with the path."""
     host = urlsplit(repository).hostname or ""
     known = _FILE_PATHS.get(host)
     if known is None:
         return f"{repository}@{reference}/{path}"
-    return f"{repository.removesuffix(_SUFFIX)}{known.format(quote(reference))}{quote(path)}"
+    return f"{repository.removesuffix(_GIT_SUFFIX)}{known.format(quote(reference))}{quote(path)}"
 
 
 def _refuse_other_transports(text: str) -> None:
@@ -85,11 +85,11 @@ def _refuse_other_transports(text: str) -> None:
 
 
 def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> RepositoryAddress | None:
-    """Return the repository of a URL on a known host, or None for other pages of that host."""
+    """Return the repository of a URL on a known host, or None for other pages of the host."""
     host = host.removeprefix("www.")
     if host not in _FILE_PATHS or len(segments) < 2 or segments[0].lower() in _RESERVED_PATHS:
         return None
-    marker = _FOLDER_MARKS.get(host, ())
+    marker = _FOLDER_SEGMENTS.get(host, ())
     at = next((at for at in range(2, len(segments)) if marker and tuple(segments[at : at + len(marker)]) == marker), 0)
     name = segments[:at] if at else segments
     if len(name) > 2 and (host != "gitlab.com" or "-" in name):
@@ -99,11 +99,8 @@ def _repository_at_known_host(scheme: str, host: str, segments: list[str]) -> Re
 
 
 def _canonical_url(scheme: str, host: str, port: int | None, segments: list[str]) -> str:
-    """Return the canonical URL, without user name and password.
-
-    The host is written in ASCII, because git is restricted to a checked address by host name and must use the same
-    spelling.
-    """
+    """Return the canonical URL, without user name and password."""
+    # The host must be ASCII, because git is restricted to checked addresses of a host name in the same spelling.
     host = host if host.isascii() else canonical_name(host) or host
     host = f"[{host}]" if ":" in host else host
     netloc = f"{host}:{port}" if port is not None else host

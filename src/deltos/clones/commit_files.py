@@ -1,6 +1,6 @@
-"""Reading of files in a commit from git's object store.
+"""Reading of the files of a commit from git's object store.
 
-Nothing is checked out, so no link, filter, attribute or file name of a repository affects the disk.
+Nothing is checked out, so links, filters, attributes and file names of a repository cannot affect the disk.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
     from deltos.workspace.git import Git
 
-MAX_LISTED_BYTES = 64_000_000
-MAX_FILES = 200_000
+MAX_LISTED_BYTES = 64_000_000  # maximum output of `git ls-tree`
+MAX_FILES = 200_000  # maximum number of listed files
 SUBMODULE = "a submodule, which is not fetched"
 _SUBMODULE_MODE = 0o160000
-_MAX_HEAD_BYTES = 1_000
-_MAX_BATCH_FILES = 64
-_MAX_BATCH_BYTES = 8_000_000
-_FOLDER_HINT = "Add one of its folders by its URL instead (…/tree/BRANCH/FOLDER)."
+_MAX_HEAD_BYTES = 1_000  # maximum size of the HEAD file
+_MAX_BATCH_FILES = 64  # maximum number of files that are read together
+_MAX_BATCH_BYTES = 8_000_000  # maximum total size of files that are read together
+_FOLDER_HINT = "Add the URL of one of its folders instead (…/tree/BRANCH/FOLDER)."
 
 
 class _TooManyFiles(SourceError):
-    """The repository has more files than can be listed."""
+    """Raised if the repository has more files than the limit."""
 
 
 class TreeFile(NamedTuple):
-    """A file of a commit: its path, mode, object id and size."""
+    """A file of a commit, with its mode, object id and size."""
 
     path: str
     mode: int
@@ -51,9 +51,9 @@ class TreeFile(NamedTuple):
 
 @dataclass(slots=True)
 class CommitFiles:
-    """The files of a branch or tag. Used by one thread at a time; must be closed.
+    """Files of a branch or tag. Must be closed, and is not thread-safe.
 
-    If the repository has too many files and `folder` is given, only files below `folder` are listed.
+    If the repository has too many files, only files below `folder` are listed.
     """
 
     repository: Repository
@@ -67,19 +67,19 @@ class CommitFiles:
     _is_closed: bool = False
 
     def files(self) -> dict[str, TreeFile]:
-        """Return all files by path, including links and submodules; raise SourceError if there are too many."""
+        """Return all files by path, including links and submodules. Raise SourceError if there are too many."""
         if self._files is None:
             self._files = {file.path: file for file in self._list_files()}
             self._order = {path: at for at, path in enumerate(self._files)}
         return self._files
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """Return the content of a regular file of at most `max_bytes`; raise FileRefused for anything else."""
+        """Return the content of a regular file. Raise FileRefused for missing, special and too large files."""
         file = self.files().get(path)
         if file is None:
             raise FileRefused(path, MISSING)
         if not file.is_regular:
-            raise FileRefused(path, unread_reason(file))
+            raise FileRefused(path, skip_reason(file))
         if file.size_bytes > max_bytes:
             raise FileRefused(path, TOO_LARGE, f"It has {file.size_bytes:,} bytes; the limit is {max_bytes:,} bytes.")
         if file.id not in self._cached_contents:
@@ -87,7 +87,7 @@ class CommitFiles:
         return self._cached_contents[file.id]
 
     def close(self) -> None:
-        """Remove git's temporary folder and prevent the creation of a new one."""
+        """Remove git's temporary folder. Later reads raise Cancelled."""
         self._is_closed = True
         self._closing.close()
         self._git = None
@@ -101,13 +101,13 @@ class CommitFiles:
 
     def _list_files(self) -> list[TreeFile]:
         try:
-            return self._list_below()  # includes files outside the folder, because pages may include them
+            return self._list_files_below()  # not only `folder`, because pages may include other files
         except _TooManyFiles:
             if not self.folder:
                 raise
-        return self._list_below(f"{self.folder}/")
+        return self._list_files_below(f"{self.folder}/")
 
-    def _list_below(self, *folders: str) -> list[TreeFile]:
+    def _list_files_below(self, *folders: str) -> list[TreeFile]:
         git = self._open_git()
         words = ("-r", "-l", "-z", "--full-tree", self.reference, "--", *folders)
         try:
@@ -122,7 +122,7 @@ class CommitFiles:
         return [file for file in found if file.path.isprintable()]
 
     def _read_batch(self, first: TreeFile, max_bytes: int) -> dict[str, bytes]:
-        """Return the content of a file and of the files listed after it, which are usually read next."""
+        """Return the contents of a file and the files after it, which are usually read next, by object id."""
         wanted = {first.id: first.size_bytes}
         names = list(self.files().values())
         for file in names[self._order[first.path] + 1 : self._order[first.path] + _MAX_BATCH_FILES]:
@@ -135,7 +135,7 @@ class CommitFiles:
 
 
 def find_local(path: Path) -> Repository | None:
-    """Return the repository at a local path, bare or with a working tree; None if there is no repository."""
+    """Return the repository at a local path (bare or with a working tree), or None."""
     if found := open_repository(path):
         return found
     with FileTree(path) as tree:
@@ -150,14 +150,16 @@ def local_reference(repository: Repository, wanted: str) -> Reference:
             head = tree.read("HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").strip()
         name = head.removeprefix("ref:").strip()
         if not head.startswith("ref:") or not is_reference_name(name):
-            raise NotFound("The repository has no current branch", hint="Give a branch or tag as its version.")
+            raise NotFound(
+                "The repository has no current branch", hint="Pass a branch or tag as the repository's version."
+            )
         return Reference(name)
     with open_git(repository) as git:
         listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
     return choose_reference(wanted, listed.decode("utf-8", "replace").splitlines())
 
 
-def unread_reason(file: TreeFile) -> str:
+def skip_reason(file: TreeFile) -> str:
     """Return the reason why a link, submodule or special file is not read."""
     if stat.S_ISLNK(file.mode):
         return LINK
@@ -170,7 +172,7 @@ def parse_listing(output: bytes) -> list[TreeFile]:
 
 
 def _parse_line(line: bytes) -> TreeFile:
-    """Parse one line of `git ls-tree -l`: mode, type, id, size, a tab and the path."""
+    """Parse a line of `git ls-tree -l`: mode, type, id, size, a tab and the path."""
     facts, _, path = line.partition(b"\t")
     mode, _, object_id, size = facts.split()
     return TreeFile(
@@ -179,7 +181,8 @@ def _parse_line(line: bytes) -> TreeFile:
 
 
 def _parse_contents(output: bytes, wanted: dict[str, int]) -> dict[str, bytes]:
-    """Parse the output of `git cat-file --batch`: for each object, a line with id, type and size, then its content."""
+    """Parse the output of `git cat-file --batch`, and return the contents by object id."""
+    # Each object is a line with id, type and size, followed by the content.
     found: dict[str, bytes] = {}
     at = 0
     for object_id in wanted:

@@ -1,7 +1,7 @@
-"""Fetching of references and one commit of a git repository over https, from a checked address.
+"""Fetching of references and commits from git repositories over https.
 
-git runs in a folder that has only our settings. It may use one protocol and one host, at the checked addresses
-(`http.curloptResolve`). It follows no redirects, asks no credential helper, and checks out no files.
+git runs with isolated settings. It may use only one protocol, one host and the checked addresses of the host
+(`http.curloptResolve`). It follows no redirects, uses no credential helper and checks out no files.
 """
 
 from __future__ import annotations
@@ -34,17 +34,14 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 FETCHED = "refs/deltos/fetched"
-_MIN_GIT_VERSION = (
-    2,
-    37,
-)  # the first version with http.curloptResolve; older versions would resolve the host name again
+_MIN_GIT_VERSION = (2, 37)  # first version with http.curloptResolve; older versions resolve the host name again
 _DISCOVERY = "/info/refs?service=git-upload-pack"
 _ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
-_MAX_REFERENCES_BYTES = 16_000_000
-_LISTING_TIMEOUT_SECONDS = 60.0
-_MAX_SHOWN_REFERENCES = 8
+_MAX_REFERENCES_BYTES = 16_000_000  # maximum output of `git ls-remote`
+_LISTING_TIMEOUT_SECONDS = 60.0  # timeout of `git ls-remote`
+_MAX_SHOWN_REFERENCES = 8  # maximum number of branches and tags in an error message
 _CANCELLED = "the fetch was cancelled"
-_versions: dict[str, tuple[int, ...]] = {}
+_git_versions: dict[str, tuple[int, ...]] = {}
 _SETTINGS = """\
 [core]
 	repositoryFormatVersion = 0
@@ -101,7 +98,7 @@ _SETTINGS = """\
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Size and time limits of fetching one repository."""
+    """Size and time limits for fetching a repository."""
 
     max_bytes: int = 1_000_000_000
     max_seconds: float = 600.0
@@ -112,7 +109,7 @@ DEFAULT_LIMITS = FetchLimits()
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A repository with a checked host: its URL for git, the checked addresses, and the login to send."""
+    """A remote repository: its URL, the checked addresses of its host, and the login."""
 
     url: str
     addresses: tuple[str, ...]
@@ -132,7 +129,7 @@ class Reference:
 
 
 def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login: Login | None) -> Remote:
-    """Return the repository at `url`, following redirects within its host; raise an error if it cannot be read."""
+    """Check that a readable git repository exists at `url`. Only redirects within the host are followed."""
     require_web_address(url)
     try:
         answer = client.get(url.rstrip("/") + _DISCOVERY, accept=_ADVERTISEMENT, headers={"Git-Protocol": "version=2"})
@@ -143,7 +140,7 @@ def open_remote(url: str, client: HttpClient, private_hosts: PrivateHosts, login
     if site_of(answer.url) != site_of(url):
         raise AddressRefused(f"{url} redirects to another host", hint="Add the URL that it redirects to.")
     if answer.media_type != _ADVERTISEMENT or not answer.url.endswith(_DISCOVERY):
-        raise SourceError(f"{url} is not a git repository", hint="Give the URL that `git clone` accepts.")
+        raise SourceError(f"{url} is not a git repository", hint="Pass the URL that `git clone` accepts.")
     parts = urlsplit(answer.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     addresses = checked_addresses(parts.hostname or "", port, private_hosts)
@@ -158,19 +155,21 @@ def never_stops() -> bool:
 
 
 def find_reference(remote: Remote, wanted: str, folder: Path, stopping: Callable[[], bool] = never_stops) -> Reference:
-    """Return the remote branch or tag named `wanted`, or the default branch if `wanted` is empty."""
+    """Return the remote branch or tag `wanted`, or the default branch if `wanted` is empty."""
     if not wanted:
         for line in _list_references(remote, folder, stopping, "--symref", "HEAD"):
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: ") and is_reference_name(target.removeprefix("ref: ")):
                 return Reference(target.removeprefix("ref: "))
-        raise SourceError("The repository has no default branch", hint="Give a branch or tag as its version.")
+        raise SourceError(
+            "The repository has no default branch", hint="Pass a branch or tag as the repository's version."
+        )
     known = [line.partition("\t")[2] for line in _list_references(remote, folder, stopping, "--heads", "--tags")]
     return choose_reference(wanted, known)
 
 
 def choose_reference(wanted: str, known: list[str]) -> Reference:
-    """Return the branch or tag named `wanted` among the full names in `known`; raise NotFound if there is none."""
+    """Return the branch or tag `wanted` from a list of full reference names. Raise NotFound if it is missing."""
     names = (wanted, f"refs/tags/{wanted}", f"refs/heads/{wanted}", f"refs/tags/v{wanted}")
     found = next((name for name in names if name in known and is_reference_name(name)), "")
     if found:
@@ -179,7 +178,7 @@ def choose_reference(wanted: str, known: list[str]) -> Reference:
     shown = ", ".join(known_versions[-_MAX_SHOWN_REFERENCES:]) or "none"
     raise NotFound(
         f"The repository has no branch or tag '{wanted[:100]}'",
-        hint=f"The last of its {len(known_versions):,} branches and tags: {shown}.",
+        hint=f"The last of the {len(known_versions):,} branches and tags: {shown}.",
     )
 
 
@@ -206,7 +205,7 @@ def fetch(
 
 
 def prepare_folder(folder: Path, remote: Remote) -> None:
-    """Create or reset a git folder with the settings for this remote, keeping existing objects and references."""
+    """Create a git folder for a remote, or reset its settings. Objects and references are kept."""
     for name in ("refs", "objects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     parts = urlsplit(remote.url)
@@ -223,7 +222,7 @@ def prepare_folder(folder: Path, remote: Remote) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Return the number of bytes in a folder."""
+    """Return the total size in bytes of the files in a folder."""
     total, pending = 0, [str(folder)]
     while pending:
         try:
@@ -239,7 +238,7 @@ def size_of(folder: Path) -> int:
 
 
 def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool], *arguments: str) -> Iterator[str]:
-    """Return the lines of `git ls-remote`: an id or target, a tab, a name."""
+    """Yield the output lines of `git ls-remote`: an id or target, a tab and a name."""
     *options, last = arguments
     words = ("ls-remote", "--quiet", *options, "--", remote.url, last) if last == "HEAD" else (
         "ls-remote", "--quiet", *arguments, "--", remote.url)  # fmt: skip
@@ -252,13 +251,13 @@ def _list_references(remote: Remote, folder: Path, stopping: Callable[[], bool],
 def _run_git(
     remote: Remote, folder: Path, arguments: tuple[str, ...], timeout_seconds: float, stop_reason: Callable[[], str]
 ) -> Iterator[bytes]:
-    """Run git with network access to the remote only, and yield its output."""
+    """Run git with network access only to the remote, and yield its output."""
     require_web_address(remote.url)  # git is restricted to the scheme of this URL
     program = _find_git_program(folder)
     environment = isolated_environment(program, folder)
     environment["GIT_ALLOW_PROTOCOL"] = urlsplit(remote.url).scheme
     for at, (name, value) in enumerate(remote.login.headers if remote.login else ()):
-        # Passed in the environment, because command lines are visible to all users and settings stay on disk.
+        # Passed in the environment, because command lines are visible to all users and settings are stored on disk.
         environment |= {
             "GIT_CONFIG_COUNT": str(at + 1),
             f"GIT_CONFIG_KEY_{at}": f"http.{remote.url}.extraHeader",
@@ -287,11 +286,11 @@ def _find_git_program(folder: Path) -> str:
 
 
 def _git_version(program: str, folder: Path) -> tuple[int, ...]:
-    if known := _versions.get(program):
+    if known := _git_versions.get(program):
         return known
     environment = isolated_environment(program, folder)
     printed = b"".join(start_git(program, ("version",), folder=folder, environment=environment))
     words = printed.decode("ascii", "replace").split()
     numbers = words[2].split(".")[:2] if len(words) > 2 else []
-    _versions[program] = tuple(int(number) for number in numbers if number.isdecimal())
-    return _versions[program]
+    _git_versions[program] = tuple(int(number) for number in numbers if number.isdecimal())
+    return _git_versions[program]

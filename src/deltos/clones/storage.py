@@ -1,6 +1,6 @@
 """Storage of fetched repositories, with one git folder per source.
 
-Incomplete fetches are never used and are removed by the next `sweep`.
+Incomplete fetches are removed by the next `sweep`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from deltos.private_hosts import PrivateHosts
 
 _INCOMPLETE_SUFFIX = ".unfinished"
-_MAX_PACKS = 20  # each fetch adds a pack file; at this number, the repository is fetched into a new folder
+_MAX_PACKS = 20  # maximum number of pack files (one per fetch), after which the repository is fetched again
 
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """Fetched repositories in one folder, by source id."""
+    """Fetched repositories, stored in one folder by source id."""
 
     folder: Path | None
     private_hosts: PrivateHosts
@@ -61,10 +61,10 @@ class Clones:
         login: Login | None,
         stopping: Callable[[], bool] = never_stops,
     ) -> Repository:
-        """Fetch the current commit of the branch or tag; only new objects are downloaded."""
+        """Fetch the current commit of a branch or tag. Only new objects are downloaded."""
         remote = self._open_remote(url, login)
         folder = self._existing_folder / source_id
-        if self._can_grow(folder):
+        if self._can_fetch_into(folder):
             _remove_git_leftovers(folder)
             prepare_folder(folder, remote)
             try:
@@ -80,7 +80,7 @@ class Clones:
         return _open_repository(folder)
 
     def fetched_repository(self, source_id: str) -> Repository:
-        """Return a previously fetched repository; raise SourceError if there is no complete one."""
+        """Return a previously fetched repository. Raise SourceError if it is missing or incomplete."""
         folder = self._existing_folder / source_id
         if not _is_complete(folder):
             raise SourceError("The fetched repository is missing", hint="Recrawl the source.")
@@ -92,7 +92,7 @@ class Clones:
             shutil.rmtree(self.folder / source_id, ignore_errors=True)
 
     def sweep(self, source_ids: Collection[str], is_busy: Callable[[str], bool]) -> None:
-        """Delete repositories that have no source, and incomplete ones left by killed processes."""
+        """Delete repositories without a source, and incomplete fetches of killed processes."""
         if self.folder is None or not self.folder.is_dir():
             return
         for entry in list(self.folder.iterdir()):
@@ -100,8 +100,8 @@ class Clones:
             if (is_incomplete or source_id not in source_ids) and not is_busy(source_id):
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def _can_grow(self, folder: Path) -> bool:
-        """Whether new commits can be fetched into the folder without exceeding the limits."""
+    def _can_fetch_into(self, folder: Path) -> bool:
+        """Whether another commit can be fetched into the folder within the limits."""
         if not _is_complete(folder) or size_of(folder) * 2 > self.limits.max_bytes:
             return False
         return len(list((folder / "objects" / "pack").glob("*.pack"))) < _MAX_PACKS
@@ -121,7 +121,7 @@ class Clones:
 
     @contextmanager
     def _incomplete_folder(self, source_id: str) -> Iterator[Path]:
-        """Create a folder for an incomplete fetch, and delete it at the end unless it has been renamed."""
+        """Create a folder for a fetch, and delete it at the end unless it has been renamed."""
         folder = self._existing_folder / f"{source_id}{_INCOMPLETE_SUFFIX}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, mode=0o700)

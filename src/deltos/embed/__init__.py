@@ -1,1 +1,1 @@
-"""Embedding: vectors of texts by the bundled models, a local encoder or a remote server."""
+"""Embedding of texts with the bundled models, a local encoder or a remote server."""

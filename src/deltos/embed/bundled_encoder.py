@@ -1,7 +1,7 @@
-"""The bundled encoder: a small transformer that maps texts, and questions about them, to similar vectors.
+"""The bundled encoder: a small transformer that maps a question and the texts that answer it to similar vectors.
 
-Trained by training/encoder.py from all-MiniLM-L6-v2 on generated questions. It supports English; a text with too many
-unknown pieces is embedded by word vectors only.
+Trained by training/encoder.py from all-MiniLM-L6-v2 on generated questions. It supports only English. A text with too
+many unknown word pieces is embedded with word vectors only.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-MAX_PIECES = 40  # per question; later pieces add little and cost time
-MAX_TEXT_PIECES = 96
-_MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown pieces; a text with more is in another language
+MAX_PIECES = 40  # maximum word pieces of a question; later pieces add little and cost time
+MAX_TEXT_PIECES = 96  # maximum word pieces of a text
+_MAX_UNKNOWN_SHARE = 0.25  # maximum share of unknown word pieces in an English text
 _MAX_CACHED_QUESTIONS = 64
-_COMMON_PIECES = 10_000
+_COMMON_PIECES = 10_000  # number of vocabulary entries that are common words
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class QuantisedRows:
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
-    """An encoded question: its vector, and its predicted position among the word vectors of APIs."""
+    """An encoded question: its vector, and a vector comparable with sums of word vectors."""
 
     vector: Vectors
     in_word_space: Vectors
@@ -66,9 +66,8 @@ class BundledEncoder:
         self._pieces = pieces
         self._heads = heads
         self._max_text_pieces = max_text_pieces
-        self._cached_question = lru_cache(maxsize=_MAX_CACHED_QUESTIONS)(
-            self._encode_question
-        )  # selection and ranking both need it
+        # Cached, because selection and ranking both encode the question.
+        self._cached_question = lru_cache(maxsize=_MAX_CACHED_QUESTIONS)(self._encode_question)
 
     @classmethod
     def load(cls, folder: Path = ENCODER_FOLDER) -> BundledEncoder:
@@ -82,9 +81,9 @@ class BundledEncoder:
         return cls(Transformer(shape, rows, weights), pieces, heads)
 
     def adapted(self, folder: Path) -> BundledEncoder:
-        """Return the encoder with the adapter in a folder; nearly all weights are shared.
+        """Return an encoder with the adapter in `folder`, sharing all other weights.
 
-        An adapter with more positions also raises the maximum length of texts.
+        An adapter with more positions increases the maximum length of texts.
         """
         adapter = read_weights(folder / ADAPTER_FILE)
         heads = {**self._heads, "head.texts": adapter.pop("head.texts")}
@@ -97,16 +96,16 @@ class BundledEncoder:
         return int(self._heads["head.texts"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors of texts, with zeros for texts in another language."""
+        """Return unit vectors of texts, and zeros for texts that are not English."""
         rows = [self._pieces.of(passage.text, self._max_text_pieces) for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
-        if readable := [place for place, row in enumerate(rows) if self._is_supported_language(row)]:
-            encoded = self._transformer.encoded_all([rows[place] for place in readable])
-            found[readable] = unit(unit(encoded) @ self._heads["head.texts"])
+        if supported := [index for index, row in enumerate(rows) if self._is_supported_language(row)]:
+            encoded = self._transformer.encoded_in_batches([rows[index] for index in supported])
+            found[supported] = unit(unit(encoded) @ self._heads["head.texts"])
         return found
 
     def question(self, question: str) -> EncodedQuestion | None:
-        """Return the encoded question, or None if most of its words are unknown, as in another language."""
+        """Return the encoded question, or None if it is not English."""
         numbers = self._pieces.of(question, MAX_PIECES)
         return self._cached_question(tuple(numbers)) if self._is_supported_language(numbers) else None
 
@@ -128,7 +127,7 @@ def shared_encoder() -> BundledEncoder:
 
 @cache
 def common_english_words() -> frozenset[str]:
-    """Return the most frequent English words, which come first in the encoder's vocabulary."""
+    """Return the most frequent English words, which are at the start of the encoder's vocabulary."""
     pieces = (ENCODER_FOLDER / "pieces.txt").read_text("utf-8").split("\n", _COMMON_PIECES)[:_COMMON_PIECES]
     return frozenset(piece for piece in pieces if piece.isalpha())
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DistilledEncoder:
-    """Encoder of API texts as unit vectors comparable with those of the bundled encoder."""
+    """Encoder of API texts. Its unit vectors are comparable with those of the bundled encoder."""
 
     def __init__(self, table: StaticModel, transformer: Transformer, heads: dict[str, Vectors]) -> None:
         self._table = table
@@ -45,13 +45,13 @@ class DistilledEncoder:
         return int(self._heads["read"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors of texts; zeros for texts without a known word."""
+        """Return unit vectors of texts, and zeros for texts without a known word."""
         max_words = self._transformer.shape.positions  # only the first distinct words are used
         rows = [self._table.word_numbers(passage.words)[:max_words] for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
-        if known := [place for place, row in enumerate(rows) if row]:
-            sums = self._table.texts([passages[place] for place in known])
-            read = self._transformer.encoded_all([rows[place] for place in known])
+        if known := [index for index, row in enumerate(rows) if row]:
+            sums = self._table.texts([passages[index] for index in known])
+            read = self._transformer.encoded_in_batches([rows[index] for index in known])
             heads = self._heads
             found[known] = unit(sums @ heads["sum"] + heads["sum.bias"] + read @ heads["read"] + heads["read.bias"])
         return found

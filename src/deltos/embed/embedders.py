@@ -1,4 +1,4 @@
-"""Embedders for each kind of text, which interleave an encoder's vector with the sum of word vectors."""
+"""Embedders for each kind of text, which combine the vector of an encoder with the sum of word vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
     from deltos.embed.static import StaticModel
 
-# Length of the word vector relative to the encoder's vector, chosen for best recall on the development set.
+# Length of the sum of word vectors relative to the encoder's vector, tuned for recall on the development set.
 _API_WORDS_LENGTH, _MEMORY_WORDS_LENGTH, _CODE_WORDS_LENGTH, _DOCS_WORDS_LENGTH = 0.5, 0.5, 1.0, 1.0
 
 
@@ -33,14 +33,14 @@ class TextEncoder(Protocol):
         """Number of dimensions of the vectors."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors, with zeros for texts that cannot be encoded."""
+        """Return unit vectors, and zeros for texts that cannot be encoded."""
 
 
 class CombinedEmbedder:
-    """Embedder that combines an encoder's vector with the sum of word vectors, so that cosines depend on both.
+    """Embedder that combines the vector of an encoder with the sum of word vectors.
 
-    A question in a language that the encoder does not support is represented by word vectors only. With
-    `predicts_words`, the encoder also predicts the word vector of the answer.
+    A question in an unsupported language is represented by word vectors only. If `predicts_words`, the encoder also
+    predicts the sum of word vectors of the answer.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class CombinedEmbedder:
         return self._text_encoder.dimensions + self.table.dimensions
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors, with zeros for texts without a known word."""
+        """Return unit vectors, and zeros for texts without a known word."""
         return self._combine(self._text_encoder.texts(passages), self.table.texts(passages))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question, or zeros if none of its words is known."""
+        """Return the vector of a question, or zeros if it has no known word."""
         of_words = self.table.question(passage)
         encoded = self._question_encoder.question(passage.text) if of_words.any() else None
         encoded_vector = encoded.vector if encoded else np.zeros(self._text_encoder.dimensions, np.float32)
@@ -78,13 +78,13 @@ class CombinedEmbedder:
         return vector
 
     def question_in_word_space(self, passage: TextToEmbed) -> Vectors:
-        """Return the vector of a question for comparison with sums of word vectors."""
+        """Return a vector of the question that is comparable with sums of word vectors."""
         of_words = self.table.question(passage)
         encoded = self._question_encoder.question(passage.text) if self._predicts_words and of_words.any() else None
         return encoded.in_word_space if encoded else of_words
 
     def _combine(self, encoded: Vectors, of_words: Vectors) -> Vectors:
-        """Interleave both vectors, so that the first dimensions of the result represent both."""
+        """Interleave the dimensions of both vectors, so that a prefix of the result represents both."""
         weighted = of_words * self._words_length
         return unit(np.stack([encoded, weighted], axis=2).reshape(len(encoded), self.dimensions))
 

@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 
 MODEL_FOLDER = Path(__file__).with_name("model")
-APIS_FOLDER = MODEL_FOLDER / "apis"  # overrides for words with a different meaning in API queries
+APIS_FOLDER = MODEL_FOLDER / "apis"  # overrides of word vectors for API queries
 PASSAGES_FOLDER = MODEL_FOLDER / "passages"
 MEMORY_FOLDER = MODEL_FOLDER / "memory"
 DOCS_FOLDER = MODEL_FOLDER / "docs"
 DISTILLED_WEIGHTS_FILE = "reader.npz"  # weights of the distilled API encoder
 ENCODER_FOLDER = MODEL_FOLDER / "encoder"  # encoder of texts and questions
 ADAPTER_FILE = "adapter.npz"  # adapter of the encoder for one kind of text
-ENCODER_VERSION = "deltos-encoder-4"  # must change whenever the encoders' vectors change
+ENCODER_VERSION = "deltos-encoder-4"  # must be increased whenever the vectors of an encoder change
 
 
 @cache

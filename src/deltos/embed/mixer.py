@@ -1,4 +1,4 @@
-"""Forward pass of a small transformer in numpy: layers of attention and ReLU networks over rows of vectors."""
+"""Forward pass of a small transformer in numpy, with self-attention and ReLU layers."""
 
 from __future__ import annotations
 
@@ -14,46 +14,44 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-HEAD_WIDTH = 32
-BATCH_ROWS = 512  # larger batches exceed a core's cache
+HEAD_WIDTH = 32  # dimensions of an attention head
+BATCH_ROWS = 512  # maximum inputs per batch; larger batches exceed the CPU cache
 _EPSILON = np.float32(1e-6)
 
 
 class InputVectors(Protocol):
-    """Interface of input vectors by number: an array, or an object that computes them."""
+    """Interface of a table of input vectors, such as an array."""
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        """Return one vector for each number."""
+        """Return the vectors with the given numbers."""
 
 
 class Mixer:
     """Encoder of a sequence of inputs as the mean of their transformed vectors."""
 
     def __init__(self, inputs: InputVectors, weights: Mapping[str, Vectors]) -> None:
-        """Expect in `weights` `places`, `project` and, for each layer, `qkv`, `out`, `up` and `down` with biases."""
+        """`weights` contains `places` (positions), `project`, and `qkv`, `out`, `up` and `down` of each layer."""
         self._inputs = inputs
         self._weights = weights
         self._layers = sum(name.endswith("_qkv") for name in weights)
 
     @property
     def max_inputs(self) -> int:
-        """The maximum length of a sequence."""
+        """Maximum number of inputs in a sequence."""
         return len(self._weights["places"])
 
     def encode(self, rows: Sequence[Sequence[int]], shift: Vectors) -> Vectors:
-        """Return one vector per sequence of input numbers; `shift` is added to every input.
-
-        Sequences of similar length are batched to reduce padding.
-        """
-        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+        """Return one vector per sequence of input numbers. `shift` is added to every input."""
+        # Sequences of similar length are batched to reduce padding.
+        order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
         out = np.zeros((len(rows), self._weights["places"].shape[1]), np.float32)
         start = 0
         while start < len(order):
             end = start + 1
             while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_ROWS:
                 end += 1
-            places = order[start:end]
-            out[places] = self._encode_batch([rows[place] for place in places], shift)
+            batch = order[start:end]
+            out[batch] = self._encode_batch([rows[index] for index in batch], shift)
             start = end
         return out
 
@@ -61,9 +59,9 @@ class Mixer:
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
         is_real = np.zeros((len(rows), longest), np.float32)
-        for place, row in enumerate(rows):
-            numbers[place, : len(row)] = row
-            is_real[place, : len(row)] = 1.0
+        for index, row in enumerate(rows):
+            numbers[index, : len(row)] = row
+            is_real[index, : len(row)] = 1.0
         weights = self._weights
         projected = self._inputs[numbers.reshape(-1)] @ weights["project"]
         state = projected.reshape(len(rows), longest, -1) + (weights["places"][:longest] + shift)
@@ -75,7 +73,7 @@ class Mixer:
         return pooled
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors | None, name: str) -> None:
-        """Add self-attention, then the feed-forward network, to the state in place."""
+        """Apply self-attention and the feed-forward network to the state in index."""
         count, length, width = state.shape
         flat = state.reshape(-1, width)
         projected = self._linear(_normalised(flat), name + "qkv")

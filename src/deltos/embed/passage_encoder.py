@@ -1,4 +1,4 @@
-"""Distilled encoder for documentation and code, fast enough to run while indexing: about 1 ms per passage.
+"""Distilled encoder for documentation and code, which takes about 1 ms per passage during indexing.
 
 Trained by training/distill.py to reproduce the vectors of the bundled encoder from the first distinct words of a text.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PassageEncoder:
-    """Encoder of passages or chunks as unit vectors comparable with those of the bundled encoder."""
+    """Encoder of passages or chunks. Its unit vectors are comparable with those of the bundled encoder."""
 
     def __init__(self, table: StaticModel, mixer: Mixer, heads: dict[str, Vectors]) -> None:
         self._table = table
@@ -43,11 +43,11 @@ class PassageEncoder:
         return int(self._heads["mixed"].shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors of texts; zeros for texts without a known word."""
+        """Return unit vectors of texts, and zeros for texts without a known word."""
         rows = [self._table.word_numbers(passage.words)[: self._mixer.max_inputs] for passage in passages]
         found = np.zeros((len(rows), self.dimensions), np.float32)
-        if known := [place for place, row in enumerate(rows) if row]:
-            heads, known_rows = self._heads, [rows[place] for place in known]
+        if known := [index for index, row in enumerate(rows) if row]:
+            heads, known_rows = self._heads, [rows[index] for index in known]
             mixed = self._mixer.encode(known_rows, heads["shift"])
             found[known] = unit(mixed @ heads["mixed"] + self._table.sums(known_rows) @ heads["sums"])
         return found

@@ -1,4 +1,4 @@
-"""Protocol of embedders, which return unit vectors and identify the model that computed them."""
+"""Interface of embedders, which return unit vectors and the identity of their model."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Vectors: TypeAlias = "npt.NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True)
 class TextToEmbed:
-    """A text to embed: as written, and as the index words that indexing and queries compute anyway."""
+    """A text to embed, as written and as index words."""
 
     text: str
     words: str
 
 
 class Embedder(Protocol):
-    """Interface for embedding texts as unit vectors; a text without a known word becomes zeros."""
+    """Interface for embedding texts as unit vectors. The vector of a text without a known word is zero."""
 
     @property
     def identity(self) -> str:
-        """Name and version of the model; vectors of models with different identities are not comparable."""
+        """Name and version of the model. Vectors are comparable only if the identities are equal."""
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return one unit vector per text; raise EmbedderUnavailable if the model cannot be reached."""
+        """Return one unit vector per text. Raise EmbedderUnavailable if the model cannot be reached."""
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the unit vector of a question; raise EmbedderUnavailable if the model cannot be reached."""
+        """Return the unit vector of a question. Raise EmbedderUnavailable if the model cannot be reached."""

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from deltos.embed.protocol import TextToEmbed, Vectors
 
     Ask = Callable[[str, bytes, Mapping[str, str], float], bytes]
-    """Post a body with headers to a URL and return the response within a timeout in seconds."""
+    """Function that posts a body to a URL with headers and a timeout in seconds, and returns the response body."""
 
 Kind = Literal["openai", "ollama", "voyage"]
 
-BATCH_TEXTS = 64
-BATCH_CHARACTERS = 100_000
-TEXT_CHARACTERS = 8_000
-TIMEOUT_SECONDS = 30.0
-QUESTION_TIMEOUT_SECONDS = 3.0  # after this time, search uses terms only
-ATTEMPTS = 3
-PAUSES_SECONDS = (1.0, 2.0)
-# After a failure, the server is not called for this time, so that searches do not wait for a server that is down.
+BATCH_TEXTS = 64  # maximum number of texts per request
+BATCH_CHARACTERS = 100_000  # maximum length of all texts of a request
+TEXT_CHARACTERS = 8_000  # longer texts are truncated
+TIMEOUT_SECONDS = 30.0  # for texts
+QUESTION_TIMEOUT_SECONDS = 3.0  # after the timeout, search uses only terms
+ATTEMPTS = 3  # number of attempts to embed texts
+PAUSES_SECONDS = (1.0, 2.0)  # pauses between the attempts
+# Time without requests after a failure, so that searches do not wait for an unavailable server.
 RETRY_PAUSE_SECONDS = 30.0
 _DEFAULTS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small"),
@@ -39,7 +39,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """URL of an embedding server, and the name of its model."""
+    """An embedding server: kind, URL, model and API key."""
 
     kind: Kind
     url: str = ""
@@ -48,7 +48,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """URL to which texts are posted."""
+        """Full URL of the embedding request."""
         base = (self.url or _DEFAULTS[self.kind][0]).rstrip("/")
         return f"{base}/api/embed" if self.kind == "ollama" else f"{base}/embeddings"
 
@@ -59,7 +59,7 @@ class Endpoint:
 
 
 class RemoteModel:
-    """Embedder that requests vectors from a server, many texts per request."""
+    """Embedder that requests vectors from a server, in batches of texts."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class RemoteModel:
         return _to_unit_length(np.array(rows, np.float32))
 
     def question(self, passage: TextToEmbed) -> Vectors:
-        """Return the unit vector of a question, requested with a short timeout and without retries."""
+        """Return the unit vector of a question, with a short timeout and no retries."""
         if self._clock() < self._quiet_until:
             raise EmbedderUnavailable(f"{self.identity} failed less than {RETRY_PAUSE_SECONDS:.0f} seconds ago")
         rows = self._ask([passage.text[:TEXT_CHARACTERS]], "query", QUESTION_TIMEOUT_SECONDS, 1)
@@ -97,7 +97,7 @@ class RemoteModel:
             body["input_type"] = purpose
         for pause_seconds in [*PAUSES_SECONDS[: attempts - 1], None]:
             try:
-                return self._vectors_in(self._post(body, timeout_seconds), len(texts))
+                return self._parse_vectors(self._post(body, timeout_seconds), len(texts))
             except EmbedderUnavailable as exc:
                 if pause_seconds is None or not exc.retryable:
                     self._quiet_until = self._clock() + RETRY_PAUSE_SECONDS
@@ -116,8 +116,8 @@ class RemoteModel:
         except FetchFailed as exc:
             raise _unavailable_error(self.identity, exc.message, retryable=exc.retryable) from exc
 
-    def _vectors_in(self, data: bytes, count: int) -> list[list[float]]:
-        """Return the vectors in a response in the order of the texts."""
+    def _parse_vectors(self, data: bytes, count: int) -> list[list[float]]:
+        """Return the vectors in a response, in the order of the texts."""
         try:
             answer = json.loads(data)
             if self._endpoint.kind == "ollama":
@@ -132,11 +132,11 @@ class RemoteModel:
 
 
 def _unavailable_error(identity: str, reason: str, *, retryable: bool) -> EmbedderUnavailable:
-    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search continues with words only.", retryable=retryable)
+    return EmbedderUnavailable(f"{identity}: {reason}", hint="Search uses only words.", retryable=retryable)
 
 
 def _split_batches(passages: Sequence[TextToEmbed]) -> list[list[str]]:
-    """Return batches of texts, one for each request; an empty text is sent as a space, which servers accept."""
+    """Split texts into one batch per request. Empty texts become a space, because servers reject them."""
     groups: list[list[str]] = [[]]
     size = 0
     for passage in passages:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import TextToEmbed, Vectors
 
-# Maximum number of distinct words per text, because later words add little and cost time.
+# Maximum number of distinct words per text. Later words add little and cost time.
 MAX_WORDS = 160
-# Batch size that fits the CPU cache.
+# Number of texts per batch, which fits the CPU cache.
 BATCH_TEXTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class WordOverrides:
-    """Vectors that replace those of certain words for one kind of text; word numbers are ascending."""
+    """Replacements of word vectors for one kind of text. `numbers` are ascending word numbers."""
 
     numbers: npt.NDArray[np.int32]
     vectors: Vectors
@@ -43,15 +43,15 @@ class WordOverrides:
 
     def apply(self, vectors: Vectors, numbers: npt.NDArray[np.intp]) -> None:
         """Replace the vectors of overridden words in place."""
-        places = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
-        is_overridden = self.numbers[places] == numbers
-        vectors[is_overridden] = self.vectors[places[is_overridden]]
+        positions = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        is_overridden = self.numbers[positions] == numbers
+        vectors[is_overridden] = self.vectors[positions[is_overridden]]
 
 
 class StaticModel:
-    """Embedder of a text as the normalised sum of its word vectors; the length of a word's vector is its weight.
+    """Embedder that represents a text by the normalised sum of its word vectors.
 
-    Every occurrence of a word counts, because texts repeat the words of their subject.
+    The length of a word vector is the weight of the word. Repeated words count repeatedly.
     """
 
     def __init__(self, identity: str, words: Sequence[str], rows: npt.NDArray[np.int8], scales: Vectors) -> None:
@@ -63,14 +63,14 @@ class StaticModel:
 
     @classmethod
     def load(cls, folder: Path = MODEL_FOLDER) -> StaticModel:
-        """Load a model; the table is memory-mapped."""
+        """Load a model. The table of vectors is memory-mapped."""
         about = json.loads((folder / "model.json").read_text("utf-8"))
         words = (folder / "words.txt").read_text("utf-8").split("\n")
         rows = np.load(folder / "rows.npy", mmap_mode="r")
         return cls(about["identity"], words, rows, np.load(folder / "scales.npy"))
 
     def with_overrides(self, folder: Path) -> StaticModel:
-        """Return the model with the word overrides in a folder."""
+        """Return a copy of the model with the word overrides in `folder`."""
         model = copy(self)
         model.identity = json.loads((folder / "model.json").read_text("utf-8"))["identity"]
         model._overrides = WordOverrides.read(folder)  # noqa: SLF001 (a copy of its own)
@@ -78,11 +78,11 @@ class StaticModel:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return int(self._rows.shape[1])
 
     def texts(self, passages: Sequence[TextToEmbed]) -> Vectors:
-        """Return unit vectors; zeros for a text without a known word."""
+        """Return unit vectors, and zeros for texts without a known word."""
         return self.of_words([passage.words for passage in passages])
 
     def question(self, passage: TextToEmbed) -> Vectors:
@@ -91,60 +91,60 @@ class StaticModel:
         return vector
 
     def word_vectors(self, words: Sequence[str]) -> Vectors:
-        """Return the vector of each index word, with its weight as length; zeros for unknown words."""
+        """Return the vector of each index word, whose length is its weight, or zeros for unknown words."""
         out = np.zeros((len(words), self.dimensions), np.float32)
-        known = [(place, self._numbers[word]) for place, word in enumerate(words) if word in self._numbers]
+        known = [(position, self._numbers[word]) for position, word in enumerate(words) if word in self._numbers]
         if known:
-            places, numbers = map(list, zip(*known, strict=True))
-            out[places] = self.vectors(np.array(numbers, np.intp))
+            positions, numbers = map(list, zip(*known, strict=True))
+            out[positions] = self.vectors(np.array(numbers, np.intp))
         return out
 
     def word_numbers(self, words: str) -> list[int]:
-        """Return the numbers of the known index words, without duplicates, in order."""
+        """Return the numbers of the known index words, in order and without duplicates."""
         known = (self._numbers.get(word) for word in words.split())
         return list(dict.fromkeys(number for number in known if number is not None))
 
     def of_words(self, texts: Sequence[str], *, after: str = "") -> Vectors:
-        """Return unit vectors of texts given as index words, with the words in `after` prepended to each text."""
+        """Return unit vectors of texts, given as index words. The words in `after` are prepended to each text."""
         common = self._count_known(after)
         out = np.zeros((len(texts), self.dimensions), np.float32)
         if common:
             out += self._weighted_vectors([common]).sum(axis=0)
         for start in range(0, len(texts), BATCH_TEXTS):
-            self._fill(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
+            self._add_and_normalise(out[start : start + BATCH_TEXTS], texts[start : start + BATCH_TEXTS], common)
         return out
 
     def sums(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the normalised sum of the word vectors of each row of word numbers; rows must not be empty."""
+        """Return the normalised sum of word vectors for each row of word numbers. Rows must not be empty."""
         numbers = np.fromiter(chain.from_iterable(rows), np.intp)
         sums = np.add.reduceat(self.vectors(numbers), np.cumsum([0, *map(len, rows[:-1])]), axis=0)
         unit_sums: Vectors = sums / (np.linalg.norm(sums, axis=1, keepdims=True) + np.float32(1e-9))
         return unit_sums
 
-    def _fill(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
-        """Add the words of each text to the sums in `out` and normalise."""
+    def _add_and_normalise(self, out: Vectors, texts: Sequence[str], common: dict[int, int]) -> None:
+        """Add the word vectors of each text to its row of `out`, and normalise the rows."""
         known = [self._count_known(text, common) for text in texts]
-        filled = [place for place, counts in enumerate(known) if counts]
+        filled = [position for position, counts in enumerate(known) if counts]
         if filled:
-            lengths = [len(known[place]) for place in filled]
+            lengths = [len(known[position]) for position in filled]
             out[filled] += np.add.reduceat(self._weighted_vectors(known), np.cumsum([0, *lengths[:-1]]), axis=0)
         out /= np.linalg.norm(out, axis=1, keepdims=True) + np.float32(1e-9)
 
     def _weighted_vectors(self, known: Sequence[dict[int, int]]) -> Vectors:
-        """Return the word vectors of all texts in sequence, multiplied by their counts."""
+        """Return the concatenated word vectors of all texts, multiplied by the word counts."""
         numbers = np.fromiter(chain.from_iterable(known), np.intp)
         counts = np.fromiter(chain.from_iterable(counts.values() for counts in known), np.float32, len(numbers))
         return self.vectors(numbers) * counts[:, None]
 
     def vectors(self, numbers: npt.NDArray[np.intp]) -> Vectors:
-        """Return the word vectors with these numbers."""
+        """Return the word vectors with the given numbers."""
         vectors: Vectors = self._rows[numbers] * self._scales[numbers][:, None]
         if self._overrides:
             self._overrides.apply(vectors, numbers)
         return vectors
 
     def _count_known(self, text: str, already_counted: Collection[int] = ()) -> dict[int, int]:
-        """Count the known words of a text, limited to MAX_WORDS together with `already_counted`."""
+        """Count the known words of a text. At most MAX_WORDS words count, including `already_counted`."""
         numbers = self._numbers
         counts = {numbers[word]: count for word, count in Counter(text.split()).items() if word in numbers}
         if len(counts) + len(already_counted) <= MAX_WORDS:
@@ -155,14 +155,14 @@ class StaticModel:
 
 
 class ScaledWordVectors:
-    """Word vectors by number, multiplied by a scale: the input of an encoder."""
+    """Word vectors multiplied by a scale, as input of an encoder."""
 
     def __init__(self, table: StaticModel, scale: float) -> None:
         self._table = table
         self._scale = np.float32(scale)
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        """Return one vector per number, in the shape of `numbers`."""
+        """Return the vectors with the given numbers, in the shape of `numbers`."""
         vectors: Vectors = self._table.vectors(numbers.reshape(-1)).reshape(*numbers.shape, -1) * self._scale
         return vectors
 

@@ -1,4 +1,4 @@
-"""Forward pass of a BERT-like encoder in numpy, for rows of word-piece numbers."""
+"""Forward pass of a BERT-like encoder in numpy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-BATCH_PIECES = 256  # per batch: larger batches exceed a core's cache and take 1.5 times as long
+BATCH_PIECES = 256  # maximum word pieces per batch; larger batches exceed the CPU cache and take 1.5 times as long
 
 
 class PieceVectors(Protocol):
-    """Interface of word-piece vectors by number: an array, or an object that computes them."""
+    """Interface of a table of word-piece vectors, such as an array."""
 
     def __getitem__(self, numbers: npt.NDArray[np.intp], /) -> Vectors:
-        """Return one vector per number."""
+        """Return the vectors with the given numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Shape:
     heads: int
     epsilon: float
     positions: int
-    uses_first_piece: bool = False  # pooling by the first piece instead of the mean
+    uses_first_piece: bool = False  # pools with the first word piece instead of the mean
 
 
 class Transformer:
-    """Encoder of a text as the mean of its transformed word pieces.
+    """Encoder that represents a text by the mean of its transformed word pieces.
 
-    Weights are named as by `prepared`. If `.lora_a` and `.lora_b` exist, their product is added to the matrix.
+    Weights have the names that `prepared` returns. The product of `.lora_a` and `.lora_b` is added to a matrix.
     """
 
     def __init__(self, shape: Shape, pieces: PieceVectors, weights: Mapping[str, Vectors]) -> None:
@@ -50,21 +50,21 @@ class Transformer:
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions of the vectors."""
         return int(self._weights["places"].shape[1])
 
     def adapted(self, adapter: Mapping[str, Vectors]) -> Transformer:
-        """Return the transformer with an adapter; all other weights are shared."""
+        """Return a transformer with an adapter, sharing all other weights."""
         return Transformer(self.shape, self._pieces, {**self._weights, **adapter})
 
     def encoded(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vectors of texts that are given as rows of word-piece numbers."""
+        """Return the vectors of texts, which are rows of word-piece numbers."""
         longest = max(map(len, rows))
         numbers = np.zeros((len(rows), longest), np.intp)
         is_real = np.zeros((len(rows), longest), np.float32)
-        for place, row in enumerate(rows):
-            numbers[place, : len(row)] = row
-            is_real[place, : len(row)] = 1.0
+        for index, row in enumerate(rows):
+            numbers[index, : len(row)] = row
+            is_real[index, : len(row)] = 1.0
         weights, shape = self._weights, self.shape
         state = self._pieces[numbers] + weights["places"][:longest] + weights["kind"]
         state = _normalised(state, weights, "first", shape.epsilon)
@@ -77,22 +77,23 @@ class Transformer:
             pooled = (state * is_real[:, :, None]).sum(axis=1) / is_real.sum(axis=1, keepdims=True)
         return pooled
 
-    def encoded_all(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vectors of many texts in order; texts of similar length are batched to reduce padding."""
-        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    def encoded_in_batches(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """Return the vectors of many texts, in order."""
+        # Texts of similar length are batched to reduce padding.
+        order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
         out = np.zeros((len(rows), self.dimensions), np.float32)
         start = 0
         while start < len(order):
             end = start + 1
             while end < len(order) and (end + 1 - start) * len(rows[order[end]]) <= BATCH_PIECES:
                 end += 1
-            places = order[start:end]
-            out[places] = self.encoded([rows[place] for place in places])
+            batch = order[start:end]
+            out[batch] = self.encoded([rows[index] for index in batch])
             start = end
         return out
 
     def _apply_layer(self, state: Vectors, attention_bias: Vectors, name: str) -> Vectors:
-        """Apply one layer: self-attention, then the feed-forward network."""
+        """Apply a layer: self-attention, then the feed-forward network."""
         weights, heads, epsilon = self._weights, self.shape.heads, self.shape.epsilon
         count, length, width = state.shape
         projected = self._linear(state.reshape(-1, width), name + "qkv")
@@ -108,7 +109,7 @@ class Transformer:
         return _normalised(state + transformed, weights, name + "end", epsilon)
 
     def _linear(self, rows: Vectors, name: str) -> Vectors:
-        """Multiply rows by a matrix, with its bias and adapter."""
+        """Multiply rows by a matrix, including its bias and adapter."""
         weights = self._weights
         product: Vectors = rows @ weights[name] + weights[f"{name}.bias"]
         if f"{name}.lora_a" in weights:
@@ -117,13 +118,13 @@ class Transformer:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Scale each row to unit length; zero rows remain zero."""
+    """Scale each row to unit length. Zero rows remain zero."""
     scaled: Vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-9))
     return scaled
 
 
 def read_weights(path: Path) -> dict[str, Vectors]:
-    """Load weights as written by training: integers with a scale per column, or half-precision floats."""
+    """Load the weights written by training: integers with a scale per column, or half-precision floats."""
     weights: dict[str, Vectors] = {}
     with np.load(path) as arrays:
         for name in arrays.files:
@@ -134,12 +135,12 @@ def read_weights(path: Path) -> dict[str, Vectors]:
 
 
 def piece_vectors(given: Mapping[str, Vectors]) -> Vectors:
-    """Return the word-piece vectors of a published model; raise KeyError if they are missing."""
+    """Return the word-piece vectors of a published model. Raise KeyError if they are missing."""
     return {name.removeprefix("bert."): value for name, value in given.items()}["embeddings.word_embeddings.weight"]
 
 
 def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
-    """Return the weights under short names in the layout of this module; raise KeyError if one is missing."""
+    """Convert the weights of a published model to the names and layout of this module."""
     short = {name.removeprefix("bert."): value for name, value in given.items()}
     found = {
         "places": short["embeddings.position_embeddings.weight"],
@@ -148,8 +149,8 @@ def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
         "first.bias": short["embeddings.LayerNorm.bias"],
     }
     for layer in range(shape.layers):
-        place, name = f"encoder.layer.{layer}.", f"{layer}."
-        parts = [f"{place}attention.self.{part}" for part in ("query", "key", "value")]
+        prefix, name = f"encoder.layer.{layer}.", f"{layer}."
+        parts = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
         found[name + "qkv"] = _transposed(np.concatenate([short[f"{part}.weight"] for part in parts]))
         found[name + "qkv.bias"] = np.concatenate([short[f"{part}.bias"] for part in parts])
         for ours, theirs in (
@@ -157,11 +158,11 @@ def prepared(given: Mapping[str, Vectors], shape: Shape) -> dict[str, Vectors]:
             ("up", "intermediate.dense"),
             ("down", "output.dense"),
         ):
-            found[name + ours] = _transposed(short[f"{place}{theirs}.weight"])
-            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
+            found[name + ours] = _transposed(short[f"{prefix}{theirs}.weight"])
+            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
         for ours, theirs in (("after", "attention.output.LayerNorm"), ("end", "output.LayerNorm")):
-            found[name + ours] = short[f"{place}{theirs}.weight"]
-            found[f"{name}{ours}.bias"] = short[f"{place}{theirs}.bias"]
+            found[name + ours] = short[f"{prefix}{theirs}.weight"]
+            found[f"{name}{ours}.bias"] = short[f"{prefix}{theirs}.bias"]
     return found
 
 
@@ -177,7 +178,7 @@ def _normalised(state: Vectors, weights: Mapping[str, Vectors], name: str, epsil
 
 
 def _gelu(values: Vectors) -> Vectors:
-    """Compute x·Φ(x) with an approximation of erf that is exact to 1.5e-7 (Abramowitz and Stegun, 7.1.26)."""
+    """Compute x·Φ(x) with an approximation of erf (Abramowitz and Stegun, 7.1.26; error below 1.5e-7)."""
     size: Vectors = np.abs(values)
     scaled = size * np.float32(math.sqrt(0.5))
     part = scaled * np.float32(0.3275911)

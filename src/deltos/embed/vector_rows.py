@@ -1,4 +1,4 @@
-"""In-memory int8 vectors, which are synchronised with their store and compared exactly with a query."""
+"""In-memory int8 vectors, which are synchronised with a store and searched exhaustively."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from deltos.embed.protocol import Vectors
 
-# Rows are converted from int8 to float32 in batches: the whole matrix would need four times the memory.
+# Rows converted from int8 to float32 at once. Converting the entire matrix would need four times its memory.
 COMPARE_BATCH_ROWS = 1_024
-_MAX_INT8 = 127
+_MAX_INT8 = 127  # largest value of int8
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors, one per row, each with its length and the number of the write that stored it.
+    """Stored vectors with their lengths and write numbers.
 
-    Numbers only increase, and rows of one write are contiguous. Subclasses add further arrays.
+    Write numbers are ascending, and the rows of one write are contiguous. Subclasses add further arrays.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class VectorRows:
 
     def cosines(self, vector: Vectors) -> Vectors:
         """Return the cosine similarity of each row to a unit vector."""
-        # int8 rows times a unit vector, divided by the rows' lengths, is the cosine.
+        # The cosine is the product of a row and the unit vector, divided by the length of the row.
         similarities: Vectors = products(self.vectors, vector) / self.lengths
         return similarities
 
@@ -45,7 +45,7 @@ class VectorRows:
         return type(self)(*(getattr(self, field.name)[mask] for field in fields(self)))
 
     def appended(self, others: Self) -> Self:
-        """Return these rows followed by the others."""
+        """Return these rows followed by `others`."""
         if not len(self) or not len(others):
             return self if len(self) else others
         return type(self)(
@@ -57,10 +57,10 @@ Rows = TypeVar("Rows", bound=VectorRows)
 
 
 class SynchronisedRows(Generic[Rows]):
-    """Thread-safe copy of all rows of one model, synchronised with their store. Returned rows never change."""
+    """Thread-safe copy of the stored rows of one model. Returned rows are immutable."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._rows: Rows | None = None
         self._writes = 0
         self._changes = 0
@@ -73,21 +73,21 @@ class SynchronisedRows(Generic[Rows]):
         numbers: Callable[[], Iterable[int]],
         version: Hashable | None = None,
     ) -> Rows:
-        """Return the rows as currently stored.
+        """Return the currently stored rows.
 
-        `since` reads the rows written after a number; `count` and `numbers` describe all writes. The store is not
-        queried if this thread has seen the same `version` of the store with the same rows.
+        `since` reads the rows after a write number, and `count` and `numbers` return all write numbers. The store is
+        not queried if this thread has already seen its `version`.
         """
-        with self._guard:
+        with self._lock:
             known = self._rows
             if known is not None and version is not None and self._last_synchronised() == (version, self._changes):
                 return known
             new = since(int(known.numbers[-1]) if known is not None and len(known) else 0)
-            new_writes = _writes(new)
-            # New rows have higher numbers than known ones; a different count means that rows were deleted.
+            new_writes = _count_writes(new)
+            # New rows have higher numbers than known rows. A different count means that rows were deleted.
             if known is not None and count() != self._writes + new_writes:
                 known = known.selected(np.isin(known.numbers, np.fromiter(numbers(), np.int64)))
-                self._writes = _writes(known)
+                self._writes = _count_writes(known)
             rows = new if known is None else known.appended(new)
             self._changes += rows is not self._rows
             self._rows = rows
@@ -99,7 +99,8 @@ class SynchronisedRows(Generic[Rows]):
         return getattr(self._synchronised_at, "at", None)
 
 
-def _writes(rows: VectorRows) -> int:
+def _count_writes(rows: VectorRows) -> int:
+    """Return the number of writes that stored the rows."""
     return int(np.count_nonzero(np.diff(rows.numbers))) + 1 if len(rows) else 0
 
 
@@ -112,7 +113,7 @@ def products(rows: npt.NDArray[np.int8], vector: Vectors) -> Vectors:
 
 
 def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
-    """Return the length of each row, never exactly 0, so that it can be used as a divisor."""
+    """Return the length of each row. It is never 0, so that it can be a divisor."""
     out = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), COMPARE_BATCH_ROWS):
         part = rows[start : start + COMPARE_BATCH_ROWS].astype(np.float32)
@@ -121,7 +122,7 @@ def lengths_of(rows: npt.NDArray[np.int8]) -> Vectors:
 
 
 def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """Scale each row to the range of int8, which keeps its direction and therefore its cosine similarity."""
+    """Scale each row to the range of int8. Scaling does not change cosine similarities."""
     largest = np.abs(vectors).max(axis=1, keepdims=True) + np.float32(1e-9)
     rows: npt.NDArray[np.int8] = np.round(vectors / largest * _MAX_INT8).astype(np.int8)
     return rows

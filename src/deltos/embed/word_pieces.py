@@ -1,4 +1,4 @@
-"""WordPiece tokenizer as used by BERT: words, punctuation, and the longest known parts of words."""
+"""WordPiece tokenizer of BERT, which splits words into their longest known pieces."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MAX_WORD_CHARACTERS = 100  # longer words are unknown, as in the reference implementation
-_TEXT_CHARACTERS_PER_PIECE = 12  # longer pieces are rare; used to truncate the text before tokenizing
+MAX_WORD_CHARACTERS = 100  # maximum; longer words are unknown, as in the reference implementation
+_TEXT_CHARACTERS_PER_PIECE = 12  # longer pieces are rare; text is truncated accordingly before tokenizing
 _CACHED_WORDS = 50_000
 
 
@@ -22,19 +22,19 @@ class WordPieces:
         self._lower_cases = lower_cases
         self.unknown = self._numbers["[UNK]"]
         self._begin, self._end = self._numbers["[CLS]"], self._numbers["[SEP]"]
-        self.of_word = lru_cache(maxsize=_CACHED_WORDS)(self._of_word)
+        self._cached_split_word = lru_cache(maxsize=_CACHED_WORDS)(self._split_word)
 
     def of(self, text: str, max_pieces: int) -> list[int]:
-        """Return at most `max_pieces` pieces of a text, including the start and end tokens."""
+        """Return the numbers of at most `max_pieces` word pieces of a text, including the start and end tokens."""
         found = [self._begin]
         for word in _split_words(text[: max_pieces * _TEXT_CHARACTERS_PER_PIECE], lower_cases=self._lower_cases):
-            found += self.of_word(word)
+            found += self._cached_split_word(word)
             if len(found) >= max_pieces - 1:
                 break
         return [*found[: max_pieces - 1], self._end]
 
-    def _of_word(self, word: str) -> tuple[int, ...]:
-        """Split a word greedily into the longest known pieces; return the unknown piece if that is not possible."""
+    def _split_word(self, word: str) -> tuple[int, ...]:
+        """Split a word greedily into the longest known pieces, or return the unknown piece."""
         if len(word) > MAX_WORD_CHARACTERS:
             return (self.unknown,)
         pieces: list[int] = []
@@ -51,7 +51,7 @@ class WordPieces:
 
 
 def _split_words(text: str, *, lower_cases: bool) -> Iterator[str]:
-    """Yield words; each punctuation mark and each ideograph is a word."""
+    """Yield the words of a text. Each punctuation mark and each ideograph is a word."""
     if lower_cases:
         text = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
     word: list[str] = []

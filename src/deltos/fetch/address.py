@@ -1,6 +1,6 @@
-"""Decide which network addresses may be contacted: public ones, and private ones that the user allowed.
+"""Rules for the network addresses that may be contacted: public addresses, and allowed private addresses.
 
-Metadata addresses of cloud providers are always refused.
+Cloud metadata addresses are always refused.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(map(ipaddress.ip_network, text.split()))
 
 
-# Copied from IANA's special-purpose registries, because `is_global` differs between Python versions and treats some of
-# these as global (192.88.99.0/24, 192.0.0.192).
+# Copied from the IANA special-purpose registries. `is_global` differs between Python versions, and is true for some of
+# these addresses (192.88.99.0/24, 192.0.0.192).
 _SPECIAL_V4 = _parse_networks(
     """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
@@ -33,17 +33,17 @@ _SPECIAL_V4 = _parse_networks(
     """
 )
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-# Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4; documentation.
+# Protocol assignments (such as Teredo and ORCHID), documentation, 6to4 and documentation networks.
 _SPECIAL_V6 = _parse_networks("2001::/23 2001:db8::/32 2002::/16 3fff::/20")
-# Networks whose addresses lead to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
+# Networks that route to the IPv4 address in the last 32 bits: IPv4-mapped and NAT64.
 _IPV4_GATEWAYS = _parse_networks("::ffff:0:0/96 64:ff9b::/96")
 # Other networks with an IPv4 address in the last 32 bits: IPv4-compatible, SIIT, local NAT64.
 _LOCAL_NAT64 = _parse_networks("64:ff9b:1::/48")
 _IPV4_SUFFIXES = (*_IPV4_GATEWAYS, *_LOCAL_NAT64, *_parse_networks("::/96 ::ffff:0:0:0/96"))
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
-# Addresses at which clouds and container platforms serve credentials: link-local networks, and other addresses of AWS,
-# Google, Scaleway, Alibaba, Azure and Oracle.
+# Metadata addresses of clouds and container platforms, which serve credentials: link-local networks, and addresses of
+# AWS, Google, Scaleway, Alibaba, Azure and Oracle.
 _METADATA = _parse_networks(
     "169.254.0.0/16 fe80::/10 fd00:ec2::/32 fd20:ce::/32 fd00:42::42/128"
     " 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32"
@@ -54,11 +54,11 @@ _METADATA_NAMES = frozenset(
     instance-data instance-data.ec2.internal api.metadata.cloud.ibm.com
     """.split()
 )
-_EXAMPLE = "Give a full address such as https://example.com/docs/."
+_EXAMPLE = "Pass a full URL such as https://example.com/docs/."
 
 
 def checked_addresses(host: str, port: int, private_hosts: PrivateHosts) -> list[str]:
-    """Resolve `host` and return its addresses; raise AddressRefused if any of them may not be contacted."""
+    """Resolve `host` and return its addresses. Raise AddressRefused if any address may not be contacted."""
     refuse_metadata_name(host)
     addresses = resolve(host, port)
     check_addresses(host, addresses, private_hosts)
@@ -81,7 +81,7 @@ def check_addresses(host: str, addresses: Sequence[str], private_hosts: PrivateH
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses that the system's resolver finds for a host."""
+    """Return the addresses of a host, using the system's resolver."""
     if "%" in host or "\0" in host:
         raise AddressRefused(f"'{host}' contains the name of a network interface", hint=_EXAMPLE)
     try:
@@ -94,16 +94,16 @@ def resolve(host: str, port: int) -> list[str]:
 
 
 def refuse_metadata_name(host: str) -> None:
-    """Raise AddressRefused for host names under which clouds serve credentials."""
+    """Raise AddressRefused for the host name of a cloud metadata service."""
     if canonical_name(host) in _METADATA_NAMES:
-        raise _metadata_refused(host)
+        raise _metadata_error(host)
 
 
 def refuse_metadata_address(host: str, text: str) -> None:
-    """Raise AddressRefused for an address at which clouds serve credentials, even if the user allowed it."""
+    """Raise AddressRefused for a cloud metadata address, even if the user allowed it."""
     address = _parse_address(text)
     if any(_is_in_networks(part, _METADATA) for part in (address, *embedded_ipv4(address))):
-        raise _metadata_refused(host)
+        raise _metadata_error(host)
 
 
 def require_web_address(url: str) -> None:
@@ -120,12 +120,12 @@ def require_web_address(url: str) -> None:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, including any IPv4 address embedded in it."""
+    """Whether an address and its embedded IPv4 address are on the public internet."""
     return _is_public(_parse_address(text))
 
 
 def embedded_ipv4(address: Address) -> list[Address]:
-    """Return the IPv4 addresses embedded in an IPv6 address in any form that a gateway or tunnel may use."""
+    """Return the IPv4 addresses embedded in an IPv6 address, in the formats of all gateways and tunnels."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     found: list[Address] = list(address.teredo or ())
@@ -159,7 +159,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _reachable_address(address: Address) -> Address:
-    """Return the IPv4 address that a mapped or translated address leads to, or the address itself."""
+    """Return the IPv4 target of a mapped or translated address, or the address itself."""
     return _last_32_bits(address) if _is_in_networks(address, _IPV4_GATEWAYS) else address
 
 
@@ -168,6 +168,7 @@ def _last_32_bits(address: Address) -> ipaddress.IPv4Address:
 
 
 def _is_isatap(address: Address) -> bool:
+    """Whether the address is an ISATAP tunnel address."""
     return address.version == 6 and (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
 
 
@@ -176,8 +177,8 @@ def _is_in_networks(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def _parse_address(text: str) -> Address:
-    return ipaddress.ip_address(text.split("%")[0])  # the zone after `%` selects the interface only
+    return ipaddress.ip_address(text.split("%")[0])  # the zone after `%` only selects the interface
 
 
-def _metadata_refused(host: str) -> AddressRefused:
+def _metadata_error(host: str) -> AddressRefused:
     return AddressRefused(f"'{host}' is a cloud metadata address that serves credentials; it is always refused")

@@ -1,7 +1,7 @@
-"""Requests to endpoints that the user configured, such as a model server or the keys of a token issuer.
+"""Requests to endpoints that the user configured, such as a model server or a token issuer.
 
-Private networks are allowed because the user chose the address; only metadata addresses are refused. Redirects are not
-followed, and the system's proxies are used.
+Private addresses are allowed, but metadata addresses are refused. Redirects are not followed. The proxy settings of
+the system apply.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAX_RESPONSE_BYTES = 50_000_000
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Handler that turns redirects into errors, because the user did not configure their targets."""
+    """Handler that refuses redirects, because the user did not configure their targets."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_seconds: float) -> bytes:
-    """Send a POST if there is a `body`, otherwise a GET, and return the response body."""
+    """Send a request (POST if there is a `body`, otherwise GET) and return the response body."""
     require_web_address(url)
     _refuse_metadata(url)
     request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - http or https, as just required
@@ -50,6 +50,6 @@ def ask(url: str, body: bytes | None, headers: Mapping[str, str], timeout_second
 def _refuse_metadata(url: str) -> None:
     host = urlsplit(url).hostname or ""
     refuse_metadata_name(host)
-    with suppress(FetchFailed):  # behind a proxy, this machine may be unable to resolve the name
+    with suppress(FetchFailed):  # behind a proxy, the name may be impossible to resolve
         for address in resolve(host, 0):
             refuse_metadata_address(host, address)

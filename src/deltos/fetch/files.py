@@ -1,4 +1,4 @@
-"""Local documentation files in the allowed folders. Links are not followed, so that no other file is read."""
+"""Local documentation files in the allowed folders. Links are not followed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from deltos.files import FolderEntry
 
 MAX_FILE_BYTES = 20_000_000
-MAX_DESCRIPTION_BYTES = 100_000_000  # an API description is a single file even for a large API
+MAX_DESCRIPTION_BYTES = 100_000_000  # larger, because an API description is a single file
 SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", ".venv", "site-packages", "_sources", "_static"))
-# Template folders of Sphinx, Jekyll and themes: their files are not pages.
+# Folders with templates of Sphinx, Jekyll and themes, which are not pages.
 TEMPLATE_FOLDERS = frozenset(("_templates", "_template", "_layouts", "_themes", "_theme"))
 TEMPLATE = "in a template folder"
-_MAX_SHOWN_CHARACTERS = 200
+_MAX_SHOWN_CHARACTERS = 200  # maximum length of a path in an error message
 
 
 def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
-    """Return the real path of an existing file or folder below one of `roots`; raise an error for anything else."""
+    """Return the resolved path of a file or folder below one of `roots`. Raise an error for any other path."""
     shown_path = visible_location(str(path))[:_MAX_SHOWN_CHARACTERS]
     try:
         real = path.expanduser().resolve()
         is_allowed = may_read(real) and any(real.is_relative_to(root.resolve()) for root in roots)
         exists = is_allowed and real.exists()
     except (OSError, RuntimeError, ValueError):  # too long, a symlink loop, `~` of an unknown user, or a NUL byte
-        raise BadArgument(f"'{shown_path}' is not a valid path", hint="Give the path of a file or folder.") from None
+        raise BadArgument(f"'{shown_path}' is not a valid path", hint="Pass the path of a file or folder.") from None
     if not is_allowed:
         raise AddressRefused(
             f"{shown_path} is outside the folders that may be read",
@@ -41,25 +41,25 @@ def allowed_path(path: Path, roots: Sequence[Path]) -> Path:
         )
     if not exists:
         raise NotFound(
-            f"No such file or folder: {shown_path}", hint="Check the path; relative paths start at the project folder."
+            f"No such file or folder: {shown_path}", hint="Check the path. Relative paths start at the project folder."
         )
     return real
 
 
 def walk_files(root: Path, suffixes: Collection[str], *, with_hidden: bool = False) -> Iterator[str]:
-    """Yield the paths below the real folder `root` that have one of `suffixes`, in a stable order.
+    """Yield the paths of files below `root` with one of `suffixes`, in a stable order.
 
-    Hidden folders are entered only with `with_hidden`. Links and special files are included so that the caller can
-    report them; a link may lead to a folder.
+    Hidden folders are entered only with `with_hidden`. Links (even to folders) and special files are included, so that
+    the caller can report them.
     """
     with FileTree(root) as tree:
-        enters = _is_entered_or_hidden if with_hidden else is_entered
+        enters = _is_searched_or_hidden if with_hidden else _is_searched
         walked = walk_entries(tree, enters=enters, refused=_refuse_root)
         yield from (path for path, entry in walked if _has_suffix(entry, suffixes))
 
 
 def _refuse_root(folder: str, reason: str) -> None:
-    """Raise FileRefused if the root cannot be listed; subfolders that cannot be listed are skipped."""
+    """Raise FileRefused if the root folder cannot be listed. Unreadable subfolders are skipped."""
     if not folder:
         raise FileRefused(folder, reason)
 
@@ -71,12 +71,12 @@ def _has_suffix(entry: FolderEntry, suffixes: Collection[str]) -> bool:
     return suffix in suffixes or (entry.is_link and not suffix and not entry.name.startswith("."))
 
 
-def is_entered(entry: FolderEntry) -> bool:
-    """Whether a folder may contain the source's own documentation, rather than dependencies or generated files."""
+def _is_searched(entry: FolderEntry) -> bool:
+    """Whether a folder is searched for documentation. Hidden, dependency and generated folders are not."""
     return entry.is_folder and not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS
 
 
-def _is_entered_or_hidden(entry: FolderEntry) -> bool:
+def _is_searched_or_hidden(entry: FolderEntry) -> bool:
     return entry.is_folder and entry.name not in SKIPPED_FOLDERS and entry.name != ".git"
 
 
@@ -91,12 +91,12 @@ def is_template(path: str) -> bool:
 
 
 def read_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """Return the bytes of a regular file whose folder is not a link; raise FileRefused for anything else."""
+    """Return the content of a regular file. Raise FileRefused for links and special files."""
     return read_below(path.parent, path.name, max_bytes)
 
 
 def check_unmoved(root: Path) -> None:
-    """Raise FileRefused if a recorded real path now contains a link."""
+    """Raise FileRefused if a resolved path now contains a link."""
     try:
         is_same = root.resolve() == root
     except (OSError, RuntimeError):

@@ -1,4 +1,4 @@
-"""HTTP client that checks the address of every hop, and limits sizes, times and redirects."""
+"""HTTP client that checks the address of every request and redirect, and limits sizes, times and redirects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ACCEPT_PAGES = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1"
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _RETRYABLE = frozenset((408, 425, 429, 500, 502, 503, 504))
-_ADDRESS_CACHE_SECONDS = 30.0  # after this time, a host is resolved and checked again
+_ADDRESS_CACHE_SECONDS = 30.0  # time until a host is resolved and checked again
 _TRANSFER_ERRORS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
@@ -52,7 +52,7 @@ DESCRIPTION_LIMITS = RequestLimits(max_bytes=MAX_DESCRIPTION_BYTES, total_second
 
 @dataclass(frozen=True, slots=True)
 class _RequestParts:
-    """The parts of a request that stay the same across redirects."""
+    """The properties of a request that redirects do not change."""
 
     method: str
     headers: dict[str, str]
@@ -63,7 +63,7 @@ class _RequestParts:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A server's response. `url` is the URL after redirects; `body` is decompressed."""
+    """A server's response. `url` is the URL after redirects, and `body` is decompressed."""
 
     url: str
     status: int
@@ -75,12 +75,12 @@ class HttpResponse:
 
     @property
     def not_modified(self) -> bool:
-        """Whether the server confirmed that the cached copy is still valid."""
+        """Whether the server confirmed that the cached response is still valid."""
         return self.status == 304
 
 
 class HttpClient:
-    """Thread-safe HTTP client for pages."""
+    """Thread-safe HTTP client."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class HttpClient:
         self._limits = limits or RequestLimits()
         self._private_hosts = private_hosts
         self._login = login
-        if login:  # the library's debug messages contain responses, which may repeat the credentials
+        if login:  # debug messages of httpcore2 contain responses, which may include credentials
             logging.getLogger("httpcore2").setLevel(logging.WARNING)
         self._pool = httpcore2.ConnectionPool(
             max_connections=16,
@@ -110,7 +110,7 @@ class HttpClient:
         limits: RequestLimits | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Return the response to a GET, following redirects; raise FetchFailed unless it is a success or 304."""
+        """Send a GET request and follow redirects. Raise FetchFailed unless the status is a success or 304."""
         headers = {"Accept": accept, **(headers or {})}
         if etag:
             headers["If-None-Match"] = etag
@@ -119,7 +119,7 @@ class HttpClient:
         return self._request("GET", url, headers, None, limits or self._limits)
 
     def post(self, url: str, body: bytes, content_type: str) -> HttpResponse:
-        """Return the response to a POST; the body is also sent to redirect targets."""
+        """Send a POST request and follow redirects, to which the body is also sent."""
         headers = {"Accept": "application/json", "Content-Type": content_type}
         return self._request("POST", url, headers, body, self._limits)
 
@@ -131,7 +131,7 @@ class HttpClient:
         except FetchFailed as exc:
             if self._login is None:
                 raise
-            raise FetchFailed(  # not `from exc`, because the cause's text may contain the headers
+            raise FetchFailed(  # not `from exc`, because its message may contain the headers
                 self._login.hide(exc.message),
                 exc.hint,
                 status=exc.status,
@@ -157,7 +157,7 @@ class HttpClient:
         raise FetchFailed(f"More than {limits.max_redirects} redirects")
 
     def check(self, url: str) -> None:
-        """Raise an error if `url` may not be contacted or its host does not exist, without sending a request."""
+        """Raise an error if `url` may not be contacted or its host does not exist. No request is sent."""
         require_web_address(url)
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -168,11 +168,11 @@ class HttpClient:
         self._pool.close()
 
     def _login_headers(self, url: str) -> dict[str, str]:
-        """Return the login headers for `url`. Called for every redirect, so that other hosts never receive them."""
+        """Return the login headers for `url`, which other hosts never receive. Called for every redirect."""
         return self._login.headers_for(url) if self._login else {}
 
     def _send_once(self, url: str, request: _RequestParts) -> tuple[str, HttpResponse | None]:
-        """Send one request; return its redirect target, or its URL and response."""
+        """Send one request. Return its redirect target and None, or its URL and response."""
         require_web_address(url)
         try:
             with self._pool.stream(
@@ -197,8 +197,7 @@ class HttpClient:
 
 
 class _CheckedNetwork(httpcore2.SyncBackend):
-    """Network backend that connects only to checked addresses, so that a name that resolves differently later cannot
-    bypass the check."""
+    """Network backend that connects only to checked addresses, even if a host name resolves differently later."""
 
     def __init__(self, private_hosts: PrivateHosts) -> None:
         self._private_hosts = private_hosts
@@ -212,7 +211,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[_SocketOption] | None = None,
     ) -> NetworkStream:
-        """Connect to the first checked address of `host` that accepts the connection."""
+        """Connect to the checked addresses of `host` in turn, until one accepts the connection."""
         *others, last = self._checked_addresses(host, port)
         for address in others:
             try:
@@ -222,7 +221,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
         return super().connect_tcp(last, port, timeout, local_address, socket_options)
 
     def _checked_addresses(self, host: str, port: int) -> list[str]:
-        """Return the checked addresses of a host, which are cached for a short time."""
+        """Return the checked addresses of a host. They are cached for a short time."""
         now = time.monotonic()
         until, addresses = self._checked.get((host, port), (0.0, []))
         if now >= until:
@@ -232,7 +231,7 @@ class _CheckedNetwork(httpcore2.SyncBackend):
 
 
 class _Headers:
-    """Response headers by lower-case name; for repeated headers, the first value is kept."""
+    """Response headers by lower-case name. Only the first value of a repeated header is kept."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._values: dict[str, str] = {}
@@ -256,7 +255,7 @@ def _transport_timeouts(limits: RequestLimits) -> dict[str, dict[str, float]]:
 
 
 def _read_body(chunks: Iterable[bytes], headers: _Headers, request: _RequestParts) -> bytes:
-    """Return the decompressed body; raise FetchFailed if it is too large or arrives too slowly."""
+    """Return the decompressed body. Raise FetchFailed if it is too large or too slow."""
     max_bytes = request.limits.max_bytes
     declared = headers.get("content-length")
     if declared.isdigit() and int(declared) > max_bytes:
@@ -322,7 +321,7 @@ def _check_status(status: int, headers: _Headers) -> None:
 
 
 def retry_after(value: str, now: float) -> float:
-    """Return the delay in a Retry-After header, which contains seconds or a date; 0 if it is invalid."""
+    """Return the delay in seconds from a Retry-After header (seconds or a date), or 0 if it is invalid."""
     if value.isdigit():
         return float(value)
     try:
@@ -332,7 +331,7 @@ def retry_after(value: str, now: float) -> float:
 
 
 def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
-    """Yield the chunks of a body; raise FetchFailed when the deadline has passed."""
+    """Yield the chunks of a body until the deadline, then raise FetchFailed."""
     for chunk in chunks:
         if time.monotonic() > deadline:
             raise FetchFailed("Downloading the page took too long", retryable=True)
@@ -340,13 +339,13 @@ def _until_deadline(chunks: Iterable[bytes], deadline: float) -> Iterator[bytes]
 
 
 def _decompress(chunks: Iterable[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """Yield the decompressed chunks of a body, with little more than `max_bytes` in memory at once."""
+    """Yield the decompressed chunks of a body. Each chunk has at most `max_bytes` + 1 bytes."""
     if encoding.lower() in ("", "identity"):
         yield from chunks
         return
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
         raise FetchFailed(f"The server uses the compression '{encoding}', which is not supported")
-    decoder = zlib.decompressobj(wbits=47)  # detects gzip or zlib by the header
+    decoder = zlib.decompressobj(wbits=47)  # accepts gzip and zlib
     try:
         for chunk in chunks:
             yield decoder.decompress(chunk, max_bytes + 1)

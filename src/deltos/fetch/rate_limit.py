@@ -1,4 +1,4 @@
-"""Rate limits per host: the delay requested by robots.txt, and exponential backoff while a host is overloaded."""
+"""Rate limits per host: the crawl delay of robots.txt, and exponential backoff while a host is overloaded."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MIN_BACKOFF_SECONDS = 1.0
+_MIN_BACKOFF_SECONDS = 1.0  # first pause after an overload
 _MAX_BACKOFF_SECONDS = 120.0
 
 
 @dataclass(slots=True)
 class HostRateLimiter:
-    """Thread-safe schedule of when each host may be contacted next."""
+    """Thread-safe schedule of the next request to each host."""
 
     clock: Callable[[], float]
     _next_allowed: dict[str, float] = field(default_factory=dict)
@@ -23,8 +23,10 @@ class HostRateLimiter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take_turn(self, host: str, delay_seconds: float) -> float:
-        """Return the seconds to wait before contacting `host`; if 0, the request after this one must wait
-        `delay_seconds`."""
+        """Return the seconds to wait before a request to `host`.
+
+        If 0, the request may be sent, and the next request must wait `delay_seconds`.
+        """
         with self._lock:
             now = self.clock()
             pause = max(0.0, self._next_allowed.get(host, 0.0) - now)
@@ -38,8 +40,7 @@ class HostRateLimiter:
             self._overloads.pop(host, None)
 
     def record_overload(self, host: str, retry_after_seconds: float) -> float:
-        """Record that `host` is overloaded; return the seconds to wait, which double with each call unless the host
-        specifies them."""
+        """Record that `host` is overloaded. Return the seconds to wait, which double with each call by default."""
         with self._lock:
             count = self._overloads[host] = self._overloads.get(host, 0) + 1
         seconds = retry_after_seconds or _MIN_BACKOFF_SECONDS * 2 ** (count - 1)

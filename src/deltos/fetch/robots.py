@@ -1,4 +1,4 @@
-"""robots.txt rules, fetched once per site."""
+"""Fetching and caching of robots.txt rules."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-_MAX_DELAY_SECONDS = 30.0
-_MAX_BYTES = (
-    1_000_000  # twice the minimum that RFC 9309 requires; limited because every URL is checked against every rule
-)
+_MAX_DELAY_SECONDS = 30.0  # maximum crawl delay
+# Maximum size of a robots.txt file, which is twice the minimum of RFC 9309. Every URL is checked against every rule.
+_MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """The rules of one site. Everything is allowed if there is no robots.txt, and nothing if the server fails."""
+    """The rules of a site. Without a robots.txt, everything is allowed. If the server fails, nothing is."""
 
     robots_rules: RobotsRules | None
     unavailable: str = ""
@@ -36,11 +35,11 @@ class SiteRules:
         return self.robots_rules is None or self.robots_rules.allows(url)
 
     def delay_seconds(self) -> float:
-        """Return the delay that the site requests between two requests, up to a limit."""
+        """Return the crawl delay of the site, up to a limit."""
         return min(self.robots_rules.group.delay_seconds if self.robots_rules else 0.0, _MAX_DELAY_SECONDS)
 
     def sitemaps(self) -> tuple[str, ...]:
-        """Return the sitemaps that the robots.txt lists."""
+        """Return the URLs of the sitemaps in the robots.txt."""
         return self.robots_rules.sitemaps if self.robots_rules else ()
 
 
@@ -51,7 +50,7 @@ def parse_robots(data: bytes) -> SiteRules:
 
 @dataclass(slots=True)
 class Robots:
-    """The cached rules of all visited sites."""
+    """Cache of the rules of visited sites."""
 
     client: HttpClient
     parse: Callable[[bytes], SiteRules] = parse_robots
@@ -59,7 +58,7 @@ class Robots:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rules(self, url: str) -> SiteRules:
-        """Return the rules of the site of `url`, fetching them if they are not cached."""
+        """Return the rules that apply to `url`. They are fetched if they are not cached."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
         with self._lock:
@@ -68,7 +67,7 @@ class Robots:
             return self._by_site[site]
 
     def known(self, url: str) -> SiteRules | None:
-        """Return the cached rules of the site of `url`, or None if they are not cached."""
+        """Return the cached rules that apply to `url`, or None if they are not cached."""
         parts = urlsplit(url)
         return self._by_site.get(f"{parts.scheme}://{parts.netloc}")
 

@@ -1,4 +1,4 @@
-"""robots.txt rules for one user agent (RFC 9309), parsed in one pass and matched without backtracking."""
+"""Parser of robots.txt rules for one user agent (RFC 9309). Patterns are matched without backtracking."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _FIELDS = {
     **dict.fromkeys(("crawl-delay", "crawl delay"), "delay"),
     "host": "host",
 }
-_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields that apply to the whole site, not to a group of agents
+_SITE_WIDE_FIELDS = ("sitemap", "host")  # fields that apply to the site, not to a group of user agents
 _TOKEN = re.compile(r"[a-z0-9_-]*")
 _INDEX_PAGE = "index.html"
-# Escapes that must not be decoded, because the characters have a special meaning in paths and patterns.
+# Escapes of characters with a special meaning in paths and patterns, which must not be decoded.
 _ESCAPED_IN_PATH = re.compile(r"%(2[fF]|25)")
 _ESCAPED_IN_PATTERN = re.compile(r"%(2[fF]|25|2[aA])")
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A rule's pattern: literal parts separated by wildcards; if `is_anchored`, the last part must end the path."""
+    """Pattern of a rule: literal parts separated by wildcards. If `is_anchored`, it must match the entire path."""
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -37,11 +37,11 @@ class PathPattern:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Precedence of the rule: a longer pattern wins; if lengths are equal, `Allow` wins."""
+        """Precedence of the rule: longer patterns win, and `Allow` wins over a `Disallow` of equal length."""
         return sum(map(len, self.parts)) + len(self.parts) - 1 + self.is_anchored, self.is_allowed
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern matches a path. Taking the first occurrence of each part avoids backtracking."""
+        """Whether the pattern matches a path."""
         first, *middle = self.parts
         if not path.startswith(first):
             return False
@@ -49,7 +49,7 @@ class PathPattern:
             return not self.is_anchored or len(path) == len(first)
         at = len(first)
         last = middle.pop()
-        for part in middle:
+        for part in middle:  # the first occurrence of each part is sufficient, so no backtracking is needed
             found = path.find(part, at)
             if found < 0:
                 return False
@@ -61,13 +61,13 @@ class PathPattern:
 
 @dataclass(slots=True)
 class RuleGroup:
-    """The rules for one user agent."""
+    """The path patterns and crawl delay for a user agent."""
 
     patterns: list[PathPattern] = field(default_factory=list)
     delay_seconds: float = 0.0
 
     def allows(self, path: str) -> bool:
-        """Whether the path may be fetched; the matching pattern with the highest rank decides."""
+        """Whether the path may be fetched. The matching pattern with the highest rank decides."""
         return next((pattern.is_allowed for pattern in self.patterns if pattern.matches(path)), True)
 
 
@@ -89,12 +89,12 @@ class RobotsRules:
 
 
 def rules_for(agent: str, text: str) -> RobotsRules:
-    """Return the rules for `agent`, a lower-case name, or the rules for all agents if there are none for it."""
+    """Return the rules for `agent` (in lower case), or the rules for all agents if it has no rules of its own."""
     groups: dict[str, RuleGroup] = {}
     sitemaps: list[str] = []
-    current_agents: set[str] = set()  # those of `agent` and `*` to which the current group applies
+    current_agents: set[str] = set()  # agents of the current group: `agent` or `*`
     after_agent = False
-    for name, value in _parse_statements(text):
+    for name, value in _parse_lines(text):
         if name == "agent":
             current_agents = current_agents if after_agent else set()
             if (product_token := _product_token(value)) in ("*", agent):
@@ -110,8 +110,8 @@ def rules_for(agent: str, text: str) -> RobotsRules:
     return RobotsRules(groups.get(agent) or groups.get("*") or RuleGroup(), tuple(sitemaps))
 
 
-def _parse_statements(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the normalised field name and value of each line; the name of an unknown field is empty."""
+def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the normalised field name and value of each line. The names of unknown fields are empty."""
     for line in text.splitlines():
         line = line.partition("#")[0].strip()
         if not line:
@@ -152,9 +152,9 @@ def _parse_patterns(value: str, *, is_allowed: bool) -> Iterator[PathPattern]:
     is_anchored = value.endswith("$")
     text = _normalise_escapes(value[:-1] if is_anchored else value, _ESCAPED_IN_PATTERN, "/%=*")
     yield _build_pattern(text, is_anchored=is_anchored, is_allowed=is_allowed)
-    if is_anchored:  # `$` may also be a literal character
+    if is_anchored:  # `$` may be a literal character
         yield _build_pattern(f"{text}%24", is_anchored=False, is_allowed=is_allowed)
-    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # the same page is served for the folder
+    if is_allowed and text.endswith(f"/{_INDEX_PAGE}"):  # servers return the same page for the folder
         yield _build_pattern(text.removesuffix(_INDEX_PAGE), is_anchored=True, is_allowed=True)
 
 
@@ -165,7 +165,7 @@ def _build_pattern(text: str, *, is_anchored: bool, is_allowed: bool) -> PathPat
 
 
 def _normalise_escapes(text: str, kept: re.Pattern[str], safe: str) -> str:
-    """Return the text with only the required characters escaped, so that equivalent URLs compare equal."""
+    """Escape only the required characters, so that equivalent URLs compare equal."""
     if "%" in text:
         text = unquote(kept.sub(lambda found: f"%25{found.group(1).upper()}", text))
     return quote(text, safe=safe)

@@ -1,4 +1,4 @@
-"""Read sitemaps: plain, gzipped and nested files."""
+"""Reading of sitemaps, including gzipped and nested files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from deltos.fetch.http import HttpClient
 
-# Regular expressions instead of an XML parser: real sitemaps are often malformed, and entities are never expanded.
+# Regular expressions instead of an XML parser, because many sitemaps are malformed and entities must not be expanded.
 _LOCATION_TAG = re.compile(r"<(/?)(?:\w+:)?loc\s*>", re.IGNORECASE)
 _CDATA = "<![cdata["
 _INDEX = re.compile(r"<(?:\w+:)?sitemapindex[\s>]", re.IGNORECASE)
-_MAX_FILES = 50
-_MAX_BYTES = 50_000_000
+_MAX_SITEMAPS = 50  # maximum number of nested sitemaps
+_MAX_BYTES = 50_000_000  # maximum size of a decompressed sitemap
 
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """A sitemap file: URLs of either pages or other sitemaps."""
+    """A sitemap file with the URLs of pages, or of sitemaps if `is_index`."""
 
     addresses: tuple[str, ...]
     is_index: bool
@@ -41,7 +41,7 @@ class UnreadSitemap:
 
 
 def parse_sitemap(data: bytes) -> Sitemap:
-    """Parse one sitemap file, gzipped or not; a plain list of URLs is also accepted."""
+    """Parse a sitemap file, which may be gzipped. A plain list of URLs is also accepted."""
     text = _decompress(data).decode("utf-8", "replace")
     found = tuple(_find_locations(text))
     if not found and not text.lstrip().startswith("<"):
@@ -58,7 +58,7 @@ def _find_locations(text: str) -> Iterator[str]:
         elif start >= 0:
             content = text[start : tag.start()].strip()
             content = content[len(_CDATA) :] if content[: len(_CDATA)].lower() == _CDATA else content
-            with suppress(ValueError):  # the text has a character reference with thousands of digits
+            with suppress(ValueError):  # a character reference has thousands of digits
                 yield unescape_html(content.strip().removesuffix("]]>").strip())
             start = -1
 
@@ -66,12 +66,12 @@ def _find_locations(text: str) -> Iterator[str]:
 def sitemap_addresses(
     client: HttpClient, url: str, parse: Callable[[bytes], Sitemap] = parse_sitemap
 ) -> Iterator[str | UnreadSitemap]:
-    """Yield the page URLs in the sitemap at `url` and its nested sitemaps, and the files that exceeded a limit.
+    """Yield the page URLs in a sitemap and its nested sitemaps, and the files that exceeded a limit.
 
     Other unreadable files are skipped.
     """
     queue, seen = [url], {url}
-    while queue and len(seen) <= _MAX_FILES:
+    while queue and len(seen) <= _MAX_SITEMAPS:
         address = queue.pop(0)
         try:
             sitemap = parse(client.get(address, accept="application/xml, text/xml, */*;q=0.5").body)

@@ -1,4 +1,4 @@
-"""Normalisation of URLs, and selection of the URLs that belong to a website source."""
+"""Normalisation of URLs, and the scope of website sources."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from deltos.globs import matches_glob
 from deltos.private_hosts import canonical_name
 
 _TRACKING = re.compile(r"^(?:utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref_src|_ga|_gl|hsa_\w+|igshid|yclid)$")
-INDEX_PAGE = "index.html"  # the page that servers return for a folder
+INDEX_PAGE = "index.html"  # file that servers return for a folder
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SAFE = "/:@!$&'()*+,;=~-._"
-_MAX_URL_CHARACTERS = 2_000
-_MAX_SEGMENT_REPEATS = (
-    3  # maximum repetitions of one path segment, because broken relative links lead to /a/b/a/b/a/b/…
-)
+_MAX_URL_CHARACTERS = 2_000  # longer URLs are considered endless
+# Maximum repetitions of a path segment. Broken relative links create endless URLs such as /a/b/a/b/a/b/…
+_MAX_SEGMENT_REPEATS = 3
 _NOT_PAGES = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|ico|bmp|avif|css|js|mjs|map|woff2?|ttf|eot|otf|mp[34]|webm|ogg|wav|avi|mov|zip|gz|tgz|bz2|xz|7z|tar"
     r"|exe|dmg|deb|rpm|msi|whl|jar|war|iso|bin|epub|mobi|docx?|xlsx?|pptx?|odt|ps|eps|atom|rss|xml|inv|py|c|h|cpp|sql|sh|diff|patch)$",
@@ -26,8 +25,7 @@ _NOT_PAGES = re.compile(
 
 
 def normalise(url: str) -> str:
-    """Return the canonical form of `url`: ASCII host in lower case, clean path, no default port, fragment or tracking
-    parameters."""
+    """Normalise a URL: ASCII host in lower case, clean path, and no default port, fragment or tracking parameters."""
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
     host = host if host.isascii() else canonical_name(host) or host
@@ -54,14 +52,14 @@ def _clean_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteScope:
-    """The URLs that belong to a website source: below its start path, or selected by globs."""
+    """Scope of a website source: URLs below the start path, or selected by globs."""
 
     start: str
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def admits(self, url: str) -> bool:
-        """Whether a normalised `url` is a page of this source."""
+        """Whether a normalised URL is a page of the source."""
         if not url.startswith(("http://", "https://")) or looks_endless(url):
             return False
         if url == self.start:
@@ -75,8 +73,7 @@ class SiteScope:
         return same_host and f"{parts.path}/".startswith(folder_of(start_parts.path))
 
     def canonical_form(self, url: str) -> str:
-        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, unless the source starts at
-        `index.html`."""
+        """Return the canonical URL of a page: `dir/` instead of `dir/index.html`, except for the start page."""
         short = url.removesuffix(INDEX_PAGE) if url.endswith(f"/{INDEX_PAGE}") else url
         form = self.start if short in (self.start, self.start.removesuffix(INDEX_PAGE)) else short
         return form if self.admits(form) else url
@@ -89,7 +86,7 @@ def folder_of(path: str) -> str:
 
 
 def looks_endless(url: str) -> bool:
-    """Whether a URL seems to be one of endlessly many: very long, or with a path segment repeated too often."""
+    """Whether a URL is very long or repeats a path segment, like the endless URLs of broken links."""
     if len(url) > _MAX_URL_CHARACTERS:
         return True
     segments = [segment for segment in urlsplit(url).path.split("/") if segment]

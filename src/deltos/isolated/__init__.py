@@ -1,1 +1,1 @@
-"""Child processes that run Deltos functions within limits; code of indexed projects cannot run in them."""
+"""Child processes that run Deltos functions within limits. They never run code of indexed projects."""

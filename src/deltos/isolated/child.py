@@ -1,8 +1,8 @@
-"""Main loop of a child process, which runs tasks within limits enforced by the system and exits with its parent.
+"""Main loop of a child process, which runs tasks within limits and exits with its parent.
 
-On Linux and macOS a signal ends a task that exceeds its CPU time, even inside C code. Memory is limited on Linux; macOS
-accepts the limit without enforcing it. On Windows the parent ends a slow task, or a timer in the child if the parent
-has died. A child process is not a sandbox: it runs Deltos code with the user's permissions.
+On Linux and macOS, a signal ends a task that exceeds its CPU time, even inside C code. Memory is limited on Linux;
+macOS accepts the limit without enforcing it. On Windows, the parent ends a slow task, or a timer in the child if the
+parent has died. A child process is not a sandbox: it has the permissions of the user.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def main() -> int:
     """Answer requests until the parent closes the pipe."""
     requests, replies = _claim_pipes()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # these signals are sent to the process group; the parent handles them
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # sent to the process group; the parent handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    _prepare(requests.fileno())
+    _prepare_process(requests.fileno())
     with suppress(BrokenPipeError):
         while (frame := read_frame(requests)) is not None:
             for payload in _answer_request(frame, requests.fileno()):
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Reserve stdin and stdout for requests and replies; redirect prints to stderr."""
+    """Take over stdin and stdout for requests and replies, and redirect printed output to stderr."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -50,6 +50,7 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _answer_request(frame: bytes, lifeline: int) -> Iterator[bytes]:
+    """Run a request and yield the encoded reply for each item."""
     try:
         request: Request = pickle.loads(frame)  # noqa: S301 (from the parent process)
     except Exception as exc:  # noqa: BLE001 (returned to the parent)
@@ -62,7 +63,7 @@ def _answer_request(frame: bytes, lifeline: int) -> Iterator[bytes]:
 
 
 def _run_item(request: Request, item: object, limits: TaskLimits) -> bytes:
-    """Run one item and encode the reply within the limits, because a result can be larger than its source."""
+    """Run the request for one item, and encode the reply. The limits apply to both."""
     try:
         payload = pickle.dumps(Reply(request.function(*request.common, item)), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
@@ -81,7 +82,7 @@ def _memory_error(limits: TaskLimits) -> MemoryLimitExceeded:
 
 
 def _encode(reply: Reply) -> bytes:
-    """Encode an error reply; if the error cannot be pickled, send its text instead."""
+    """Encode an error reply. If the error cannot be pickled, its message is encoded instead."""
     if reply.error is not None:
         reply.error.add_note("In a child process:\n" + "".join(traceback.format_exception(reply.error)).rstrip())
     try:
@@ -94,7 +95,7 @@ def _encode(reply: Reply) -> bytes:
 
 @contextmanager
 def _apply_limits(limits: TaskLimits) -> Iterator[None]:
-    """Apply the limits in the `with` block: exceeding the CPU time ends the process, exceeding the memory fails."""
+    """Apply the limits in the `with` block. Exceeding the CPU time ends the process; exceeding the memory raises."""
     _limit_memory(limits.memory_bytes)
     _start_timer(limits)
     try:
@@ -105,7 +106,7 @@ def _apply_limits(limits: TaskLimits) -> Iterator[None]:
 
 @contextmanager
 def _exit_if_parent_dies(lifeline: int) -> Iterator[None]:
-    """End this process if the parent dies during the `with` block; any event on the pipe means that it was closed."""
+    """End this process if the parent dies, and thereby closes the pipe, during the `with` block."""
     _exit_on_pipe_event(lifeline, on=True)
     try:
         yield
@@ -116,14 +117,14 @@ def _exit_if_parent_dies(lifeline: int) -> Iterator[None]:
 if sys.platform == "win32":
     import faulthandler
 
-    def _prepare(lifeline: int) -> None:
+    def _prepare_process(lifeline: int) -> None:
         pass
 
     def _limit_memory(limit_bytes: int) -> None:
         pass
 
     def _start_timer(limits: TaskLimits) -> None:
-        # Needed only if the parent has died; otherwise, the parent ends a slow child.
+        # Needed only if the parent has died. Otherwise, the parent ends a slow child.
         faulthandler.dump_traceback_later(limits.wall_seconds * 2, exit=True)
 
     def _stop_timer() -> None:
@@ -139,19 +140,17 @@ else:
 
     _STATM = Path("/proc/self/statm")
 
-    def _prepare(lifeline: int) -> None:
-        """Reset signal handlers, disable core dumps and direct events of the pipe to this process."""
+    def _prepare_process(lifeline: int) -> None:
+        """Reset signal handlers, disable core dumps, and receive a signal when the pipe is closed."""
         for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO):
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
 
     def _limit_memory(limit_bytes: int) -> None:
-        """Limit the memory for data.
-
-        The system can only limit the address space. Address space that holds no data is added to the limit, because
-        threads of earlier tasks reserve hundreds of megabytes that are never used.
-        """
+        """Limit the memory for data."""
+        # The system can only limit the address space. Address space without data is added to the limit, because
+        # threads of earlier tasks reserve hundreds of megabytes without using them.
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         soft = limit_bytes + _space_without_data()
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
@@ -159,7 +158,7 @@ else:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
     def _space_without_data() -> int:
-        """Return the size of the address space that holds no data, or 0 if the system does not report it."""
+        """Return the size in bytes of the address space without data, or 0 if it is unknown."""
         with suppress(OSError):
             size, _resident, _shared, _text, _library, data, _dirty = map(int, _STATM.read_bytes().split())
             return (size - data) * resource.getpagesize()
@@ -174,6 +173,6 @@ else:
     def _exit_on_pipe_event(lifeline: int, *, on: bool) -> None:
         flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
         fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC if on else flags & ~os.O_ASYNC)
-        # If the parent has already died, no signal is sent.
+        # No signal is sent if the parent has already died.
         if on and select.select([lifeline], [], [], 0)[0]:
             os._exit(0)

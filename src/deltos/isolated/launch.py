@@ -1,7 +1,7 @@
-"""Start of isolated Python processes in a fixed folder, with no project folder on the module path.
+"""Start of isolated Python processes, whose working directory and module path contain no project.
 
-No other module starts Python. `-I` ignores the working directory, the PYTHON* variables and the user's packages.
-Folders that this installation needs are appended to the path, where they cannot shadow a module.
+No other module starts Python. `-I` ignores the working directory, PYTHON* variables and packages of the user. The
+package folders of this installation are appended to the module path, where they cannot shadow other modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deltos.logins import VARIABLE_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# `deltos` is imported from the folder of the parent, even if another version is installed.
+# Imports `deltos` from the folder of the parent, even if another version is installed.
 _BOOT_SCRIPT = """\
 import sys
 module, own, others, *words = sys.argv[1:]
@@ -33,13 +33,13 @@ sys.exit(import_module(module).main())
 _IMPORT_CHECK = (
     "import sys, importlib.util as u; sys.exit(any(u.find_spec(name) is None for name in ('deltos', 'mcp')))"
 )
-# Variables with credentials: logins for sites, the database and the embedding service.
+# Prefixes of variables with credentials: logins for sites, the database and the embedding service.
 _SECRET_PREFIXES = (VARIABLE_PREFIX, "DELTOS_DATABASE", "DELTOS_EMBED_KEY")
 _PACKAGES_FOLDERS = ("site-packages", "dist-packages")
 
 
 def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs `main` of a module; `importable_from` appends folders to its path."""
+    """Return the command that runs `main` of a module. `importable_from` is appended to the module path."""
     own = str(Path(__file__).resolve().parents[2])
     flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     folders = "\n".join((*_installed_packages(), *importable_from))
@@ -47,22 +47,22 @@ def command(module: str, *words: str, importable_from: Sequence[str] = ()) -> li
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return the environment variables without Python's own variables, which grandchildren would also inherit."""
+    """Return the environment variables except for PYTHON*, with the given changes."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | changes
 
 
 def parser_environment() -> dict[str, str]:
-    """Return the environment for a child process that only parses, without credentials."""
+    """Return the environment of a parser process, which contains no credentials."""
     return {name: value for name, value in environment().items() if not name.startswith(_SECRET_PREFIXES)}
 
 
 def fixed_folder() -> str:
-    """Return the working directory of child processes, which always exists and is never a project."""
+    """Return the working directory of child processes: the root folder, which is never a project."""
     return Path(sys.executable).anchor or os.sep
 
 
 def start_detached(module: str, *words: str, variables: Mapping[str, str]) -> None:
-    """Run `main` of a module in a process that outlives this one."""
+    """Run `main` of a module in a process that outlives this process."""
     nowhere = subprocess.DEVNULL
     subprocess.Popen(
         command(module, *words),
@@ -76,9 +76,9 @@ def start_detached(module: str, *words: str, variables: Mapping[str, str]) -> No
 
 
 def find_module_command() -> list[str]:
-    """Return the safest `python … -m deltos` that works from any folder, for installations without a `deltos` script.
+    """Return the safest `python … -m deltos` command that works from any folder.
 
-    `-I` works for most installations, `-E -P` for user installations, and `-P` for those found by PYTHONPATH.
+    `-I` works for most installations, `-E -P` for user installations, and `-P` for installations in PYTHONPATH.
     """
     for flags in (["-I"], ["-E", "-P"], ["-P"]):
         known = subprocess.run(
@@ -87,16 +87,14 @@ def find_module_command() -> list[str]:
         if known.returncode == 0:
             return [sys.executable, *flags, "-m", "deltos"]
     raise BadConfiguration(
-        "Python finds Deltos only from this folder",
-        hint="Give the command that starts it: --command '/path/to/deltos'.",
+        "Python can import Deltos only from this folder",
+        hint="Pass the command that starts it: --command '/path/to/deltos'.",
     )
 
 
 def _installed_packages() -> list[str]:
-    """Return the package folders of this process, because `-I` removes those of the user.
-
-    The working directory is excluded even if its name is `site-packages`, because an empty entry in PYTHONPATH adds it.
-    """
+    """Return the package folders of this process. `-I` would remove package folders of the user."""
+    # An empty entry in PYTHONPATH adds the working directory, which is excluded even if it is called `site-packages`.
     here = os.path.realpath(".")
     return [
         folder

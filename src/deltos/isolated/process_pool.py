@@ -1,6 +1,6 @@
-"""Pool of child processes that run functions within limits. Idle children are reused, and dead ones are replaced.
+"""Pool of child processes that run functions within limits. Idle children are reused, and dead children replaced.
 
-Any thread may use `ProcessPool`. A waiting thread blocks in a read, which holds neither the interpreter nor a lock.
+`ProcessPool` is thread-safe. A waiting thread blocks in a read and holds neither the interpreter lock nor another lock.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from deltos.isolated.wire import Reply, Request, TaskLimits, read_frame, write_f
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-IDLE_SECONDS = 60.0
+IDLE_SECONDS = 60.0  # time after which an idle child is ended
 # The last idle child is kept longer, because its imports and caches are slow to rebuild.
 LAST_IDLE_SECONDS = 600.0
-# Work with more items runs in a separate child that then ends, because Python does not return memory to the system.
+# Requests with more items use a separate child that is then ended, because Python does not return memory to the system.
 LONG_ITEMS = 200
-# Bulk work uses separate children and does not count towards this limit.
+# Maximum number of concurrent single tasks. Bulk work does not count.
 MAX_CONCURRENT_TASKS = 8
-MAX_BULK_PROCESSES = 4
-# Buffer size for replies that the parent has not read yet (Linux only).
+MAX_BULK_PROCESSES = 4  # maximum number of children for bulk work
+# Size of the pipe buffer for unread replies (Linux only).
 _PIPE_BYTES = 1 << 20
-_END_TIMEOUT_SECONDS = 5.0
+_END_TIMEOUT_SECONDS = 5.0  # maximum time for a killed child to end
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -53,8 +53,8 @@ class ChildProcess:
             env=parser_environment(),
             start_new_session=sys.platform != "win32",  # Ctrl-C must reach only the parent
         )
-        self._requests, self._run_items = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
-        _enlarge_buffer(self._run_items)
+        self._requests, self._replies = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        _enlarge_buffer(self._replies)
         self._timed_out = False
         self._pending = 0
         self.is_fresh = True
@@ -71,23 +71,23 @@ class ChildProcess:
         return not self._pending and not self._timed_out and self._process.poll() is None
 
     def ask(self, request: Request) -> None:
-        """Send a request; call `reply` once for each of its items."""
+        """Send a request. The caller must read one reply for each item."""
         self._pending = len(request.items)
         payload = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
-        with suppress(OSError):  # the child has died; `reply` reports it
+        with suppress(OSError):  # the child has died, which `read_reply` reports
             write_frame(self._requests, payload)
 
-    def reply(self, limits: TaskLimits) -> Reply:
-        """Return the reply to the next item, or an error with the cause if the child has died."""
-        frame = read_frame(self._run_items)
+    def read_reply(self, limits: TaskLimits) -> Reply:
+        """Return the reply to the next item, or an error with the cause of death of the child."""
+        frame = read_frame(self._replies)
         if frame is None:
-            return Reply(error=self._cause_of_death(limits))
+            return Reply(error=self._death_error(limits))
         self._pending -= 1
         self.is_fresh = False
         reply: Reply = pickle.loads(frame)  # noqa: S301 (from our child process)
         return reply
 
-    def time_out(self) -> None:
+    def kill_overdue(self) -> None:
         """Kill the process because a task exceeded its time limit."""
         self._timed_out = True
         self.kill()
@@ -102,12 +102,13 @@ class ChildProcess:
         self.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_TIMEOUT_SECONDS)
-        for pipe in (self._requests, self._run_items):
+        for pipe in (self._requests, self._replies):
             with suppress(OSError):
                 pipe.close()
 
-    def _cause_of_death(self, limits: TaskLimits) -> ParserStopped:
-        memory_bytes = _memory_limit(self.pid)  # before `wait`, which releases the process
+    def _death_error(self, limits: TaskLimits) -> ParserStopped:
+        """Return the error for the cause of death of the process."""
+        memory_bytes = _memory_limit(self.pid)  # read before `wait`, which releases the process
         code = self._process.wait()
         if self._timed_out:
             return TimeLimitExceeded(f"reading it took more than {limits.wall_seconds:.3g} s")
@@ -115,7 +116,7 @@ class ChildProcess:
             return TimeLimitExceeded(f"reading it took more than {limits.cpu_seconds:.3g} s of CPU time")
         if sys.platform != "win32" and code == -signal.SIGVTALRM:
             return TimeLimitExceeded("parsing exceeded the CPU time limit for a file of this size")
-        # A C parser crashes when an allocation fails; the lowered limit is the only indication of that.
+        # A C parser crashes when an allocation fails. The only indication is the lowered memory limit of the process.
         had_own_limit = code < 0 and 0 < memory_bytes < limits.memory_bytes
         at_limit = ", probably at the memory limit for a file of this size" if had_own_limit else ""
         return ParserCrashed(f"the parser crashed ({_exit_name(code)}){at_limit}")
@@ -123,14 +124,14 @@ class ChildProcess:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """The work of one caller: its child processes, and whether it was stopped."""
+    """The child processes that work for one caller, and whether the caller has stopped them."""
 
     children: set[ChildProcess] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
 
 
 class ProcessPool:
-    """Child processes for single tasks and bulk work, started on demand and ended when idle."""
+    """Pool of child processes, which are started on demand and ended when idle."""
 
     def __init__(
         self,
@@ -151,8 +152,9 @@ class ProcessPool:
         self._watcher_wakes_at = math.inf
 
     def run(self, function: Callable[..., _T], *arguments: Any, limits: TaskLimits) -> _T:
-        """Run `function(*arguments)` in a child and return or raise its result; raise ParserStopped if the child was
-        killed.
+        """Run `function(*arguments)` in a child and return its result or raise its error.
+
+        Raise ParserStopped if the child was killed.
         """
         *common, item = arguments
         (reply,) = self.run_each(function, tuple(common), [item], lambda _: limits)
@@ -167,7 +169,7 @@ class ProcessPool:
         items: Sequence[_Item],
         limits: Callable[[_Item], TaskLimits],
     ) -> list[Reply]:
-        """Run `function(*common, item)` for each item in turn, in one child."""
+        """Run `function(*common, item)` for each item in one child, and return the replies."""
         with self._task_slot():
             return list(self._run_items(function, common, [(item, limits(item)) for item in items], _Job()))
 
@@ -178,9 +180,9 @@ class ProcessPool:
         items: Sequence[_Item],
         limits: Callable[[_Item], TaskLimits],
     ) -> Generator[Reply]:
-        """Run `function(*common, item)` for each item and yield the replies; not limited by MAX_CONCURRENT_TASKS.
+        """Run `function(*common, item)` for each item, and yield the replies.
 
-        A child reuses one `common` object for all items, so that functions can cache in it.
+        Not limited by MAX_CONCURRENT_TASKS. All items share the `common` objects, which functions may use as caches.
         """
         is_long = len(items) > LONG_ITEMS
         if is_long:
@@ -188,7 +190,7 @@ class ProcessPool:
         return self._run_items(function, common, [(item, limits(item)) for item in items], _Job(), keep=not is_long)
 
     def start_ahead(self, function: Callable[..., Any], *common: Any) -> None:
-        """Start an idle child that has imported `function`, before it is needed."""
+        """Start an idle child in advance, which imports `function`."""
         with self._change:
             if self._idle or self._closed:
                 return
@@ -202,7 +204,7 @@ class ProcessPool:
         batches: Sequence[Sequence[_Item]],
         limits: Callable[[_Item], TaskLimits],
     ) -> Iterator[list[tuple[_Item, Reply]]]:
-        """Run `function(*common, item)` for all items in several children; yield batches in any order."""
+        """Run `function(*common, item)` for all items in several children. Yield finished batches in any order."""
         from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # deferred: only bulk work needs it
 
         job = _Job()
@@ -224,10 +226,10 @@ class ProcessPool:
             finally:
                 for future in running:
                     future.cancel()
-                self._stop(job)
+                self._stop_job(job)
 
     def close(self) -> None:
-        """End all children; calls that wait for a child raise `Cancelled`."""
+        """End all children. Waiting calls raise `Cancelled`."""
         with self._change:
             self._closed = True
             for child in self._busy:  # the thread that uses the child ends it
@@ -237,7 +239,7 @@ class ProcessPool:
 
     @contextmanager
     def _task_slot(self) -> Iterator[None]:
-        """Wait until fewer than the maximum number of single tasks are running."""
+        """Wait until fewer than MAX_CONCURRENT_TASKS are running, and count a task in the `with` block."""
         with self._change:
             self._change.wait_for(lambda: self._tasks < MAX_CONCURRENT_TASKS)
             self._tasks += 1
@@ -257,7 +259,7 @@ class ProcessPool:
         *,
         keep: bool = True,
     ) -> Generator[Reply]:
-        """Yield a reply for each item; if an item kills the child, send the remaining items to a new one."""
+        """Yield a reply for each item. If an item kills the child, the remaining items are sent to a new child."""
         done = 0
         while done < len(items):
             rest = tuple(items[done:])
@@ -270,9 +272,9 @@ class ProcessPool:
     def _collect_replies(
         self, child: ChildProcess, items: Sequence[tuple[Any, TaskLimits]], job: _Job
     ) -> Iterator[Reply]:
-        """Yield the replies of one child, up to an item that kills it.
+        """Yield the replies of a child until an item kills it.
 
-        No reply is yielded for that item if it must be retried in a new child, because earlier items may be the cause.
+        The fatal item gets no reply if earlier items may be the cause, so that it is retried in a new child.
         """
         for _, limits in items:
             was_fresh = child.is_fresh
@@ -283,7 +285,7 @@ class ProcessPool:
                 raise reply.error
             is_stopped = isinstance(reply.error, ParserStopped)
             if is_stopped:
-                child.kill()  # the child may still be alive, with its memory exhausted
+                child.kill()  # the child may be alive, but its memory is exhausted
             if not is_stopped or was_fresh or isinstance(reply.error, TimeLimitExceeded):
                 yield reply
             if is_stopped:
@@ -295,13 +297,13 @@ class ProcessPool:
             if child.deadline < self._watcher_wakes_at:
                 self._change.notify_all()
         try:
-            return child.reply(limits)
+            return child.read_reply(limits)
         finally:
             child.deadline = math.inf
 
     @contextmanager
     def _acquire_child(self, job: _Job, *, fresh: bool, keep: bool = True) -> Iterator[ChildProcess]:
-        """Provide an idle or new child for one request; return it to the pool if it is still usable."""
+        """Provide an idle or new child for one request. A usable child is then returned to the pool."""
         child = None if fresh else self._take_idle()
         child = child or ChildProcess(self._importable_from)
         try:
@@ -318,7 +320,7 @@ class ProcessPool:
                 job.children.discard(child)
                 keep = keep and child.is_free and not self._closed
                 if keep:
-                    # The child that became idle last is reused first and kept longest.
+                    # The last child to become idle is reused first and kept longest.
                     child.deadline = time.monotonic() + self._last_idle_seconds
                     for other in self._idle:
                         other.deadline = min(other.deadline, time.monotonic() + self._idle_seconds)
@@ -345,21 +347,21 @@ class ProcessPool:
         for child in idle:
             child.end()
 
-    def _stop(self, job: _Job) -> None:
+    def _stop_job(self, job: _Job) -> None:
         with self._change:
             job.stopped.set()
             for child in job.children:
                 child.kill()
 
     def _start_watcher(self) -> None:
-        """Start the thread that kills children after their deadline."""
+        """Start the thread that ends children after their deadline."""
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch_deadlines, name="deltos-workers", daemon=True)
             self._watcher.start()
 
     def _watch_deadlines(self) -> None:
         while True:
-            expired = self._kill_overdue()
+            expired = self._kill_overdue_children()
             for child in expired:
                 child.end()
             with self._change:
@@ -370,14 +372,14 @@ class ProcessPool:
                 self._watcher_wakes_at = min(child.deadline for child in children)
                 self._change.wait(min(max(0.0, self._watcher_wakes_at - time.monotonic()), threading.TIMEOUT_MAX))
 
-    def _kill_overdue(self) -> list[ChildProcess]:
-        """Kill children that exceed their time limit, and return idle children that have expired."""
+    def _kill_overdue_children(self) -> list[ChildProcess]:
+        """Kill the children that exceed their time limit, and return the expired idle children."""
         now = time.monotonic()
         with self._change:
             for child in self._busy:
                 if child.deadline <= now:
                     child.deadline = math.inf
-                    child.time_out()
+                    child.kill_overdue()
             expired = [child for child in self._idle if child.deadline <= now]
             self._idle = [child for child in self._idle if child not in expired]
         return expired
@@ -388,6 +390,7 @@ def _cancelled_error() -> Cancelled:
 
 
 def _exit_name(code: int) -> str:
+    """Return the name of the signal, or the exit code, that ended a process."""
     try:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
     except ValueError:
@@ -395,7 +398,7 @@ def _exit_name(code: int) -> str:
 
 
 def _memory_limit(pid: int) -> int:
-    """Return the address space limit of a child, even a dead one; 0 if unknown, negative if unlimited."""
+    """Return the address space limit of a child, which may be dead: 0 if unknown, negative if unlimited."""
     try:
         import resource
 
@@ -405,7 +408,7 @@ def _memory_limit(pid: int) -> int:
 
 
 def _enlarge_buffer(pipe: BinaryIO) -> None:
-    """Enlarge a pipe's buffer, so that a child can continue before its replies are read."""
+    """Enlarge the buffer of a pipe, so that the child can continue while replies are unread."""
     try:
         import fcntl
 

@@ -1,4 +1,4 @@
-"""Messages between parent and child processes: frames that consist of a length and a pickle."""
+"""Messages between parent and child processes. A frame consists of a length and a pickle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LENGTH = struct.Struct("!Q")
 
 
 class TaskLimits(NamedTuple):
-    """Limits of one task. The wall-clock limit is generous, because other processes may slow the machine down."""
+    """Limits of a task. The wall-clock limit is generous, because other processes may slow down the machine."""
 
     cpu_seconds: float = 10.0
     wall_seconds: float = 60.0
@@ -21,7 +21,7 @@ class TaskLimits(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request to call `function(*common, item)` for each item in turn, within the item's limits."""
+    """A request to call `function(*common, item)` for each item within its limits."""
 
     function: Callable[..., Any]
     common: tuple[Any, ...]
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The result of one item: a value or an error; or the error that made a whole request invalid."""
+    """The value or error for one item. If `is_about_request`, the error applies to the entire request."""
 
     value: Any = None
     error: Exception | None = None
@@ -37,14 +37,14 @@ class Reply(NamedTuple):
 
 
 def write_frame(stream: BinaryIO, payload: bytes) -> None:
-    """Write one frame and flush."""
+    """Write a frame and flush the stream."""
     stream.write(_LENGTH.pack(len(payload)))
     stream.write(payload)
     stream.flush()
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """Read the next frame; return None if the stream has ended, even within a frame."""
+    """Read the next frame. Return None if the stream has ended, even within a frame."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,4 +1,4 @@
-"""Resolution of C preprocessor conditionals whose branches are not complete statements, which no grammar can parse."""
+"""Resolution of C preprocessor conditionals with incomplete statements, which the grammar cannot parse."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ _TOKEN = re.compile(
 )
 _STRING = re.compile(rb'(?:[^"\\\n]|\\[^\n])*+"?+')
 _COMMENT_ENDS = {b"//": b"\n", b"/*": b"*/"}
-_OPENING = (b"if", b"ifdef", b"ifndef")
-_MAX_STRING_BYTES = 2_000
-_MAX_BRANCH_BYTES = (
-    4_000  # longer branches are assumed to be complete, so that a wrong brace count cannot hide much code
-)
+_OPENING_DIRECTIVES = (b"if", b"ifdef", b"ifndef")
+_MAX_STRING_BYTES = 2_000  # maximum number of bytes searched for the end of a string literal
+# Longer branches are assumed to be complete, so that an incorrect brace count cannot hide much code.
+_MAX_BRANCH_BYTES = 4_000
 
 
 @dataclass(slots=True)
 class _Branch:
-    """A branch of a conditional: its directive, its content, and the balance of its braces."""
+    """A branch of a conditional: the offsets of its directive and content, its condition, and its brace depth.
+
+    `depth` is the difference between opening and closing braces, and `lowest` its minimum within the branch.
+    """
 
     directive: tuple[int, int]
     start: int
@@ -36,31 +38,33 @@ class _Branch:
     lowest: int = 0
 
     def add(self, depth: int, lowest: int) -> None:
-        """Add the brace depth, and the lowest depth, of the next part of the branch."""
+        """Add the brace depth and lowest depth of a brace or nested conditional."""
         self.lowest = min(self.lowest, self.depth + lowest)
         self.depth += depth
 
 
 @dataclass(slots=True)
 class _Conditional:
+    """A preprocessor conditional with its branches."""
+
     branches: list[_Branch] = field(default_factory=list)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether a branch begins or ends within a statement, except `extern "C" {`, which the grammar supports."""
+    def is_unbalanced(self) -> bool:
+        """Whether a branch has unbalanced braces. The grammar supports `extern "C" {`, which is an exception."""
         return any(each.depth or each.lowest for each in self.branches) and not any(
             b"__cplusplus" in each.condition or each.end - each.start > _MAX_BRANCH_BYTES for each in self.branches
         )
 
     @property
-    def used(self) -> _Branch:
-        """The branch that is kept: the first one, unless its condition is 0."""
+    def kept_branch(self) -> _Branch:
+        """The branch to parse: the first branch, unless its condition is 0."""
         first, *others = self.branches
         return others[0] if others and first.condition.strip() == b"0" else first
 
 
-def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
-    """Return the ranges to blank so that one branch remains of each conditional with incomplete statements."""
+def unbalanced_conditional_ranges(data: bytes) -> list[tuple[int, int]]:
+    """Return the byte ranges to blank so that unbalanced conditionals keep only one branch."""
     if b"#" not in data or b"if" not in data:
         return []
     ranges: list[tuple[int, int]] = []
@@ -68,10 +72,10 @@ def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
     for token in _tokens(data):
         word = token["word"]
         if word is None:
-            step = {b"{": 1, b"}": -1}.get(token[0], 0)  # 0 for another directive or a character literal
+            step = {b"{": 1, b"}": -1}.get(token[0], 0)  # 0 for other directives and character literals
             if step and pending:
                 pending[-1].branches[-1].add(step, min(step, 0))
-        elif word in _OPENING:
+        elif word in _OPENING_DIRECTIVES:
             pending.append(_Conditional([_Branch(token.span(), token.end(), token["condition"])]))
         elif pending:
             pending[-1].branches[-1].end = token.start()
@@ -80,14 +84,14 @@ def cut_conditionals(data: bytes) -> list[tuple[int, int]]:
                 continue
             conditional = pending.pop()
             if pending:
-                pending[-1].branches[-1].add(conditional.used.depth, conditional.used.lowest)
-            if conditional.is_cut:
+                pending[-1].branches[-1].add(conditional.kept_branch.depth, conditional.kept_branch.lowest)
+            if conditional.is_unbalanced:
                 ranges += [*_unused_ranges(conditional), token.span()]
     return ranges
 
 
 def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield braces and directives outside comments and strings; an unclosed one ends with its line or the file."""
+    """Yield the braces and directives outside comments and strings."""
     at = 0
     while token := _TOKEN.search(data, at):
         at = token.end()
@@ -102,6 +106,6 @@ def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _unused_ranges(conditional: _Conditional) -> list[tuple[int, int]]:
-    """Return the ranges of the directives and of the unused branches."""
-    kept = conditional.used
+    """Return the byte ranges of the directives and unused branches."""
+    kept = conditional.kept_branch
     return [(each.directive[0], each.directive[1] if each is kept else each.end) for each in conditional.branches]

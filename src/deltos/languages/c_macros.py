@@ -1,11 +1,11 @@
-"""Masking of macros that a C or C++ grammar cannot parse, by their syntax and without expanding them."""
+"""Masking of macros that the C and C++ grammars cannot parse. Macros are recognised by syntax, not expanded."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from deltos.languages.c_conditionals import cut_conditionals
+from deltos.languages.c_conditionals import unbalanced_conditional_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,9 +17,9 @@ _STARTS = (
     rb"static|inline|constexpr|virtual|explicit|template|class|struct|void|bool|int|const|auto|friend|using|typename"
     rb"|extern|unsigned|enum|namespace"
 )
-# A line that begins with a macro, or with the keyword of a class followed by a macro.
+# Start of a line with a macro, or with the keyword of a class.
 _LINE = re.compile(rb"^(?:([ \t]*+)(" + _CALL + rb")[ \t\r]*+|[ \t]*+(?:class|struct|union|enum)[ \t]++)", re.MULTILINE)
-_ALONE = re.compile(_WORD)
+_BARE_MACRO = re.compile(_WORD)
 _DECLARATION = re.compile(rb"\n[ \t]*+[A-Za-z_~]|(?:" + _STARTS + rb")\b")
 _FUNCTION = re.compile(rb"[A-Za-z_]\w*+[ \t*&]++[A-Za-z_]\w*+[ \t]*+\(")  # LUA_API lua_Integer lua_len (
 _CALL_BEFORE_NAME = re.compile(rb"(?<![A-Z0-9_])" + _CALL + rb"[ \t]++")
@@ -27,14 +27,15 @@ _CLASS_NAME = re.compile(rb"\w++")
 _CLASS_BODY = re.compile(rb"\s*+(?:final\s*+)?(?:\{|:[^:])")
 _BASES_AFTER_ARGUMENTS = re.compile(rb">\s*+(?:final\s*+)?:[^:]")
 _BODY_AFTER_ARGUMENTS = re.compile(rb">\s*(?:final\s*)?\{")
-# A definition that continues on an empty line, for which the grammar would include a word of the next declaration.
+# The last backslash of a macro definition that continues on an empty line. The grammar would add the first word of the
+# next declaration to the definition.
 _LAST_CONTINUATION = re.compile(rb"\\(?=\r?+\n\r?+\n)")
 _STRUCT_WORDS = (b"struct ", b"union ", b"class ")
-_STOP = re.compile(rb"[;{}]")
-# After a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
-_AFTER_WORD = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
-# Between the words before a function's name: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
-_WORD_BETWEEN = re.compile(rb"(?<=[ \t*&])(" + _WORD + rb")(?=\s)")
+_STATEMENT_END = re.compile(rb"[;{}]")
+# Macro after a declarator: int count GUARDED_BY(mutex); void run() REQUIRES(mutex) {
+_MACRO_AFTER_DECLARATOR = re.compile(rb"(?<=[\w)])\s++(" + _WORD + _ARGUMENTS + rb")")
+# Macro before a function name: static FORCE_INLINE int mix(int x), char *ZEXPORT message(int code)
+_MACRO_BEFORE_NAME = re.compile(rb"(?<=[ \t*&])(" + _WORD + rb")(?=\s)")
 _NAME_AFTER = re.compile(rb"\s++([A-Za-z_]\w*+)[ \t*&]*+([A-Za-z_]\w*+)?+[ \t]*+\(")
 _TAG_WORDS = frozenset({b"struct", b"union", b"enum", b"class"})
 _SPECIFIERS = frozenset(
@@ -50,21 +51,21 @@ _TYPE_WORDS = frozenset(
     b"int char short long float double bool void unsigned signed auto static inline const extern virtual explicit else "
     b"return typedef struct union enum class constexpr volatile register do".split()
 )
-_MAX_HEAD_BYTES = 300  # maximum bytes of the line before a macro that are examined
+_MAX_HEAD_BYTES = 300  # maximum number of examined bytes before a macro on its line
 _MAX_BLANK_BYTES = 200  # maximum blanks between a class name and its body, and after a macro
 _MAX_ARGUMENT_BYTES = 2_000  # maximum bytes between `<` and `>` after a class name
 
 
 def mask_macros(data: bytes) -> bytes:
-    """Return the source with unparsable macros replaced by spaces, so that all other bytes keep their positions."""
+    """Replace unparsable macros with spaces, so that all other bytes keep their positions."""
     ends = [found.span() for found in _LAST_CONTINUATION.finditer(data)]
-    data = _blank_ranges(data, sorted(cut_conditionals(data)))
+    data = _blank_ranges(data, sorted(unbalanced_conditional_ranges(data)))
     data = _blank_ranges(data, sorted({*_macros_before_declarations(data), *_macros_after_declarators(data), *ends}))
-    return _blank_ranges(data, _macros_between(data))
+    return _blank_ranges(data, _macros_before_function_names(data))
 
 
 def _blank_ranges(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
-    """Return the data with the ranges replaced by spaces, except line breaks."""
+    """Replace the byte ranges with spaces, except for line breaks."""
     out: list[bytes] = []
     at = 0
     for start, end in ranges:
@@ -77,16 +78,16 @@ def _blank_ranges(data: bytes, ranges: Iterable[tuple[int, int]]) -> bytes:
 
 
 def _macros_before_declarations(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the positions of macros before declarations, in order."""
+    """Yield the ranges of macros before declarations, in order."""
     last = -1  # end of the previous macro
     for line in _LINE.finditer(data):
         if line[2] is None:
-            # before the name of a class: class EXPORT Queue {
+            # before a class name: class EXPORT Queue {
             end = _macros_before_name(data, line.end())
             if end > line.end():
                 yield line.end(), end
         # alone at the start of a line: NAMESPACE_BEGIN
-        # alone in place of fields: struct handle { HANDLE_FIELDS
+        # alone on a line instead of fields: struct handle { HANDLE_FIELDS
         # before a declaration, on its line or above it: ALWAYS_INLINE void f()
         elif _is_alone_on_line(data, line) or _is_field(data, line, last) or _is_declaration(data, line.end()):
             yield line.span(2)
@@ -94,8 +95,8 @@ def _macros_before_declarations(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the positions of macros after a declarator, which the grammar would parse as its name."""
-    for found in _AFTER_WORD.finditer(data):
+    """Yield the ranges of macros after a declarator, which the grammar would parse as the declared name."""
+    for found in _MACRO_AFTER_DECLARATOR.finditer(data):
         if data[found.start(1) - 1 : found.start(1)] == b"\n":
             continue  # a macro at the start of a line, such as TEST_CASE(one) {, is a definition
         head = _line_before(data, found.start())
@@ -110,10 +111,10 @@ def _macros_after_declarators(data: bytes) -> Iterator[tuple[int, int]]:
             yield found.span(1)
 
 
-def _macros_between(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the positions of macros among the words before a function name that still contain a type without them."""
+def _macros_before_function_names(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of macros between a type and a function name."""
     last = (0, 0)
-    for found in _WORD_BETWEEN.finditer(data):
+    for found in _MACRO_BEFORE_NAME.finditer(data):
         name = _NAME_AFTER.match(data[found.end() : found.end() + _MAX_HEAD_BYTES])
         head = _line_before(data, found.start()) if name else b""
         if (
@@ -125,19 +126,19 @@ def _macros_between(data: bytes) -> Iterator[tuple[int, int]]:
             continue
         words = head.replace(b"*", b" ").replace(b"&", b" ").split()
         has_type = not _SPECIFIERS.issuperset(words) and words[-1] not in _TAG_WORDS
-        if has_type or (name[2] and not _ALONE.fullmatch(name[1])):
+        if has_type or (name[2] and not _BARE_MACRO.fullmatch(name[1])):
             last = found.span(1)
             yield last
 
 
 def _line_before(data: bytes, end: int) -> bytes:
-    """Return the line up to a position, at most `_MAX_HEAD_BYTES`."""
+    """Return the text of the line before an offset, at most `_MAX_HEAD_BYTES`."""
     first = max(0, end - _MAX_HEAD_BYTES)
     return data[max(first, data.rfind(b"\n", first, end) + 1) : end].strip()
 
 
 def _is_comment(head: bytes) -> bool:
-    """Whether the beginning of a line ends inside a comment; lines of a block comment begin with `*`."""
+    """Whether a comment begins in the given start of a line, or the line belongs to a block comment."""
     return b"//" in head or head.startswith(b"*") or head.rfind(b"/*") > head.rfind(b"*/")
 
 
@@ -151,7 +152,7 @@ def _continues_variable(after: bytes) -> bool:
 
 
 def _declares_variable(head: bytes) -> bool:
-    """Whether the beginning of a line consists of a type and a name."""
+    """Whether the start of a line consists of a type and a name."""
     words = head.replace(b"*", b" ").replace(b"&", b" ").replace(b">", b"> ").split()
     if len(words) < 2 or _VARIABLE.fullmatch(head) is None:
         return False
@@ -163,11 +164,13 @@ def _is_declaration(data: bytes, start: int) -> bool:
 
 
 def _is_alone_on_line(data: bytes, line: re.Match[bytes]) -> bool:
-    return not line[1] and _ALONE.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
+    return (
+        not line[1] and _BARE_MACRO.fullmatch(line[2]) is not None and data[line.end() : line.end() + 1] in (b"", b"\n")
+    )
 
 
 def _is_field(data: bytes, line: re.Match[bytes], last: int) -> bool:
-    """Whether a macro is alone on a line where struct fields are declared."""
+    """Whether a macro is alone on a line among struct fields."""
     if not line[1] or data[line.end() : line.end() + 1] not in (b"", b"\n"):
         return False
     first = max(0, line.start() - _MAX_HEAD_BYTES)
@@ -187,23 +190,24 @@ def _macros_before_name(data: bytes, start: int) -> int:
     while call := _CALL_BEFORE_NAME.match(data, at):
         at = call.end()
         ends.append(at)
-    # The last word in capitals may be the class name itself.
+    # The last word in capitals may be the class name.
     return next((end for end in reversed(ends) if _is_class_head(data, end)), start)
 
 
 def _is_class_head(data: bytes, start: int) -> bool:
-    """Whether the name of a class is at this position, followed by its arguments, bases or body."""
+    """Whether a class name at this offset is followed by type arguments, base classes or a body."""
     name = _CLASS_NAME.match(data, start)
     if name is None:
         return False
     if data[name.end() : name.end() + 1] == b";" and name[0][:1].isupper():
-        return _line_before(data, start).startswith(b"class")  # class EXPORT Queue; but struct LIST Head;
+        # `class EXPORT Queue;` declares a class, `struct LIST Head;` a variable.
+        return _line_before(data, start).startswith(b"class")
     if _CLASS_BODY.match(data[name.end() : name.end() + _MAX_BLANK_BYTES]):
         return True
     if data[name.end() : name.end() + 1] != b"<":
         return False
     arguments = data[name.end() : name.end() + _MAX_ARGUMENT_BYTES]
-    stop = _STOP.search(arguments)
+    stop = _STATEMENT_END.search(arguments)
     head = arguments[: stop.end()] if stop else arguments
     if _BASES_AFTER_ARGUMENTS.search(head):
         return True

@@ -1,6 +1,6 @@
-"""Fast and almost exact blanking of comments and string literals in source code, without a parser.
+"""Fast, approximate blanking of comments and string literals in source code.
 
-All other characters keep their positions. A string of one word is kept, because it may be a name (`"run"`,
+All other characters keep their positions. Strings of one word are kept, because they may be names (`"run"`,
 `'app.models'`).
 """
 
@@ -13,8 +13,8 @@ _RUBY = re.compile("#|\"|'")
 _PHP = re.compile("//|/\\*|#|\"|'")
 _GO = re.compile("//|/\\*|\"|`|'")
 _JVM = re.compile('//|/\\*|"""|"|\'')
-_OTHER_LANGUAGES = re.compile("//|/\\*|\"|'")  # JavaScript template literals are kept, because they may contain code
-_OPENING = {
+_OTHER_LANGUAGES = re.compile("//|/\\*|\"|'")  # template literals are kept, because they may contain code
+_OPENING_MARKS = {
     "python": _PYTHON,
     "ruby": _RUBY,
     "php": _PHP,
@@ -23,17 +23,17 @@ _OPENING = {
 }
 _WITH_CHARACTER_LITERALS = frozenset(
     "go java kotlin csharp scala groovy rust c cpp".split()
-)  # 'x' is a character literal; the Rust lifetime 'a is not
-_CLOSED_BY = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''", "`": "`"}
+)  # languages in which 'x' is a character literal
+_CLOSING_MARKS = {"//": "\n", "#": "\n", "/*": "*/", '"""': '"""', "'''": "'''", "`": "`"}
 _QUOTED_END = {'"': re.compile(r'["\\\n]'), "'": re.compile(r"['\\\n]")}
 _ONE_WORD = re.compile(r"[\w.:$\\/>-]{1,200}")
 _NOT_LINE_END = re.compile(r"[^\n]++")
-_MAX_CHARACTER_LITERAL = 12
+_MAX_CHARACTER_LITERAL_LENGTH = 12  # including quotes, such as '\u{10ffff}'
 
 
 def code_text(text: str, language: str) -> str:
-    """Return the text with comments and strings of several words replaced by spaces."""
-    opening = _OPENING.get(language, _OTHER_LANGUAGES)
+    """Replace comments and strings of several words with spaces."""
+    opening = _OPENING_MARKS.get(language, _OTHER_LANGUAGES)
     found: list[str] = []
     at = 0
     while mark := opening.search(text, at):
@@ -50,11 +50,13 @@ def code_text(text: str, language: str) -> str:
 
 def _literal_end(text: str, start: int, opener: str, *, has_character_literals: bool) -> int:
     """Return the offset at which a comment or string literal ends."""
-    if closing := _CLOSED_BY.get(opener):
+    if closing := _CLOSING_MARKS.get(opener):
         end = text.find(closing, start + len(opener))
         return len(text) if end < 0 else end if closing == "\n" else end + len(closing)
     if opener == "'" and has_character_literals:
-        end = text.find("'", start + (3 if text[start + 1 : start + 2] == "\\" else 2), start + _MAX_CHARACTER_LITERAL)
+        end = text.find(
+            "'", start + (3 if text[start + 1 : start + 2] == "\\" else 2), start + _MAX_CHARACTER_LITERAL_LENGTH
+        )
         is_one = end == start + 2 or (end > 0 and text[start + 1] == "\\")
         return end + 1 if is_one else start + 1
     at = start + 1
@@ -66,4 +68,5 @@ def _literal_end(text: str, start: int, opener: str, *, has_character_literals: 
 
 
 def _blank_token(token: str) -> str:
+    """Replace all characters except line breaks with spaces."""
     return _NOT_LINE_END.sub(lambda line: " " * len(line[0]), token)

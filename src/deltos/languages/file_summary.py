@@ -1,6 +1,6 @@
 """Summary of a file: the first sentence of its docstring or header comment.
 
-Licences, shebangs, editor settings and mandatory first statements are skipped.
+Licences, shebangs, editor settings and statements such as `package` are skipped.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from deltos.languages.table import PROSE_LANGUAGES, detect
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_MAX_LINES = 80  # enough to skip a licence at the beginning
-_MAX_LINE_CHARACTERS = 400
-_MIN_PROSE_WORDS = 5  # a line with fewer words is a heading, not a sentence
-_MIN_LETTER_SHARE = 0.6  # minimum share of letters; a line with fewer is a drawing
+_MAX_READ_LINES = 80  # maximum number of lines read; enough to skip a licence
+_MAX_LINE_CHARACTERS = 400  # longer lines are truncated
+_MIN_PROSE_WORDS = 5  # minimum number of words of a sentence in a prose file
+_MIN_LETTER_SHARE = 0.6  # minimum share of letters in a line that is not a drawing
 _DOC_QUOTES = ('"""', "'''")
 _BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{-", "-}"), ("(*", "*)"), ("=begin", "=end"), ("--[[", "]]"))
 _LINE_MARKS = ("//", "#", "--", ";", "%", "*")
-_STRIPPED = "/*#!-;%=~_+<>|{}()[]\"' \t"
+_STRIPPED_CHARACTERS = "/*#!-;%=~_+<>|{}()[]\"' \t"
 _LEGAL_PHRASES = (
     "copyright",
     "license",
@@ -35,7 +35,7 @@ _EDITOR_SETTINGS = (
     "+build", "istanbul", "jshint", "@flow", "@generated", "shellcheck", "coding:", "#region", "@format", "rubocop:",
     "{-#", ":markup:", "this file is part of",
 )  # fmt: skip
-# Statements that may precede the comment that describes the file.
+# Beginnings of statements that may precede the header comment.
 _PREAMBLE = (
     "<?php", "'use strict'", '"use strict"', "'use client'", '"use client"', "#ifndef", "#define", "#pragma", "#ifdef",
     "package ", "from __future__", "declare(strict_types", "namespace ", "<?xml", "defmodule ",
@@ -43,17 +43,17 @@ _PREAMBLE = (
 
 
 def summarise_file(path: str, head: str) -> str:
-    """Return the first sentence in the beginning of a file that describes it, or an empty string."""
-    lines = [line[:_MAX_LINE_CHARACTERS] for line in head.split("\n", _MAX_LINES)[:_MAX_LINES]]
+    """Return the first sentence of the description at the start of a file, or an empty string."""
+    lines = [line[:_MAX_LINE_CHARACTERS] for line in head.split("\n", _MAX_READ_LINES)[:_MAX_READ_LINES]]
     language = detect(path, head[:200].encode())
     if language is not None and language.name in PROSE_LANGUAGES:
-        return _title(lines)
+        return _summarise_prose(lines)
     marks = (language.line_comments if language else ()) or _LINE_MARKS
     for comment in _comments(lines, marks):
         for paragraph in comment:
             text = " ".join(paragraph)
             if _is_legal(text):
-                break  # the rest of the comment is also legal text
+                break  # skip the entire comment
             return _first_sentence(text)
     return ""
 
@@ -63,22 +63,22 @@ def _is_legal(text: str) -> bool:
     return any(word in lowered for word in _LEGAL_PHRASES)
 
 
-def _title(lines: Sequence[str]) -> str:
-    """Return the first sentence of a prose file that is not a heading, badge or link, or else its first heading."""
+def _summarise_prose(lines: Sequence[str]) -> str:
+    """Return the first sentence of a prose file, or its first heading."""
     line_text = [line.strip() for line in lines]
     prose = (
         text
         for text in line_text
         if len(text.split()) >= _MIN_PROSE_WORDS and text[0].isalnum() and "](" not in text[:40]
     )
-    heading = (text.strip(_STRIPPED) for text in line_text if any(char.isalpha() for char in text))
+    heading = (text.strip(_STRIPPED_CHARACTERS) for text in line_text if any(char.isalpha() for char in text))
     return _first_sentence(next(prose, "")) or next(heading, "")
 
 
 def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[str]]]:
     """Yield the comments and docstrings before the first statement, each as paragraphs of lines."""
     comment: list[list[str]] = [[]]
-    end = ""  # closing mark of the open block
+    end = ""  # closing mark of the open comment
     for number, line in enumerate(lines):
         text = line.strip().lstrip("\ufeff")
         if not end:
@@ -107,7 +107,7 @@ def _comments(lines: Sequence[str], marks: Sequence[str]) -> Iterator[list[list[
 
 
 def _block_marks(text: str) -> tuple[str, str] | None:
-    """Return the opening and closing marks of the block comment or docstring that begins on a line."""
+    """Return the opening and closing marks of a block comment or docstring, or None if none begins on the line."""
     bare = text.removeprefix("@moduledoc ").lstrip("rRuUsS~") if not text.startswith("/") else text
     for quote in _DOC_QUOTES:
         if bare.startswith(quote):
@@ -118,13 +118,13 @@ def _block_marks(text: str) -> tuple[str, str] | None:
 
 
 def _line_text(text: str, number: int) -> str:
-    """Return the words of a comment line, or an empty string for directives and drawings."""
+    """Return the text of a comment line without marks, or an empty string for directives and drawings."""
     lowered = text.lower()
     if (number == 0 and text.startswith("#!")) or any(mark in lowered for mark in _EDITOR_SETTINGS):
         return ""
     if "(c)" in lowered:
         return "copyright"
-    line_text = text.strip(_STRIPPED)
+    line_text = text.strip(_STRIPPED_CHARACTERS)
     letters = sum(char.isalpha() for char in line_text)
     is_drawing = letters < _MIN_LETTER_SHARE * sum(not char.isspace() for char in line_text)
     return "" if is_drawing or line_text.startswith(("@", "\\")) else line_text

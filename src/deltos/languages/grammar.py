@@ -22,31 +22,32 @@ if TYPE_CHECKING:
     import tree_sitter
 
 
-READ_BYTES = 512  # small, so that a slow parse is noticed quickly
-READ_BYTES_LATER = 64  # query predicates read only short names
-_FILLER = b"\x01" * READ_BYTES  # not a token of any grammar, and not white space, which scanners would skip repeatedly
-_CELL_BYTES = 128  # repeated reads end at a multiple of this
-_MAX_CONTINUATION_BYTES = 3  # continuation bytes of one UTF-8 character
+READ_BYTES = 512  # bytes per read; small, so that a slow parse is noticed quickly
+READ_BYTES_LATER = 64  # bytes per read after parsing, when query predicates read names
+# Returned after the parser gave up. It is not a token of any grammar, nor white space, which scanners skip slowly.
+_FILLER = b"\x01" * READ_BYTES
+_REREAD_ALIGNMENT_BYTES = 128  # repeated reads end at a multiple of this offset
+_MAX_CONTINUATION_BYTES = 3  # maximum continuation bytes of a UTF-8 character
 _CONTINUATION = bytes(range(0x80, 0xC0))
-LIMIT_SECONDS = 0.2  # hypervisors count time taken by other machines, so a shorter limit stops ordinary files
-LIMIT_SECONDS_PER_BYTE = 1e-5  # 30 times what an ordinary file needs
-_MAX_STRAY_TOKENS = 1000  # tokens in one run, see `stray_token_runs`
-_MAX_DEPTH = 50_000  # queries count levels in 16 bits, see `too_deep_ranges`
-_EXTRA_TIME_SHARE = 0.5  # share of the limit for error recovery after the part that was read
-_RETRY_FRACTION = 8  # after giving up, only the first 1/8 of the file is parsed
-_MAX_BLANKING_ROUNDS = 3  # blanking one run may reveal another run
-_MIN_ROUND_TIME_SHARE = 0.25  # share of the limit for each round after the first
-_MAX_MACRO_LEVELS = 3  # nesting levels of macros that contain items
-_HARD_LIMIT_FACTOR = 4  # multiple of the limit that is reached only by endless error recovery
+# Minimum time limit of a parse. Hypervisors count time of other machines, so a shorter limit stops ordinary files.
+LIMIT_SECONDS = 0.2
+LIMIT_SECONDS_PER_BYTE = 1e-5  # added to the time limit; 30 times the time that ordinary files take
+_MAX_STRAY_TOKENS = 1000  # maximum length of a run, see `stray_token_runs`
+_MAX_DEPTH = 50_000  # maximum nesting depth, see `too_deep_ranges`
+_EXTRA_TIME_SHARE = 0.5  # additional time for error recovery, as a share of the limit
+_RETRY_FRACTION = 8  # denominator: after a timeout, only the first 1/8 of the file is parsed
+_MAX_BLANKING_ROUNDS = 3  # maximum; blanking one run may create another
+_MIN_ROUND_TIME_SHARE = 0.25  # minimum share of the time limit for each further round
+_MAX_MACRO_LEVELS = 3  # maximum nesting depth of unwrapped macros
+_HARD_LIMIT_FACTOR = 4  # multiple of the limit after which the process is ended
 
 
 def parse(language: Language, data: bytes, *, limit_seconds: float | None = None) -> tree_sitter.Tree | None:
     """Return the syntax tree of `data`, or None if the language has no grammar or its wheel is not installed.
 
-    Error recovery can take time quadratic in the file size, so after `limit_seconds` of CPU time the rest of the file
-    is not parsed. Long runs of stray tokens and extremely nested parts are replaced by spaces. Raises SourceError for
-    input that the grammar cannot process; in a child process with a memory limit, a tree that is far too large ends the
-    process.
+    After `limit_seconds` of CPU time, the rest of the file is not parsed, because error recovery can take time
+    quadratic in the file size. Long runs of stray tokens and extremely nested code are replaced with spaces. Raises
+    SourceError for unsafe input. In a child process with a memory limit, an excessively large tree ends the process.
     """
     if not language.grammar or not is_installed(language):
         return None
@@ -57,13 +58,13 @@ def parse(language: Language, data: bytes, *, limit_seconds: float | None = None
     reject_unsafe_input(language.grammar, read)
     with bounded_memory(len(read)), bounded_time(_HARD_LIMIT_FACTOR * limit_seconds):
         tree = _parse_in_rounds(grammar, read, limit_seconds)
-    return _with_macro_items(grammar, read, tree, limit_seconds) if language.item_macros else tree
+    return _parse_macro_items(grammar, read, tree, limit_seconds) if language.item_macros else tree
 
 
-def _with_macro_items(
+def _parse_macro_items(
     grammar: tree_sitter.Language, read: bytes, tree: tree_sitter.Tree, limit_seconds: float
 ) -> tree_sitter.Tree:
-    """Return the tree in which items inside macros are parsed as items; each round unwraps one level of macros."""
+    """Return a tree in which the items inside macros are parsed. Each round unwraps one nesting level of macros."""
     rejected: set[int] = set()
     for _ in range(_MAX_MACRO_LEVELS):
         deadline = time.thread_time() + limit_seconds
@@ -77,13 +78,13 @@ def _with_macro_items(
             unwrapped = unwrap_item_macros(read, tree.root_node, rejected, is_code)
             if unwrapped is None:
                 return tree
-            # `unwrapped` is derived from the original text, so ranges blanked for the last tree must be blanked again.
+            # Ranges that were blanked for the last tree are not blanked in `unwrapped`, so they are blanked again.
             read, tree = unwrapped, _parse_in_rounds(grammar, unwrapped, limit_seconds)
     return tree
 
 
 def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """Parse repeatedly until no range has to be blanked; all rounds share the time limit."""
+    """Parse repeatedly, blanking problematic ranges after each round. All rounds share the time limit."""
     deadline = time.thread_time() + limit_seconds
     for number in range(_MAX_BLANKING_ROUNDS):
         remaining_seconds = deadline - time.thread_time() if number else limit_seconds
@@ -96,11 +97,11 @@ def _parse_in_rounds(grammar: tree_sitter.Language, read: bytes, limit_seconds: 
 
 
 def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> tree_sitter.Tree:
-    """Parse within the time limit; retry with the beginning of the file if the parser gave up."""
+    """Parse within the time limit. If the parser gives up, retry with the beginning of the file."""
     import tree_sitter  # deferred: listing languages must not load a parser
 
     while True:
-        source = _Source(data, limit_seconds)
+        source = _ParserInput(data, limit_seconds)
         # Each call uses a new parser, because other threads run while it reads.
         tree = tree_sitter.Parser(grammar).parse(source.read)
         source.parsed = True
@@ -111,16 +112,16 @@ def _parse(grammar: tree_sitter.Language, data: bytes, limit_seconds: float) -> 
 
 
 def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
-    """Return the byte ranges of runs of more than 1,000 tokens in one error without a named node between them.
+    """Return the byte ranges of runs of more than 1,000 unnamed tokens inside a syntax error.
 
-    A query searches for the next named sibling of each token, so its time is quadratic in the length of the run.
+    Query time is quadratic in the length of such a run.
     """
     runs: list[tuple[int, int]] = []
     pending = [tree.root_node] if tree.root_node.has_error else []
     while pending:
         node = pending.pop()
         if node.child_count > _MAX_STRAY_TOKENS and node.type == "ERROR":
-            runs += _runs_among(node.children)
+            runs += _long_unnamed_runs(node.children)
         pending += [child for child in node.children if child.has_error]
     return runs
 
@@ -128,7 +129,7 @@ def stray_token_runs(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
 def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     """Return the byte ranges of nodes nested deeper than 50,000 levels.
 
-    A query counts levels in 16 bits. Beyond that, it keeps matches that cannot succeed and takes extremely long.
+    Queries count levels in 16 bits. At deeper levels they keep impossible matches and take extremely long.
     """
     ranges = []
     pending = [(tree.root_node, 0)]
@@ -142,7 +143,7 @@ def too_deep_ranges(tree: tree_sitter.Tree) -> list[tuple[int, int]]:
     return ranges
 
 
-def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
+def _long_unnamed_runs(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
     """Yield the byte ranges of long runs of unnamed nodes."""
     for named, group in groupby(nodes, key=lambda node: node.is_named):
         run = list(group)
@@ -151,23 +152,23 @@ def _runs_among(nodes: list[tree_sitter.Node]) -> Iterator[tuple[int, int]]:
 
 
 def _blank_ranges(data: bytes, ranges: list[tuple[int, int]]) -> bytes:
-    """Return the data with spaces in the ranges; line breaks stay."""
+    """Replace the byte ranges with spaces, except for line breaks."""
     out = bytearray(data)
     for start, end in ranges:
         out[start:end] = b"\n".join(b" " * len(line) for line in data[start:end].split(b"\n"))
     return bytes(out)
 
 
-class _Source:
-    """Input of the parser, which passes the file in pieces and at the time limit pretends that the file has ended.
+class _ParserInput:
+    """Input of the parser. At the time limit, it reports the end of the file.
 
-    The parser crashes in its progress callback (tree-sitter 0.26), so it can only be stopped while it reads. The end
-    must not move, because the parser seeks backwards and crashes if it finds a different end. If it has already been
-    at the end (where it looks for the end of each comment), or recovers there endlessly, it reads meaningless
-    characters and the tree is useless.
+    Progress callbacks crash the parser (tree-sitter 0.26), so only its input can stop it. The reported end must not
+    move, because the parser seeks backwards and crashes at a different end. If the parser has already read the real
+    end, or error recovery at the reported end takes too long, `gave_up` is set. All further reads then return filler
+    and the tree is unusable.
 
-    The binding never frees the pieces (0.26), and recovery reads the same positions 100,000 times, so repeated reads
-    are short and return the same object for each position.
+    The binding (0.26) never frees the returned bytes, and error recovery reads the same offsets up to 100,000 times.
+    Repeated reads are therefore short and return the same object for the same offset.
     """
 
     def __init__(self, data: bytes, limit_seconds: float) -> None:
@@ -176,12 +177,12 @@ class _Source:
         self._last_deadline = self._deadline + _EXTRA_TIME_SHARE * limit_seconds
         self._end = len(data)
         self._read_to = 0
-        self._again: dict[int, bytes] = {}
+        self._repeated_reads: dict[int, bytes] = {}
         self.parsed = False
         self.gave_up = False
 
     def read(self, offset: int, _point: tree_sitter.Point) -> bytes:
-        """Return the piece of the file at `offset`; the parser calls this function."""
+        """Return the next bytes of the file from `offset` on. The parser calls this function."""
         if self.parsed:
             return self._data[offset : offset + READ_BYTES_LATER]
         now = time.thread_time()
@@ -193,26 +194,28 @@ class _Source:
             return _FILLER[: max(0, min(READ_BYTES, self._end - offset))]
         if offset < self._read_to:
             return self._read_again(offset)
-        piece = self._data[offset : self._character_end(min(offset + READ_BYTES, self._end))]
-        self._read_to = max(self._read_to, offset + len(piece))
-        return piece
+        chunk = self._data[offset : self._end_of_character(min(offset + READ_BYTES, self._end))]
+        self._read_to = max(self._read_to, offset + len(chunk))
+        return chunk
 
     def _read_again(self, offset: int) -> bytes:
-        piece = self._again.get(offset)
-        if piece is None:
-            cell_end = offset - offset % _CELL_BYTES + _CELL_BYTES
-            piece = self._again[offset] = self._data[offset : self._character_end(min(cell_end, self._read_to))]
-        return piece
+        """Return bytes at an offset that was read before, always the same object."""
+        chunk = self._repeated_reads.get(offset)
+        if chunk is None:
+            aligned_end = offset - offset % _REREAD_ALIGNMENT_BYTES + _REREAD_ALIGNMENT_BYTES
+            chunk = self._data[offset : self._end_of_character(min(aligned_end, self._read_to))]
+            self._repeated_reads[offset] = chunk
+        return chunk
 
-    def _character_end(self, offset: int) -> int:
-        """Return the end of the character at an offset, because the parser does not rejoin a split character."""
+    def _end_of_character(self, offset: int) -> int:
+        """Return the offset after the character at `offset`. The parser does not support split characters."""
         rest = self._data[offset : min(offset + _MAX_CONTINUATION_BYTES, self._end)]
         return offset + len(rest) - len(rest.lstrip(_CONTINUATION))
 
 
 @cache
 def definitions_query(language: Language) -> tree_sitter.Query | None:
-    """Return the compiled query for the language's definitions, or None if it has none."""
+    """Return the query that finds the definitions of a language, or None if it has no query."""
     import tree_sitter  # deferred: listing languages must not load a parser
 
     if not language.queries:
@@ -224,17 +227,17 @@ def definitions_query(language: Language) -> tree_sitter.Query | None:
 
 @cache
 def is_installed(language: Language) -> bool:
-    """Whether the wheel of the language's grammar is installed; it does not exist for some platforms."""
+    """Whether the wheel of the language's grammar is installed. Some platforms have no wheel."""
     return find_spec(language.grammar.rpartition(".")[0]) is not None
 
 
 def missing_grammars() -> list[str]:
-    """Return the languages that are indexed by lines because their grammars are not installed."""
+    """Return the languages without an installed grammar, which are indexed by lines."""
     return [language.name for language in LANGUAGES if language.grammar and not is_installed(language)]
 
 
 def self_test() -> list[str]:
-    """Parse a sample with every installed grammar and load its query; return the problems."""
+    """Test every installed grammar and query with a sample, and return the problems."""
     installed = [language for language in LANGUAGES if language.grammar and is_installed(language)]
     return [f"{language.name}: {problem}" for language in installed if (problem := _find_grammar_problem(language))]
 

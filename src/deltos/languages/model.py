@@ -1,4 +1,4 @@
-"""Data classes for source code that all languages share."""
+"""Data classes for source code, shared by all languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Definition:
     """A named part of a source file, such as a function, a class or a heading.
 
-    Lines count from 1 and include both ends. `start_line` includes decorators and the doc comment above; `line`
+    Lines count from 1 and include both ends. `start_line` includes decorators and the doc comment above. `line`
     contains the name. `container` is the dotted path of enclosing definitions, empty at the top level.
     """
 

@@ -1,4 +1,4 @@
-"""Outline of a file: its definitions in document order, found in a syntax tree with one query."""
+"""Outline of a source file: its definitions in document order, found with one tree-sitter query."""
 
 from __future__ import annotations
 
@@ -21,36 +21,34 @@ if TYPE_CHECKING:
 _CALLABLE_KINDS = frozenset({"function", "method", "component"})
 _CLASS_LIKE_KINDS = frozenset({"class", "interface", "enum", "type"})
 _LEADING_CAPTURES = frozenset({"comment", "decorator"})
-_PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # enclosing kinds in which a method is a plain function
-_LOCAL_KINDS = frozenset({"variable", "type"})  # kinds that are left out of the outline inside a function
-_MACRO_NODE_TYPES = frozenset(
-    {"preproc_def", "preproc_function_def"}
-)  # node types that are valid for the rest of the file, wherever they occur
-_KINDS_WITH_FULL_SIGNATURE = frozenset(
-    {"function", "method", "type"}
-)  # kinds whose signature is the entire definition if there is no body
+_PLAIN_FUNCTION_SCOPES = frozenset({"", "namespace"})  # scopes in which a method is a plain function
+_LOCAL_KINDS = frozenset({"variable", "type"})  # kinds omitted inside functions
+# Node types of macros, which have file scope wherever they are defined.
+_MACRO_NODE_TYPES = frozenset({"preproc_def", "preproc_function_def"})
+# Kinds whose signature is the entire definition if there is no body.
+_KINDS_WITH_FULL_SIGNATURE = frozenset({"function", "method", "type"})
 _FREE_TEXT_KINDS = frozenset({"section", "property"})  # kinds whose names may contain dots and spaces
-_NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # parts of a path that are not names
+_NAMELESS = frozenset({"this", "exports", "module", "prototype"})  # omitted from qualified names
 _QUOTE_CHARACTERS = ('"', "'", "`")
 _SPACE = frozenset(b" \t\r\n\f")
 _SEPARATOR = re.compile(r"::|[.:]")
 _KEYWORDS = re.compile(rb"(?:[ \t]*+,)?[\w \t.]*+(?:<[^>]*+>[\w \t]*+)?")
-_MAX_KEYWORD_BYTES = 300  # maximum bytes before a definition on its line
+_MAX_KEYWORD_BYTES = 300  # maximum number of bytes before a definition on its line
 _TYPE_PATH = re.compile(r"\w+(?:(?:::|\.)\w+)*")
 _CAPITALISED = re.compile(r"[A-Z]\w*")
 _MARKUP = re.compile(r"[<\[\]`*]")  # markup characters in a heading
 _MAX_NAME_CHARACTERS = 1_000  # maximum length of a heading; longer text is truncated
-# Each node is compared with all pending matches around it, so without a limit, time is quadratic in the nesting depth.
-# Ordinary source has fewer than 64 pending matches; beyond the limit the outermost one is dropped.
+# Maximum number of pending query matches, because time is quadratic in the nesting depth. Beyond it, the outermost
+# match is dropped. Ordinary source has fewer than 64.
 _MAX_PENDING_MATCHES = 128
-# End of a scope that a clause opens for the rest of its file, as Perl's `package A;` does.
+# End of a scope that extends to the end of the file, such as Perl's `package A;`.
 _OPEN_END = 1 << 60
 
 _Captures: TypeAlias = "dict[str, list[tree_sitter.Node]]"
 
 
 class _DefinitionMatch(NamedTuple):
-    """A match of the query, ordered by position, with outer matches before inner ones."""
+    """A query match. Matches are ordered by position, and outer matches precede inner ones."""
 
     start: int
     negative_end: int
@@ -65,13 +63,13 @@ class _DefinitionMatch(NamedTuple):
 
 
 class _OutlineScope(NamedTuple):
-    """A definition that encloses the current position while the file is read from top to bottom."""
+    """A scope that encloses the current position. The file is read from top to bottom."""
 
     start: int
     end: int
     path: str
     kind: str
-    position: int  # index of the definition; -1 if the scope is not a definition
+    position: int  # index of the definition, or -1 if the scope has none
 
 
 _FILE = _OutlineScope(0, 0, "", "", -1)
@@ -92,7 +90,7 @@ def outline(language: Language, tree: tree_sitter.Tree, data: bytes) -> list[Def
 
 
 class _OutlineReader:
-    """Reader that converts the matches of one file to definitions."""
+    """Reader that converts the query matches of one file to definitions."""
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
@@ -100,45 +98,45 @@ class _OutlineReader:
         self._style = signatures.comment_style(language)
         self._scopes: list[_OutlineScope] = []
         self._definitions: list[Definition] = []
-        # comments (True) and decorators (False), by the row they end on
+        # comments (True) and decorators (False), by their last row
         self._leading: dict[int, tuple[tree_sitter.Node, bool]] = {}
 
     def read(self, matches: list[tuple[int, _Captures]]) -> list[Definition]:
-        """Return all definitions among the matches, in document order."""
-        for found_definition in self._collect(matches):
-            ended = self._close_scopes(found_definition.start, -found_definition.negative_end)
-            definition = self._define(found_definition)
+        """Return the definitions of all matches, in document order."""
+        for definition_match in self._collect(matches):
+            ended = self._close_scopes(definition_match.start, -definition_match.negative_end)
+            definition = self._open_definition(definition_match)
             if definition is not None:
                 self._end_definitions_before(definition.start_line, ended)
                 self._definitions.append(definition)
         return self._definitions
 
     def _collect(self, matches: list[tuple[int, _Captures]]) -> list[_DefinitionMatch]:
-        """Return the matches in document order, one per name, and record comments and decorators by row."""
+        """Return the matches in document order, one per name. Record comments and decorators by row."""
         best_by_name: dict[int, _DefinitionMatch] = {}
         for pattern, captures in matches:
             if "comment" in captures or "decorator" in captures:
                 self._record_leading(captures)
                 continue
-            name = _name(captures)
+            name = _name_node(captures)
             if name is None:
                 continue
             name_start = name.start_byte
             earlier = best_by_name.get(name_start)
             if earlier is None or pattern < earlier.pattern:
                 best_by_name[name_start] = _definition_match(pattern, name_start, name, captures)
-        return sorted(found_definition for found_definition in best_by_name.values() if found_definition.kind)
+        return sorted(definition_match for definition_match in best_by_name.values() if definition_match.kind)
 
     def _record_leading(self, captures: _Captures) -> None:
-        """Record comments and decorators by the row they end on."""
+        """Record comments and decorators by their last row."""
         for capture, nodes in captures.items():
             if capture in _LEADING_CAPTURES:
                 row, column = nodes[0].end_point
-                # a node that ends at the start of a row includes the line break before it
+                # a node that ends in column 0 includes the preceding line break
                 self._leading[row if column else row - 1] = (nodes[0], capture == "comment")
 
     def _close_scopes(self, start: int, end: int) -> list[int]:
-        """Close the scopes that do not enclose a span; return the indexes of their definitions."""
+        """Close the scopes that do not enclose a byte range, and return the indexes of their definitions."""
         ended = []
         while self._scopes:
             scope = self._scopes[-1]
@@ -148,55 +146,55 @@ class _OutlineReader:
         return ended
 
     def _end_definitions_before(self, line: int, positions: list[int]) -> None:
-        """End definitions before a line, because some grammars extend a block across comments to the next token."""
+        """End closed definitions before a line. Some grammars extend a block across comments to the next token."""
         for position in positions:
             if position >= 0:
                 definition = self._definitions[position]
                 if definition.line < line <= definition.end_line:
                     self._definitions[position] = replace(definition, end_line=line - 1)
 
-    def _define(self, found_definition: _DefinitionMatch) -> Definition | None:
-        """Return the definition of a match and open its scope; return None for an unnamed scope or a local name."""
-        name, container = self._names(found_definition)
-        is_in_scope = self._scopes and found_definition.node.type not in _MACRO_NODE_TYPES
+    def _open_definition(self, definition_match: _DefinitionMatch) -> Definition | None:
+        """Open the scope of a match and return its definition. Return None for unnamed scopes and local names."""
+        name, container = self._split_written_name(definition_match)
+        is_in_scope = self._scopes and definition_match.node.type not in _MACRO_NODE_TYPES
         outer = self._scopes[-1] if is_in_scope else _FILE
-        kind = self._kind(found_definition, name, container, outer)
+        kind = self._scoped_kind(definition_match, name, container, outer)
         if outer.kind in _CALLABLE_KINDS and kind in _LOCAL_KINDS:
             return None
         if kind == outer.kind and kind in _CLASS_LIKE_KINDS and name == outer.path.rpartition(".")[2]:
-            self._move_name_line(outer.position, found_definition)  # typedef struct node {…} node
+            self._move_name_line(outer.position, definition_match)  # typedef struct node {…} node
             return None
         container = _join_container(container, _enclosing_path(outer, kind))
-        is_definition = not found_definition.is_scope and name not in ("", "_")
+        is_definition = not definition_match.is_scope and name not in ("", "_")
         path = f"{container}.{name}" if container else name
         position = len(self._definitions) if is_definition else -1
-        self._scopes.append(_OutlineScope(found_definition.start, -found_definition.negative_end, path, kind, position))
-        return self._definition(found_definition, name, kind, container) if is_definition else None
+        self._scopes.append(_OutlineScope(definition_match.start, -definition_match.negative_end, path, kind, position))
+        return self._build_definition(definition_match, name, kind, container) if is_definition else None
 
-    def _move_name_line(self, position: int, found_definition: _DefinitionMatch) -> None:
-        """Move the line of a definition to its first name, if it is named at both ends."""
+    def _move_name_line(self, position: int, definition_match: _DefinitionMatch) -> None:
+        """Set the line of a definition to the line of an earlier name."""
         if position >= 0:
-            line = found_definition.name.start_point[0] + 1
+            line = definition_match.name.start_point[0] + 1
             self._definitions[position] = replace(self._definitions[position], line=line)
 
-    def _definition(self, found_definition: _DefinitionMatch, name: str, kind: str, container: str) -> Definition:
+    def _build_definition(self, definition_match: _DefinitionMatch, name: str, kind: str, container: str) -> Definition:
         """Build the definition of a match."""
-        node = found_definition.node
+        node = definition_match.node
         row, column = node.start_point
-        body = found_definition.body or _body(node)
-        starts_line = not column or self._follows_keywords(found_definition.start, column)
-        start_row, doc = self._leading_comments(row, found_definition.start) if starts_line else (row, "")
+        body = definition_match.body or _body_node(node)
+        starts_line = not column or self._follows_keywords(definition_match.start, column)
+        start_row, doc = self._leading_comments(row, definition_match.start) if starts_line else (row, "")
         if body is not None and self._style.docstring is not None:
             doc = signatures.docstring(self._data, body.start_byte, self._style) or doc
         last = body if body is not None and body.end_byte > node.end_byte else node
         return Definition(
             name=name,
             kind=kind,
-            line=found_definition.name.start_point[0] + 1,
+            line=definition_match.name.start_point[0] + 1,
             start_line=start_row + 1,
-            end_line=max(self._end_row(last), row) + 1,
+            end_line=max(self._last_row(last), row) + 1,
             container=container,
-            signature=self._signature(found_definition, column if starts_line else 0, body),
+            signature=self._signature(definition_match, column if starts_line else 0, body),
             doc=doc,
         )
 
@@ -204,42 +202,42 @@ class _OutlineReader:
         """Whether only keywords precede a definition on its line."""
         return column <= _MAX_KEYWORD_BYTES and _KEYWORDS.fullmatch(self._data[start - column : start]) is not None
 
-    def _names(self, found_definition: _DefinitionMatch) -> tuple[str, str]:
-        """Return the name of a match and the container written before it, as in `Foo::bar` and `res.redirect`."""
-        name = self._text(found_definition.name)
-        if self._language.selectors and found_definition.kind == "method":
-            return _selector(found_definition.node, self._text) or name, ""
-        if found_definition.kind == "namespace":
+    def _split_written_name(self, definition_match: _DefinitionMatch) -> tuple[str, str]:
+        """Return the name and written container of a match: `bar` and `Foo` for `Foo::bar`."""
+        name = self._text(definition_match.name)
+        if self._language.selectors and definition_match.kind == "method":
+            return _objc_selector(definition_match.node, self._text) or name, ""
+        if definition_match.kind == "namespace":
             return name.replace("::", "."), ""
-        if found_definition.is_scope:
+        if definition_match.is_scope:
             return _type_name(name), ""
-        if found_definition.kind in _FREE_TEXT_KINDS:
+        if definition_match.kind in _FREE_TEXT_KINDS:
             return " ".join(_without_markup(name[:_MAX_NAME_CHARACTERS]).strip("\"':$").split()), ""
-        written = self._text(found_definition.container) if found_definition.container is not None else ""
+        written = self._text(definition_match.container) if definition_match.container is not None else ""
         if not written and name.isidentifier():
             return name, ""
         parts = [part for part in _SEPARATOR.split(written) if part and part not in _NAMELESS]
         parts += _name_parts(name)
         return parts[-1], ".".join(parts[:-1])
 
-    def _kind(self, found_definition: _DefinitionMatch, name: str, container: str, outer: _OutlineScope) -> str:
-        """Return the kind of a match in its scope; a function in a class becomes a method."""
-        kind = found_definition.kind
+    def _scoped_kind(self, definition_match: _DefinitionMatch, name: str, container: str, outer: _OutlineScope) -> str:
+        """Return the kind of a definition in its scope. A function in a class is a method, for example."""
+        kind = definition_match.kind
         if kind == "method" and not container and outer.kind in _PLAIN_FUNCTION_SCOPES:
             return "function"
         if kind == "function" and outer.kind in _CLASS_LIKE_KINDS:
             return "method"
         if self._language.components and kind in ("function", "variable") and name[:1].isupper():
-            text = self._data[found_definition.start : -found_definition.negative_end]
+            text = self._data[definition_match.start : -definition_match.negative_end]
             if b"/>" in text or b"</" in text:
                 return "component"
         return kind
 
     def _leading_comments(self, row: int, start: int) -> tuple[int, str]:
-        """Return the first row of the comments and decorators directly above a row, and the text of the comments."""
+        """Return the first row of the comments and decorators above a definition, and the text of the comments."""
         comments = []
         if row - 1 not in self._leading and self._is_doc_block(self._leading.get(row - 2), start):
-            row -= 1  # a blank line may follow a doc block
+            row -= 1  # a blank line may follow a doc comment
         while entry := self._leading.get(row - 1):
             node, is_comment = entry
             node_row, column = node.start_point
@@ -260,44 +258,44 @@ class _OutlineReader:
         return bool(self._data[start - column : start].strip())
 
     def _is_doc_block(self, entry: tuple[tree_sitter.Node, bool] | None, start: int) -> bool:
-        """Whether a doc comment directly precedes the byte at `start`."""
+        """Whether only white space separates a doc comment (`/**`) from the byte at `start`."""
         if entry is None or not self._data.startswith(b"/**", entry[0].start_byte):
             return False
         return not self._data[entry[0].end_byte : start].strip()
 
-    def _end_row(self, node: tree_sitter.Node) -> int:
-        """Return the last row of a node, ignoring white space at its end."""
+    def _last_row(self, node: tree_sitter.Node) -> int:
+        """Return the last row of a node without its trailing white space."""
         end = last = node.end_byte
         row = node.end_point[0]
         while last and self._data[last - 1] in _SPACE:
             last -= 1
         return row if last == end else row - self._data.count(b"\n", last, end)
 
-    def _signature(self, found_definition: _DefinitionMatch, indent: int, body: tree_sitter.Node | None) -> str:
-        """Return the header of a match without its body, including the `indent` bytes before it."""
-        end = -found_definition.negative_end
+    def _signature(self, definition_match: _DefinitionMatch, indent: int, body: tree_sitter.Node | None) -> str:
+        """Return the header of a definition without its body. It starts `indent` bytes before the node."""
+        end = -definition_match.negative_end
         if body is not None:
             end = body.start_byte
-        elif found_definition.kind not in _KINDS_WITH_FULL_SIGNATURE:
-            line_end = self._data.find(b"\n", found_definition.name_start, end)
+        elif definition_match.kind not in _KINDS_WITH_FULL_SIGNATURE:
+            line_end = self._data.find(b"\n", definition_match.name_start, end)
             end = line_end if line_end >= 0 else end
-        header = signatures.signature(self._data, found_definition.start - indent, end, self._style)
+        header = signatures.signature(self._data, definition_match.start - indent, end, self._style)
         # typedef struct {…} name
-        return f"{header} {self._text(found_definition.name)}" if end < found_definition.name_start else header
+        return f"{header} {self._text(definition_match.name)}" if end < definition_match.name_start else header
 
     def _text(self, node: tree_sitter.Node) -> str:
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def _name(captures: _Captures) -> tree_sitter.Node | None:
-    """Return the name node of a match: captured, or the `name` field of the captured node."""
+def _name_node(captures: _Captures) -> tree_sitter.Node | None:
+    """Return the captured name node of a match, or the `name` field of the captured node."""
     if "name" in captures:
         return captures["name"][0]
     return next(iter(captures.values()))[0].child_by_field_name("name")
 
 
 def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, captures: _Captures) -> _DefinitionMatch:
-    """Build a match from captures; it has no kind if the pattern only reserves the name (@ignored)."""
+    """Build a match from captures. Its kind is empty if the pattern excludes the name (@ignored)."""
     container = captures.get("container")
     body = captures.get("body")
     node, kind, is_scope, is_clause = name, "", False, False
@@ -319,7 +317,7 @@ def _definition_match(pattern: int, name_start: int, name: tree_sitter.Node, cap
     )
 
 
-def _selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> str:
+def _objc_selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str]) -> str:
     """Return the selector of an Objective-C method, such as `setX:y:`, or an empty string if it has no parameters."""
     children = method.children
     named = [first for first, second in pairwise(children) if second.type == "method_parameter"]
@@ -327,16 +325,16 @@ def _selector(method: tree_sitter.Node, text: Callable[[tree_sitter.Node], str])
 
 
 def _name_parts(name: str) -> list[str]:
-    """Split a written name into its containers and the name: `Foo<T>::bar` into `Foo` and `bar`."""
+    """Split a written name into its containers and its last name: `Foo<T>::bar` into `Foo` and `bar`."""
     first = name[:1]
     if first in _QUOTE_CHARACTERS:
         return [name.strip(first)]
     if first == "(":
-        name = name.strip("()")  # an operator, written as a function
+        name = name.strip("()")  # an operator in parentheses, such as (+)
     if not any(character.isalnum() for character in name):
         return [name]
     if "operator" not in name:
-        # without type arguments, and without macros before the name in C
+        # remove type arguments, and macros before the name in C
         name = _without_generics(name).rpartition(" ")[2]
     return _SEPARATOR.split(name.lstrip(":"))
 
@@ -353,7 +351,7 @@ def _type_name(text: str) -> str:
 
 
 def _without_generics(name: str) -> str:
-    """Return a written name without type arguments, which extend from the first `<` of a line to the last `>`."""
+    """Return a written name without type arguments: `Foo::bar` for `Foo<T>::bar`."""
     lines = name.split("\n")
     for position, line in enumerate(lines):
         first = line.find("<")
@@ -384,18 +382,18 @@ def _without_markup(text: str) -> str:
 
 
 def _enclosing_path(outer: _OutlineScope, kind: str) -> str:
-    """Return the path that encloses a definition; a property declared in a constructor belongs to its class."""
+    """Return the container of a definition. A property assigned in a method belongs to its class."""
     return outer.path.rpartition(".")[0] if kind == "property" and outer.kind in _CALLABLE_KINDS else outer.path
 
 
 def _join_container(container: str, path: str) -> str:
-    """Return the path of a written container inside its enclosing path."""
+    """Prepend the enclosing path to a written container, unless it already starts with the path."""
     if not container or not path or f"{container}.".startswith(f"{path}."):
         return container or path
     return f"{path}.{container}"
 
 
-def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
+def _body_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the body of a node: its `body` field, or its last child of type body or block."""
     body = node.child_by_field_name("body")
     if body is None and node.child_count:
@@ -405,10 +403,10 @@ def _body(node: tree_sitter.Node) -> tree_sitter.Node | None:
 
 
 def _join_clauses(definitions: list[Definition]) -> list[Definition]:
-    """Merge adjacent definitions of the same name: a function's type signature and all its equations."""
+    """Merge adjacent definitions with the same name, such as the type signature and equations of a function."""
     joined: list[Definition] = []
     for definition in definitions:
-        at = _same_name(joined, definition)
+        at = _find_same_name(joined, definition)
         if at is None:
             joined.append(definition)
         else:
@@ -416,8 +414,8 @@ def _join_clauses(definitions: list[Definition]) -> list[Definition]:
     return joined
 
 
-def _same_name(joined: list[Definition], definition: Definition) -> int | None:
-    """Return the index of the last definition if it has the same name, or of a definition in its signature."""
+def _find_same_name(joined: list[Definition], definition: Definition) -> int | None:
+    """Return the index of a definition with the same name that starts on the last line, or None."""
     for at in range(len(joined) - 1, -1, -1):
         if joined[at].start_line != joined[-1].start_line:
             return None
@@ -427,4 +425,5 @@ def _same_name(joined: list[Definition], definition: Definition) -> int | None:
 
 
 def _identity(definition: Definition) -> tuple[str, str, str]:
+    """Return the name, kind and container, which identify a definition within its file."""
     return definition.name, definition.kind, definition.container

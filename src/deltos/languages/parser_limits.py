@@ -1,6 +1,6 @@
-"""Limits for native parsers: memory and time for each tree, and rejection of unsafe input.
+"""Memory and time limits for native parsers, and rejection of unsafe input.
 
-Parsing happens in child processes. The limits end such a process early, or reject the input before the parser runs.
+Parsers run in child processes, which are ended when they exceed a limit.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from deltos.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MIN_TREE_BYTES = 48 << 20
-TREE_BYTES_PER_BYTE = 80  # bytes of tree for each byte of source; ordinary files need up to 51
-MIN_PARSE_SECONDS = 0.25  # CPU time after which the parser's process is ended
-# The YAML grammar stores its open blocks in 1,024 bytes, four for each, without a bounds check. Two blocks can begin in
-# the same column: a mapping and a sequence inside it.
+MIN_TREE_BYTES = 48 << 20  # minimum memory limit for a syntax tree
+TREE_BYTES_PER_BYTE = 80  # additional memory for each byte of source; ordinary files need up to 51
+MIN_PARSE_SECONDS = 0.25  # minimum limit of CPU time, after which the process is ended
+# Maximum number of columns in which YAML blocks may begin. The YAML grammar stores open blocks in 1,024 bytes, four for
+# each, without a bounds check. Two blocks can begin in the same column: a mapping and a sequence inside it.
 MAX_YAML_BLOCK_COLUMNS = 120
 _YAML_INDICATORS = frozenset({b"-", b"?", b":"})
 _WORD = re.compile(rb"[^ \t]+")
@@ -28,13 +28,13 @@ _LETTER_OR_DIGIT = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 
 
 def reject_unsafe_input(grammar: str, data: bytes) -> None:
-    """Raise SourceError for text that would make a grammar write beyond its buffer."""
+    """Raise SourceError for text that may cause a buffer overflow in the parser."""
     if grammar.startswith("tree_sitter_yaml.") and has_too_many_block_columns(data):
         raise SourceError("blocks may be nested deeper than the YAML parser supports")
 
 
 def has_too_many_block_columns(data: bytes) -> bool:
-    """Whether blocks may begin in more columns than the parser's memory allows."""
+    """Whether YAML blocks may begin in more columns than the buffer of the parser holds."""
     lines = data.replace(b"\r", b"\n").split(b"\n")
     if max(map(len, lines)) <= MAX_YAML_BLOCK_COLUMNS:
         return False
@@ -50,28 +50,27 @@ def has_too_many_block_columns(data: bytes) -> bool:
 def _block_columns(line: bytes) -> Iterator[int]:
     """Yield the columns of a line in which a YAML block may begin.
 
-    These are the columns of the first word, and of `-`, `?` and `:` and the word after them if only such indicators
-    precede. In valid YAML, no block begins in the middle of a line, but error recovery may open one there.
+    A block may begin at the first word of a line, at leading indicators (`-`, `?`, `:`), and at the word after them.
     """
-    is_behind_signs, may_begin = True, True
+    is_after_indicators, may_begin = True, True
     for word in _WORD.finditer(line):
-        is_indicator = is_behind_signs and word[0] in _YAML_INDICATORS
+        is_indicator = is_after_indicators and word[0] in _YAML_INDICATORS
         if may_begin or is_indicator:
             yield word.start()
         may_begin = is_indicator
-        is_behind_signs = not _LETTER_OR_DIGIT.search(word[0])
+        is_after_indicators = not _LETTER_OR_DIGIT.search(word[0])
 
 
 if sys.platform == "win32":
 
     @contextmanager
     def bounded_memory(size: int) -> Iterator[None]:  # noqa: ARG001 (as elsewhere)
-        """Do nothing, because Windows has no memory limit of this kind."""
+        """Do nothing, because Windows does not support this memory limit."""
         yield
 
     @contextmanager
     def bounded_time(seconds: float) -> Iterator[None]:  # noqa: ARG001 (as elsewhere)
-        """Do nothing, because Windows has no such timer; the timeout of the entire task applies."""
+        """Do nothing, because Windows does not support this timer. Only the timeout of the task applies."""
         yield
 
 else:
@@ -80,18 +79,18 @@ else:
 
     @contextmanager
     def bounded_memory(size: int) -> Iterator[None]:
-        """Limit the memory of a parse of `size` bytes of source to a multiple of the ordinary size.
+        """Limit the memory for parsing `size` bytes of source.
 
-        During error recovery, a parser can use memory quadratic in its input, and it aborts the process if memory runs
-        out. The limit is therefore applied only in a child process that already has a memory limit.
+        During error recovery, a parser can use memory quadratic in the size of its input. Exceeding the limit aborts
+        the process, so the limit is set only in child processes, which already have a memory limit.
         """
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        room = MIN_TREE_BYTES + TREE_BYTES_PER_BYTE * size
+        tree_bytes = MIN_TREE_BYTES + TREE_BYTES_PER_BYTE * size
         used = _used_bytes() if soft != resource.RLIM_INFINITY else 0
-        if not used or used + room >= soft:
+        if not used or used + tree_bytes >= soft:
             yield
             return
-        resource.setrlimit(resource.RLIMIT_AS, (used + room, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (used + tree_bytes, hard))
         try:
             yield
         finally:
@@ -101,8 +100,8 @@ else:
     def bounded_time(seconds: float) -> Iterator[None]:
         """Limit parsing to `seconds` of CPU time plus `MIN_PARSE_SECONDS`.
 
-        During error recovery at the end of its input, a parser may run for minutes without reading, so it cannot be
-        stopped through its input. The timer ends the process and is therefore set only in a child process.
+        During error recovery at the end of its input, a parser may run for minutes without reading. Exceeding the limit
+        ends the process, so the timer is set only in child processes, which have a memory limit.
         """
         if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
             yield
@@ -114,7 +113,7 @@ else:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def _used_bytes() -> int:
-        """Return the used address space, or 0 if the system does not report it."""
+        """Return the size of the used address space in bytes, or 0 if it is unknown."""
         with suppress(OSError):
             return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
         return 0

@@ -20,15 +20,17 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 _FIRST_TOKENS = frozenset(
     "pub fn struct enum union trait impl mod use const static type unsafe extern async crate".split()
 )
-_FIRST_WORDS = frozenset({b"macro_rules", b"union", b"crate", b"auto"})  # words that the grammar parses as identifiers
+_FIRST_WORDS = frozenset(
+    {b"macro_rules", b"union", b"crate", b"auto"}
+)  # keywords that the grammar parses as identifiers
 _BETWEEN_CASES = frozenset({"if", "#", ":", ",", "=>", "identifier"})
-_END_OF_PART = b";"  # written in place of the closing brace, because the last item may lack a semicolon
-_EMPTY_CALL = b"!{}"  # kept after the macro's name, so that its use is still a call
+_END_OF_PART = b";"  # replaces the closing brace, because the last item may lack a semicolon
+_EMPTY_CALL = b"!{}"  # written after the macro name, so that it remains a macro call
 
 
 @dataclass(frozen=True, slots=True)
 class ItemMacro:
-    """A macro call at item level; `parts` are the byte ranges inside its braces, one for each case."""
+    """A macro call at item level. `parts` are the byte ranges inside its braces, one for each case."""
 
     name_start: int
     name_end: int
@@ -37,12 +39,12 @@ class ItemMacro:
 
 
 def find_item_macros(root: tree_sitter.Node, data: bytes) -> list[ItemMacro]:
-    """Return the macros at item level whose braces may contain items, in order."""
+    """Return the macro calls at item level that may contain items, in order."""
     return [found for node in item_level_macros(root) if (found := _parse_item_macro(node, data)) is not None]
 
 
 def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Yield the macro calls in item position: at the top of a file, a module, an implementation or a trait."""
+    """Yield the macro calls at item level: at the top level of a file, module, implementation or trait."""
     pending = [root]
     while pending:
         for node in pending.pop().children:
@@ -55,9 +57,9 @@ def item_level_macros(root: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
-    """Return the source in which all of each macro except its parts is replaced by spaces.
+    """Replace macro calls with their contents. All other bytes keep their positions.
 
-    All other bytes keep their positions. If there is space, the name is kept as a call without content.
+    If there is enough space, the macro name is kept as an empty call.
     """
     out = bytearray(data)
     for macro in macros:
@@ -76,16 +78,16 @@ def unwrap_macros(data: bytes, macros: Sequence[ItemMacro]) -> bytes:
 
 
 def macro_content(data: bytes, macro: ItemMacro) -> bytes:
-    """Return the source inside the braces of a macro."""
+    """Return the source code inside the braces of a macro call."""
     return b"".join(data[start:end] + _END_OF_PART for start, end in macro.parts)
 
 
 def unwrap_item_macros(
     data: bytes, root: tree_sitter.Node, rejected: set[int], is_code: Callable[[bytes], bool]
 ) -> bytes | None:
-    """Return the source in which all macros that contain items are unwrapped, or None if there are none.
+    """Unwrap all macro calls that contain items, and return the source or None if there are none.
 
-    Positions of the other macros are added to `rejected`.
+    The offsets of other macro calls are added to `rejected`.
     """
     unwrapped = []
     for macro in find_item_macros(root, data):
@@ -103,7 +105,7 @@ def _blank_range(out: bytearray, start: int, end: int) -> None:
 
 
 def _parse_item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
-    """Return the macro if its braces contain an item, or cases with items.
+    """Return the macro call if its braces contain items or cases with items, or None.
 
     Cases look like `if #[cfg(…)] {…} else {…}` or `stable: {…}, unstable: {…}`.
     """
@@ -119,7 +121,7 @@ def _parse_item_macro(node: tree_sitter.Node, data: bytes) -> ItemMacro | None:
 
 
 def _significant_tokens(tokens: Sequence[tree_sitter.Node]) -> list[tree_sitter.Node]:
-    """Return the tokens without comments and without leading attributes."""
+    """Return the tokens without comments and leading attributes."""
     kept = [token for token in tokens if token.type not in _COMMENTS]
     at = 0
     while at < len(kept) and kept[at].type == "#":
@@ -142,7 +144,7 @@ def _begins_item(tokens: Sequence[tree_sitter.Node], data: bytes) -> bool:
 
 
 def _item_cases(tokens: Sequence[tree_sitter.Node], data: bytes) -> list[tree_sitter.Node]:
-    """Return the braces of the cases that contain items, or an empty list if the macro has any other content."""
+    """Return the bodies of the cases, or an empty list if the macro contains anything but cases with items."""
     cases, has_items = [], False
     for token in tokens:
         opening = data[token.start_byte : token.start_byte + 1]

@@ -1,4 +1,4 @@
-"""Sections of reStructuredText and AsciiDoc, which have no grammar, found by their headings in one pass."""
+"""Sections of reStructuredText and AsciiDoc files, which have no grammar, found by their headings."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from deltos.languages.model import Definition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_MAX_NAME_CHARACTERS = 200  # longer lines are not headings
-_MAX_LEVEL = 6
+_MAX_NAME_CHARACTERS = 200  # maximum length of a heading
+_MAX_LEVEL = 6  # maximum heading level
 _MIN_ADORNMENT_CHARACTERS = 3
 _ADORNMENTS = frozenset(string.punctuation)
 
 
 class _Heading(NamedTuple):
-    """A heading with its level and lines."""
+    """A heading with its line numbers, level and text."""
 
-    first: int  # first line, which is the adornment above the title if there is one
+    first: int  # line number of the title or its overline
     line: int
     level: int
     name: str
 
 
 def sections(language: str, lines: Sequence[str]) -> list[Definition]:
-    """Return the sections of a text in one of HEADED_LANGUAGES, in document order, with their enclosing sections."""
-    headings = list(_READERS[language](lines))
+    """Return the sections of a text in document order. `language` is one of HEADED_LANGUAGES."""
+    headings = list(_HEADING_READERS[language](lines))
     ends = [len(lines)] * len(headings)
     containers: list[str] = []
     enclosing: list[int] = []
@@ -43,7 +43,7 @@ def sections(language: str, lines: Sequence[str]) -> list[Definition]:
 
 
 def _restructured_headings(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield reStructuredText titles; levels are assigned to adornments in order of appearance."""
+    """Yield reStructuredText headings. Levels are assigned to adornment styles in order of appearance."""
     styles: dict[str, int] = {}
     for at, line in enumerate(lines[1:], start=1):
         title = lines[at - 1].strip()
@@ -53,7 +53,7 @@ def _restructured_headings(lines: Sequence[str]) -> Iterator[_Heading]:
         if lines[at - 1][:1].isspace() and not is_overlined:
             continue
         level = styles.setdefault(line[0] * (1 + is_overlined), 1 + len(styles))
-        yield from _heading_if_valid(at - is_overlined, at, level, title.replace("`", ""))
+        yield from _yield_valid_heading(at - is_overlined, at, level, title.replace("`", ""))
 
 
 def _is_adornment(line: str) -> bool:
@@ -62,7 +62,7 @@ def _is_adornment(line: str) -> bool:
 
 
 def _asciidoc_headings(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Yield AsciiDoc titles outside listings, whose level is the number of `=`."""
+    """Yield AsciiDoc headings outside listings. Their level is the number of `=`."""
     fence = ""
     for at, line in enumerate(lines, start=1):
         text = line.rstrip()
@@ -70,16 +70,16 @@ def _asciidoc_headings(lines: Sequence[str]) -> Iterator[_Heading]:
             fence = "" if text == fence else fence or text
         level = len(text) - len(text.lstrip("="))
         if not fence and 0 < level <= _MAX_LEVEL and text[level : level + 1] == " ":
-            yield from _heading_if_valid(at, at, level, text[level:].strip())
+            yield from _yield_valid_heading(at, at, level, text[level:].strip())
 
 
-def _heading_if_valid(first: int, line: int, level: int, name: str) -> Iterator[_Heading]:
+def _yield_valid_heading(first: int, line: int, level: int, name: str) -> Iterator[_Heading]:
     if name and len(name) <= _MAX_NAME_CHARACTERS:
         yield _Heading(first, line, min(level, _MAX_LEVEL), name)
 
 
-_READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
+_HEADING_READERS: dict[str, Callable[[Sequence[str]], Iterator[_Heading]]] = {
     "restructuredtext": _restructured_headings,
     "asciidoc": _asciidoc_headings,
 }
-HEADED_LANGUAGES = frozenset(_READERS)
+HEADED_LANGUAGES = frozenset(_HEADING_READERS)

@@ -1,4 +1,4 @@
-"""Signature and documentation of a definition as text, extracted from bytes without a syntax tree."""
+"""Extraction of signatures and doc comments from source bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deltos.languages.table import Language
 
-SIGNATURE_CHARS = 200
-DOC_CHARS = 300
-_MAX_READ_BYTES = 1200  # enough for a signature or a documentation text, including indentation and markers
+SIGNATURE_CHARS = 200  # maximum length of a signature
+DOC_CHARS = 300  # maximum length of a doc comment
+_MAX_READ_BYTES = 1200  # maximum number of bytes read for a signature or doc comment
 
-# `@` followed by one of these words begins a definition, not an annotation
+# Words that begin a definition, not an annotation, after `@`.
 _AT_KEYWORDS = "type|typep|opaque|callback|macrocallback|interface|protocol|property|mixin|function|keyframes"
 _ARGUMENTS = r"\((?:[^()]++|\([^()]*+\))*+\)"
 _ANNOTATION = re.compile(rf"@(?!(?:{_AT_KEYWORDS})\b)[\w.:]++(?:{_ARGUMENTS})?+\s*+")
@@ -32,7 +32,7 @@ _DOCSTRINGS = {"plain": _PLAIN_DOCSTRING, "moduledoc": _MODULE_DOC}
 
 @dataclass(frozen=True, slots=True)
 class CommentStyle:
-    """Comment syntax of a language: markers to strip, starts of line comments, and the pattern of a docstring."""
+    """Comment syntax of a language: comment markers, line comment prefixes and docstring pattern."""
 
     markers: str
     line_comments: tuple[str, ...]
@@ -61,11 +61,11 @@ def signature(data: bytes, start: int, end: int, comment_style: CommentStyle) ->
 
 
 def comment(data: bytes, start: int, end: int, comment_style: CommentStyle) -> str:
-    """Return the words of a comment without its markers."""
+    """Return the text of a comment as one line without its markers."""
     text = data[start : min(end, start + _MAX_READ_BYTES)].decode("utf-8", "replace")
     if text.startswith(_DOC_STRINGS):
         text = _without_quotes(text)
-    return _first_paragraph(" ".join([line.strip(comment_style.markers) for line in text.split("\n")]))
+    return _shorten_doc(" ".join([line.strip(comment_style.markers) for line in text.split("\n")]))
 
 
 def docstring(data: bytes, start: int, comment_style: CommentStyle) -> str:
@@ -75,11 +75,11 @@ def docstring(data: bytes, start: int, comment_style: CommentStyle) -> str:
         return ""
     limit = opening.end() + _MAX_READ_BYTES
     end = data.find(opening[1], opening.end(), limit)
-    return _first_paragraph(data[opening.end() : limit if end < 0 else end].decode("utf-8", "replace"))
+    return _shorten_doc(data[opening.end() : limit if end < 0 else end].decode("utf-8", "replace"))
 
 
 def _without_comment(line: str, starts: tuple[str, ...]) -> str:
-    """Return a line without a comment at its end."""
+    """Return a line without its trailing comment."""
     for start in starts:
         at = line.find(start)
         while at > 0 and not line[at - 1].isspace():
@@ -90,7 +90,7 @@ def _without_comment(line: str, starts: tuple[str, ...]) -> str:
 
 
 def _without_attributes(text: str) -> str:
-    """Return a header without the annotations and attributes before the first word."""
+    """Return a header without the annotations and attributes before its first word."""
     start = _ATTRIBUTE_START.search(text)
     while start is not None:
         end = _attributes_end(text, start.start())
@@ -101,7 +101,7 @@ def _without_attributes(text: str) -> str:
 
 
 def _attributes_end(text: str, at: int) -> int:
-    """Return the offset after the annotations and attributes that begin at `at`."""
+    """Return the offset after the annotations and attributes that start at `at`."""
     last_bracket = text.rfind("]")
     while True:
         if found := _ANNOTATION.match(text, at):
@@ -115,7 +115,7 @@ def _attributes_end(text: str, at: int) -> int:
 
 
 def _without_header_end(text: str) -> str:
-    """Return a header without the characters or words that open its body."""
+    """Return a header without trailing signs and words that open its body, such as `{` and `do`."""
     while True:
         bare = text.rstrip()
         if bare.endswith("=>"):
@@ -129,7 +129,7 @@ def _without_header_end(text: str) -> str:
 
 
 def _last_word(text: str) -> str:
-    """Return the word at the end of a header that opens its body, or an empty string if there is none."""
+    """Return the word at the end of a header that opens its body, such as `do`, or an empty string."""
     for word in _HEADER_WORDS:
         if text.endswith(word):
             before = text[-len(word) - 1 : -len(word)]
@@ -138,12 +138,12 @@ def _last_word(text: str) -> str:
 
 
 def _without_quotes(text: str) -> str:
-    """Return a docstring without its quotes and without the attribute to which it is assigned."""
+    """Return a docstring without its quotes and without an attribute such as `@doc`."""
     if start := _DOC_STRING_START.match(text):
         text = text[start.end() :]
     bare = text.rstrip()
     return bare.rstrip('"') if bare.endswith('"') else text
 
 
-def _first_paragraph(text: str) -> str:
+def _shorten_doc(text: str) -> str:
     return " ".join(text.split())[:DOC_CHARS].rstrip()

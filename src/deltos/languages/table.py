@@ -1,7 +1,4 @@
-"""Table of languages, with the rules for detecting them and their grammars and queries.
-
-The table only names the grammars; grammar.py imports them.
-"""
+"""Table of languages with their detection rules, grammars and queries. Grammars are imported by grammar.py."""
 
 from __future__ import annotations
 
@@ -15,9 +12,8 @@ from typing import Any
 class Language:
     """A language or file format.
 
-    `grammar` is `module.function` of a tree-sitter wheel, empty for languages that are indexed by lines. `queries` are
-    the files under queries/ that find definitions, concatenated. `sample` is a line that the grammar must parse without
-    an error.
+    `grammar` is the `module.function` of a tree-sitter wheel, or empty if files are indexed by lines. `queries` are the
+    names of the files below queries/ that find definitions. `sample` is code that the grammar parses without an error.
     """
 
     name: str
@@ -28,16 +24,16 @@ class Language:
     queries: tuple[str, ...] = ()
     line_comments: tuple[str, ...] = ()
     sample: str = ""
-    docstring: str = ""  # docstring syntax: "plain", or "moduledoc" for the value of that attribute
-    joins_clauses: bool = False  # adjacent clauses of the same name are one definition
-    components: bool = False  # a capitalised function that returns markup is a component
-    macros: bool = False  # preprocessor macros may break the grammar, see c_macros.py
+    docstring: str = ""  # docstring syntax: "plain", or "moduledoc" for the attribute of Elixir
+    joins_clauses: bool = False  # adjacent clauses with the same name are one definition
+    components: bool = False  # capitalised functions that contain markup are components
+    macros: bool = False  # unparsable macros are masked, see c_macros.py
     item_macros: bool = False  # macros may contain items, see rust_macros.py
-    top_level_only: bool = False  # definitions are near the root, so the query need not descend
-    selectors: bool = False  # the name of a method has a part for each parameter: `setX:y:`
-    package_clause: str = ""  # top-level node that names the package of a file, for languages without a resolver
+    top_level_only: bool = False  # the query searches only the top level
+    selectors: bool = False  # methods are named by selectors: `setX:y:`
+    package_clause: str = ""  # type of the top-level node with the package name, for languages without a resolver
     separator: str = "."  # separator between the parts of a qualified name
-    member_separator: str = ""  # separator before a method or property; `separator` if empty
+    member_separator: str = ""  # separator before a method or property; defaults to `separator`
     root: str = ""  # prefix of a fully qualified name
     names_are_global: bool = False  # qualified names do not depend on the file's path
 
@@ -55,7 +51,7 @@ def _parsed_language(
     queries: tuple[str, ...] = (),
     **details: Any,
 ) -> Language:
-    """Return a language that has a grammar; by default, its wheel and query file have the language's name."""
+    """Return a language with a grammar. By default, its wheel and query file have the name of the language."""
     return Language(
         name,
         extensions,
@@ -390,7 +386,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("xml", (".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".props", ".targets", ".wsdl")),
 )
 
-# Languages of prose.
+# Languages of text files that contain prose instead of code.
 PROSE_LANGUAGES = frozenset({"asciidoc", "markdown", "restructuredtext", "text"})
 PROSE_EXTENSIONS = tuple(
     each for language in LANGUAGES if language.name in PROSE_LANGUAGES for each in language.extensions
@@ -406,7 +402,7 @@ _INTERPRETER = re.compile(rb"[A-Za-z+-]+")
 
 
 def detect(path: str, head: bytes = b"") -> Language | None:
-    """Return the language of a file, detected by its name, its extension or its first bytes."""
+    """Return the language of a file, detected by its name, extension or first bytes, or None."""
     filename = path.replace("\\", "/").rsplit("/", 1)[-1]
     if found := _by_filename().get(filename):
         return found
@@ -416,15 +412,15 @@ def detect(path: str, head: bytes = b"") -> Language | None:
             return _by_name().get(_language_of_shared_extension(extension, head))
         if found := _by_extension().get(f".{extension.lower()}"):
             return found
-    return _by_interpreter().get(_interpreter(head)) if head.startswith(b"#!") else None
+    return _by_interpreter().get(_shebang_program(head)) if head.startswith(b"#!") else None
 
 
-def _interpreter(head: bytes) -> str:
-    """Return the program in a shebang line without folder and version, or an empty string if there is none."""
+def _shebang_program(head: bytes) -> str:
+    """Return the program name in a shebang line without its folder and version, or an empty string."""
     words = iter(head[2:].partition(b"\n")[0].split())
     program = _program_name(next(words, b""))
     if program == b"env":
-        # options and variables that are passed to `env`
+        # skip the options and variables of `env`
         program = _program_name(next((word for word in words if not word.startswith(b"-") and b"=" not in word), b""))
     found = _INTERPRETER.match(program)
     return found[0].decode("ascii").rstrip("-") if found else ""
@@ -435,7 +431,7 @@ def _program_name(word: bytes) -> bytes:
 
 
 def _language_of_shared_extension(extension: str, head: bytes) -> str:
-    """Return the language of a file whose extension is used by several languages."""
+    """Return the language of a file with an ambiguous extension (.h or .m), detected by its contents."""
     if _OBJC.search(head):
         return "objc"
     if extension == "m":

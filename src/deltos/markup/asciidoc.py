@@ -13,10 +13,10 @@ from deltos.markup.text import fenced, unique_slug, without_closing_marks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_ATTRIBUTES = 500
+MAX_ATTRIBUTES = 500  # per page
 MAX_VALUE_CHARACTERS = 500  # per attribute
-MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum text that attributes may insert into one page
-MAX_COLUMNS = 50
+MAX_SUBSTITUTED_CHARACTERS = 1_000_000  # maximum number of characters that attributes insert into a page
+MAX_COLUMNS = 50  # per table
 _ANCHOR = re.compile(r"^\[\[([\w:.-]++)[^\]]*+\]\]$|^\[#([\w:.-]++)[^\]]*+\]$")
 _SOURCE = re.compile(r"^\[(?:source|,)\s*+,?+\s*+([\w+#-]*+)[^\]]*+\]$")
 _LISTING = re.compile(r"^(-{4,}|\.{4,})$")
@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(r"^:(!?)([\w-]++)(!?):(?:[ \t]++(\S.*+))?$")
 _REFERENCE = re.compile(r"\{([\w-]++)\}")
 _COLUMNS = re.compile(r"""cols=(?:"([^"]*+)"|'([^']*+)'|([\w*]++))""")
 _CELL_FORMAT = re.compile(r"(?:^|(?<=\s))(?:\d++(?:\.\d++)?+[*+]|\.\d++\+)?+[<^>]?+(?:\.[<^>])?+[adehlmsv]?+$")
-_SPAN = re.compile(r"(\d{1,2}+)(?:\.\d++)?+\+")
+_COLUMN_SPAN = re.compile(r"(\d{1,2}+)(?:\.\d++)?+\+")
 _REPEATED = re.compile(r"^(\d{1,2}+)\*")
 _TITLE_MARKS = "=-~^+"
 _ADMONITIONS = ("NOTE", "TIP", "WARNING", "IMPORTANT", "CAUTION")
@@ -40,15 +40,15 @@ _BUILT_IN = {
 
 def parse_asciidoc(text: str, *, title: str = "") -> Document:
     """Parse an AsciiDoc page."""
-    reader = _AsciiDoc()
+    reader = _AsciiDocReader()
     for line in text.replace("\r\n", "\n").split("\n"):
-        reader.line(line.rstrip())
-    reader.end()
+        reader.process_line(line.rstrip())
+    reader.close_block()
     sections = reader.outline.sections()
     return Document(title=title or first_heading(sections), sections=sections)
 
 
-class _AsciiDoc:
+class _AsciiDocReader:
     """Line reader that builds an outline and collects the lines of the open block."""
 
     def __init__(self) -> None:
@@ -58,95 +58,95 @@ class _AsciiDoc:
         self._open: list[str] = []
         self._delimiter = ""
         self._language = ""
-        self._block_attributes = ""  # the last line in brackets, which describes the next block
+        self._block_attributes = ""  # attribute list of the next block, such as [cols="1,2"]
 
-    def line(self, line: str) -> None:
-        """Read the next line."""
+    def process_line(self, line: str) -> None:
+        """Process the next line."""
         if self._delimiter:
-            self._delimited_line(line)
+            self._process_delimited_line(line)
         elif self._attributes.consume(line):
             pass
         elif level := self._underline_level(line):
-            self._heading(level, self._open.pop())
-        elif heading := _heading(line):
-            self.end()
-            self._heading(*heading)
+            self._add_heading(level, self._open.pop())
+        elif heading := _parse_heading(line):
+            self.close_block()
+            self._add_heading(*heading)
         elif _LISTING.match(line) or line == _TABLE:
-            self.end()
+            self.close_block()
             self._delimiter = line
         elif not line:
-            self.end()
+            self.close_block()
         elif not line.startswith("//"):
-            self._text_line(line)
+            self._process_text_line(line)
 
-    def _text_line(self, line: str) -> None:
-        """Read a line that is not a heading and does not start a listing."""
+    def _process_text_line(self, line: str) -> None:
+        """Process a line of text, an anchor or a block attribute line."""
         if anchor := _ANCHOR.match(line):
-            self.end()
-            self.outline.anchor(anchor.group(1) or anchor.group(2))
+            self.close_block()
+            self.outline.add_anchor(anchor.group(1) or anchor.group(2))
         elif source := _SOURCE.match(line):
             self._language = source.group(1)
         elif line[0] == "[" and line[-1] == "]" and "[" not in line[1:]:
-            self._attribute_line(line)
-        elif not _is_delimiter(line) and not line.startswith(_CONDITIONS):
-            is_title = line[0] == "." and line[1:2].strip(". ") != ""  # the title of the next block
+            self._process_attribute_line(line)
+        elif not _is_block_delimiter(line) and not line.startswith(_CONDITIONS):
+            is_title = line[0] == "." and line[1:2].strip(". ") != ""  # a block title, such as .Example
             self._open.append(self._attributes.substitute(line[1:] if is_title else line))
 
-    def _attribute_line(self, line: str) -> None:
-        """Store a line in brackets for the next block, and output the name of an admonition."""
-        self.end()
+    def _process_attribute_line(self, line: str) -> None:
+        """Store the attributes of the next block. An admonition such as `[NOTE]` starts a paragraph with its name."""
+        self.close_block()
         self._block_attributes = line
         if (kind := line[1:-1]) in _ADMONITIONS:
             self._open.append(f"{kind}:")
 
     def _underline_level(self, line: str) -> int:
-        """Return the level of the heading if this line underlines the previous line, otherwise 0."""
+        """Return the heading level if the line underlines the previous line as its title, or 0."""
         if not line or line[0] not in _TITLE_MARKS or line.strip(line[0]) or len(self._open) != 1:
             return 0
         title = self._open[0]
         is_title = abs(len(line) - len(title)) <= 2 and len(line) > 1 and title[0].isalnum() and title[-1] != ":"
         return _TITLE_MARKS.index(line[0]) + 1 if is_title else 0
 
-    def _heading(self, level: int, title: str) -> None:
+    def _add_heading(self, level: int, title: str) -> None:
         title = self._attributes.substitute(title)
         own = self.outline.take_pending()
         generated = "_" + unique_slug(title, self._slugs).replace("-", "_")
-        self.outline.heading(level, title, own[::-1] or [generated])
+        self.outline.start_section(level, title, own[::-1] or [generated])
         self._block_attributes = ""
 
-    def _delimited_line(self, line: str) -> None:
+    def _process_delimited_line(self, line: str) -> None:
         if line != self._delimiter:
             self._open.append(line)
             return
         self._delimiter, lines, self._open = "", self._open, []
         if line == _TABLE:
             for row in _table_rows(lines, self._block_attributes):
-                self.outline.block(self._attributes.substitute(row), "row")
+                self.outline.add_block(self._attributes.substitute(row), "row")
         else:
-            self.outline.block(fenced("\n".join(lines), self._language), "code")
+            self.outline.add_block(fenced("\n".join(lines), self._language), "code")
         self._language = self._block_attributes = ""
 
-    def end(self) -> None:
+    def close_block(self) -> None:
         """Close the open block."""
         if self._open and self._delimiter == _TABLE:  # an unclosed table
             self._open = [self._attributes.substitute(line) for line in self._open]
-        self.outline.block("\n".join(self._open))
+        self.outline.add_block("\n".join(self._open))
         self._open = []
 
 
 class _Attributes:
-    """Attributes that a page defines, with their substitution in its text."""
+    """Document attributes (`:name: value`) and their substitution in text (`{name}`)."""
 
     def __init__(self) -> None:
         self._values = dict(_BUILT_IN)
         self._remaining_characters = MAX_SUBSTITUTED_CHARACTERS
-        self._continued = ""
+        self._continued_name = ""
 
     def consume(self, line: str) -> bool:
-        """Store the value if the line defines an attribute or continues one; return whether it does."""
-        if self._continued:
-            name, self._continued = self._continued, ""
-            self._set(name, self._values.get(name, "") + line.strip())
+        """Store the attribute that a line defines or continues. Return False for any other line."""
+        if self._continued_name:
+            name, self._continued_name = self._continued_name, ""
+            self._set_value(name, self._values.get(name, "") + line.strip())
             return True
         found = _ATTRIBUTE.match(line)
         if not found:
@@ -155,20 +155,21 @@ class _Attributes:
         if found[1] or found[3]:
             self._values.pop(name, None)
         else:
-            self._set(name, value)
+            self._set_value(name, value)
         return True
 
-    def _set(self, name: str, value: str) -> None:
+    def _set_value(self, name: str, value: str) -> None:
         if value.endswith(" \\"):
-            value, self._continued = value[:-1], name
+            value, self._continued_name = value[:-1], name
         if len(self._values) < MAX_ATTRIBUTES:
             self._values[name] = self.substitute(value)[:MAX_VALUE_CHARACTERS]
 
     def substitute(self, text: str) -> str:
-        """Return the text with references to known attributes replaced by their values."""
-        return _REFERENCE.sub(self._value, text) if "{" in text else text
+        """Return the text with references to known attributes replaced with their values."""
+        return _REFERENCE.sub(self._attribute_value, text) if "{" in text else text
 
-    def _value(self, reference: re.Match[str]) -> str:
+    def _attribute_value(self, reference: re.Match[str]) -> str:
+        """Return the value of a referenced attribute, or the reference itself if it is unknown or too long."""
         value = self._values.get(reference[1].lower())
         if value is None or self._remaining_characters < len(value):
             return reference[0]
@@ -176,12 +177,12 @@ class _Attributes:
         return value
 
 
-def _is_delimiter(line: str) -> bool:
+def _is_block_delimiter(line: str) -> bool:
     """Whether a line delimits an example, quotation, sidebar or open block."""
     return line == "--" or (len(line) >= 4 and line[0] in "=*_" and not line.strip(line[0]))
 
 
-def _heading(line: str) -> tuple[int, str] | None:
+def _parse_heading(line: str) -> tuple[int, str] | None:
     """Return the level and text of a heading line, or None for any other line."""
     rest = line.lstrip("=")
     level = len(line) - len(rest)
@@ -194,7 +195,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
-    """Yield the rows of a table as Markdown; the first row is the header if the page marks it as such."""
+    """Yield the rows of a table as Markdown. The first row may be marked as the header."""
     first = next((number for number, line in enumerate(lines) if line), 0)
     cells = list(_cells(lines))
     columns = _column_count(table_attributes) or sum(1 for _ in _cells(lines[first : first + 1])) or 1
@@ -208,7 +209,7 @@ def _table_rows(lines: list[str], table_attributes: str) -> Iterator[str]:
 
 
 def _cells(lines: list[str]) -> Iterator[str]:
-    """Yield the texts of the cells, without the format specifiers before the bars."""
+    """Yield the text of each cell without its format specifier."""
     open_cell: list[str] | None = None
     span = 1
     for line in lines:
@@ -225,27 +226,27 @@ def _cells(lines: list[str]) -> Iterator[str]:
             elif open_cell is not None:
                 open_cell.append(shown)
             if has_next and open_cell is not None:
-                yield _cell(open_cell)
+                yield _join_cell(open_cell)
                 open_cell = None
                 yield from [""] * (span - 1)
-            span = _span(text[len(shown) :]) if has_next else span
+            span = _column_span(text[len(shown) :]) if has_next else span
     if open_cell is not None:
-        yield _cell(open_cell)
+        yield _join_cell(open_cell)
         yield from [""] * (span - 1)
 
 
-def _span(table_attributes: str) -> int:
-    """Return the number of columns that a cell spans; the additional columns are left empty."""
-    found = _SPAN.match(table_attributes)
+def _column_span(format_specifier: str) -> int:
+    """Return the number of columns that a cell spans, from a format specifier such as `2+`."""
+    found = _COLUMN_SPAN.match(format_specifier)
     return min(int(found[1]), MAX_COLUMNS) if found else 1
 
 
-def _cell(parts: list[str]) -> str:
-    return " ".join(" ".join(parts).split()).replace("\0", "\\|")
+def _join_cell(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split()).replace("\0", "\\|")
 
 
 def _column_count(table_attributes: str) -> int:
-    """Return the number of columns in `[cols="1,2*"]`, or 0 if it is not given."""
+    """Return the number of columns in `[cols="1,2*"]`, or 0 if it is missing."""
     found = _COLUMNS.search(table_attributes)
     if not found:
         return 0

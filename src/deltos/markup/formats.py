@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from deltos.markup.model import Document
 
 Format = str
-"""The name of a row of the table."""
+"""Name of a page format, such as "html" or "markdown"."""
 
-# Sections of the Unix manual. Other files also have such suffixes, so `is_man_page` checks the contents.
+# File suffixes of Unix manual pages, such as .1 and .3p. Other files also use them, so `is_man_page` checks the
+# contents.
 MAN_SUFFIXES = tuple(
     f".{section}{part}" for section in range(1, 9) for part in ("", "p", "pm", "ssl", "x", "posix", "perl", "g")
 )
@@ -34,7 +35,7 @@ GZIP_SUFFIX = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class _UnparsedPage:
-    """A page to parse: its content, URL, character set and title."""
+    """The raw content of a page, with its URL, character set and title."""
 
     data: bytes
     url: str
@@ -48,8 +49,11 @@ class _UnparsedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A page format. If `is_untitled`, pages contain no title, so the file name is used as the title."""
+class _PageFormat:
+    """Parser, file suffixes and media types of a page format.
+
+    If `is_untitled`, pages contain no title, so the file name is used as the title.
+    """
 
     parse: Callable[[_UnparsedPage], Document]
     suffixes: tuple[str, ...]
@@ -57,40 +61,42 @@ class _Row:
     is_untitled: bool = False
 
 
-_FORMATS: dict[Format, _Row] = {
-    "html": _Row(
+_FORMATS: dict[Format, _PageFormat] = {
+    "html": _PageFormat(
         lambda page: parse_html(page.data, url=page.url, charset=page.charset),
         (".html", ".htm", ".xhtml"),
         ("text/html", "application/xhtml+xml"),
     ),
-    "markdown": _Row(
+    "markdown": _PageFormat(
         lambda page: parse_markdown(page.text, url=page.url, title=page.title),
         (".md", ".markdown", ".mdx"),
         ("text/markdown", "text/x-markdown"),
     ),
-    "rst": _Row(
+    "rst": _PageFormat(
         lambda page: parse_rst(page.text, url=page.url, title=page.title),
         (".rst", ".rest"),
         ("text/x-rst", "text/prs.fallenstein.rst"),
     ),
-    "asciidoc": _Row(lambda page: parse_asciidoc(page.text, title=page.title), (".adoc", ".asciidoc", ".asc")),
-    "notebook": _Row(
+    "asciidoc": _PageFormat(lambda page: parse_asciidoc(page.text, title=page.title), (".adoc", ".asciidoc", ".asc")),
+    "notebook": _PageFormat(
         lambda page: parse_notebook(page.text, url=page.url, title=page.title),
         (".ipynb",),
         ("application/x-ipynb+json",),
     ),
-    "pdf": _Row(lambda page: parse_pdf(page.data, title=page.title), (".pdf",), ("application/pdf",), is_untitled=True),
-    "man": _Row(
+    "pdf": _PageFormat(
+        lambda page: parse_pdf(page.data, title=page.title), (".pdf",), ("application/pdf",), is_untitled=True
+    ),
+    "man": _PageFormat(
         lambda page: parse_man(page.text, title=page.title),
         MAN_SUFFIXES,
         ("text/troff", "application/x-troff-man", "application/x-troff"),
     ),
-    "texinfo": _Row(
+    "texinfo": _PageFormat(
         lambda page: parse_texinfo(page.text, title=page.title),
         (".texi", ".texinfo", ".txi"),
         ("application/x-texinfo",),
     ),
-    "text": _Row(
+    "text": _PageFormat(
         lambda page: parse_plain(page.text, title=page.title), (".txt", ".text"), ("text/plain",), is_untitled=True
     ),
 }
@@ -116,10 +122,10 @@ def format_of(location: str, media_type: str = "") -> Format | None:
 
 
 def title_of_file(form: Format, path: str) -> str:
-    """Return the file name as the title if pages of the format contain no title, otherwise an empty string."""
+    """Return the file name if pages of the format contain no title, or an empty string."""
     return PurePosixPath(path).stem if _FORMATS[form].is_untitled else ""
 
 
 def parse(data: bytes, format: Format, *, url: str, charset: str = "", title: str = "") -> Document:  # noqa: A002
-    """Parse `data` as `format`; raise SourceError if it does not have that format."""
+    """Parse `data` as `format`. Raise SourceError if it is not valid."""
     return _FORMATS[format].parse(_UnparsedPage(data, url, charset, title))

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 _META = re.compile(rb"<meta([^<>]*)", re.IGNORECASE)
 _CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?+\s*+([\w-]+)", re.IGNORECASE)
-_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # expects collapsed white space
+_TITLE_SEPARATORS = re.compile(r" [|·»—–] | - (?=\S+$)")  # matches only if white space was collapsed before
 _REFRESH_URL = re.compile(r"^\s*[0-2]\s*;\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
-# A page with less text than this is a login page if it has a password field, and a redirect if it has a refresh.
+# Maximum text length of login pages (which have a password field) and redirects (which have a refresh).
 _MAX_NOTICE_CHARACTERS = 1_500
-# At many tags, the parser searches all open elements, so its time is quadratic in the depth. Browsers limit the depth
-# to 512 elements.
+# Maximum nesting depth of elements. Parsing time is quadratic in the depth. Browsers limit the depth to 512.
 _MAX_DEPTH = 1_000
 _TAG = re.compile(r"<(/?)([A-Za-z][^<>\s/]*+)[^<>]*+>")
 _EMPTY_TAG = re.compile(r"<[^<>]*+(?<=/)>")
@@ -38,21 +37,21 @@ _OPTIONAL_END_TAGS = frozenset(
     """area base br col embed hr img input link meta param source track wbr html head body p li dt dd option optgroup
     tr td th thead tbody tfoot colgroup caption rt rp""".split()
 )
-# Python also registers these as encodings. Decoding a hostile page with one of them is slow or yields garbage.
+# Python codecs that pages may not use: decoding is slow or yields garbage.
 _UNSAFE_ENCODINGS = frozenset(("punycode", "idna", "unicode-escape", "unicode_escape", "raw-unicode-escape", "utf-7"))
 
 
 def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
-    """Parse the HTML page at `url`. Broken markup is parsed as in browsers, so this never fails."""
+    """Parse the HTML page at `url`. Broken markup is repaired as in browsers, so parsing never fails."""
     from selectolax.lexbor import LexborHTMLParser  # deferred: commands that parse no page need not load it
 
     tree = LexborHTMLParser(_limit_depth(decode(data, charset)))
     base_url = _base_url(tree, url)
     canonical, robots, moved_to = _read_metadata(tree, base_url)
     links = LinkCollector(base_url)
-    # Navigation links are included, because the crawl follows them although their text is not indexed.
+    # Collected before navigation is removed, because the crawl also follows navigation links.
     for node in tree.css("a[href], area[href]"):
-        links.note(node.attributes.get("href"))
+        links.add(node.attributes.get("href"))
     has_password = tree.css_first("input[type=password]") is not None
     title_node = tree.css_first("title")
     page_title = collapse(visible(title_node.text())) if title_node is not None else ""
@@ -73,8 +72,7 @@ def parse_html(data: bytes, *, url: str, charset: str = "") -> Document:
 
 
 def decode(data: bytes, charset: str = "") -> str:
-    """Decode `data`, trying the byte-order mark, the server's charset, the page's charset, UTF-8 and Windows-1252 in
-    turn."""
+    """Decode a page with its byte-order mark, the server's charset, its own charset, UTF-8 or Windows-1252."""
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -92,7 +90,7 @@ def decode(data: bytes, charset: str = "") -> str:
 
 
 def _limit_depth(text: str) -> str:
-    """Return the HTML without the tags of elements that are nested deeper than `_MAX_DEPTH`."""
+    """Remove the tags of elements nested deeper than `_MAX_DEPTH`."""
     steps = (-1 if piece.startswith("/") else 1 for piece in text.split("<")[1:])
     if max(accumulate(steps), default=0) <= _MAX_DEPTH:  # fast upper bound that counts every tag
         return text
@@ -113,8 +111,8 @@ def _limit_depth(text: str) -> str:
 
 
 def _replace_inside(text: str, name: str, change: Callable[[str], str]) -> str:
-    """Apply `change` to the text between each start tag of the element `name` and its next end tag."""
-    lowered = text.translate(_LOWER)  # keeps all offsets; `str.lower` can change the length
+    """Replace the content of each element called `name` with the result of `change`."""
+    lowered = text.translate(_LOWER)  # `str.lower` can change the length of the text
     start, end = f"<{name}", f"</{name}"
     pieces: list[str] = []
     at = 0
@@ -132,7 +130,7 @@ def _declared_charset(data: bytes) -> str:
 
 
 def _base_url(tree: LexborHTMLParser, url: str) -> str:
-    """Return the URL that relative links are resolved against."""
+    """Return the base URL of relative links."""
     base = tree.css_first("base[href]")
     return (join_url(url, base.attributes.get("href") or "") or url) if base is not None else url
 
@@ -153,7 +151,7 @@ def _read_metadata(tree: LexborHTMLParser, base_url: str) -> tuple[str, str, str
 
 
 def _title(page_title: str, sections: tuple[Section, ...]) -> str:
-    """Return the only top-level heading, or else the page title without the site name, or else the first heading."""
+    """Return the only top-level heading, the page title without the site name, or the first heading."""
     tops = {section.path[0] for section in sections if section.path}
     if len(tops) == 1:
         return next(iter(tops))

@@ -46,8 +46,8 @@ _CHROME_TEXT = re.compile(
     r"|report (?:a bug|an issue)|last updated.*",
     re.IGNORECASE,
 )
-MIN_MAIN_COVERAGE = 0.5
-# If more elements look like the main part, none covers most of the page. Each check reads the element's entire text.
+MIN_MAIN_COVERAGE = 0.5  # minimum share of the page text that a main element must contain
+# Maximum number of elements checked as the main part. Each check reads the entire text of the element.
 _MAX_CANDIDATES = 50
 
 
@@ -60,11 +60,10 @@ def strip_structure(tree: LexborHTMLParser) -> None:
 
 
 def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
-    """Return the outermost `header` elements outside the main part; the header of an article contains its title.
-
-    Each ancestor is visited once, because hostile pages have thousands of deeply nested headers.
-    """
-    is_text: dict[int, bool | None] = {}  # None for elements inside a header that is removed
+    """Return the outermost `header` elements outside the main part, which contains the header of an article."""
+    # Each ancestor is visited once, because hostile pages have thousands of deeply nested headers. Values: whether the
+    # element is inside the main part, or None if it is inside a page header.
+    is_text: dict[int, bool | None] = {}
     found = []
     for header in headers:
         visited = [header.mem_id]
@@ -84,7 +83,7 @@ def _page_headers(headers: list[LexborNode]) -> list[LexborNode]:
 
 
 def main_part(tree: LexborHTMLParser) -> LexborNode | None:
-    """Return the element that contains the page's text: the body, unless a main element covers most of its text."""
+    """Return the main element if it contains most of the page's text, or the body."""
     body = tree.body
     if body is None:
         return tree.root
@@ -100,7 +99,7 @@ def main_part(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def _lacks_title(part: LexborNode, body: LexborNode) -> bool:
-    """Whether a part that is recognised only by its name does not contain the page's title."""
+    """Whether an element other than `main` or `article` lacks the page's h1 heading."""
     if part.tag in ("main", "article") or part.attributes.get("role") == "main":
         return False
     return part.css_first("h1") is None and body.css_first("h1") is not None
@@ -112,7 +111,7 @@ def _text_length(node: LexborNode) -> int:
 
 
 def is_chrome(attributes: dict[str, str | None]) -> bool:
-    """Whether an element is boilerplate or hidden, judging by its attributes."""
+    """Whether the attributes of an element mark it as boilerplate or hidden."""
     if not attributes:
         return False
     classes = attributes.get("class")
@@ -121,7 +120,7 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
     role = attributes.get("role")
     if role in _DROPPED_ROLES or attributes.get("id") in _DROPPED_IDS:
         return True
-    if role == "tabpanel":  # inactive tabs are hidden until clicked, but they are part of the text
+    if role == "tabpanel":  # the content of inactive tabs is hidden but indexed
         return False
     style = attributes.get("style")
     return (
@@ -130,5 +129,5 @@ def is_chrome(attributes: dict[str, str | None]) -> bool:
 
 
 def is_chrome_text(text: str) -> bool:
-    """Whether a paragraph only contains a link such as "Edit this page", "Copy" or "Next page"."""
+    """Whether a paragraph contains only interface text such as "Edit this page", "Copy" or "Next page"."""
     return len(text) < 60 and _CHROME_TEXT.fullmatch(text) is not None

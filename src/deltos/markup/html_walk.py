@@ -1,4 +1,4 @@
-"""Conversion of the main part of an HTML page to sections in one pass. `html_chrome` selects the parts to omit."""
+"""Conversion of the main part of an HTML page to sections, without the boilerplate found by `html_chrome`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deltos.markup.model import Section
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_DEFINITION_RANK = 10  # below every heading; nested definition lists rank deeper
+_DEFINITION_RANK = 10  # deeper than any heading; nested definition lists add to it
 _INLINE = frozenset(
     "a abbr b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup u wbr var".split()
 )
@@ -31,8 +31,8 @@ _BREAK = "\x1e"  # placeholder for <br> until white space is collapsed
 _PERMALINK_TEXTS = frozenset(("", "¶", "#", "§", "🔗", "link", "permalink", "[source]", "[src]"))
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush|src)[-: ]+([A-Za-z][\w+#.]*)")
 _NOT_LANGUAGES = frozenset(("default", "none", "text", "plaintext", "notranslate", "wrapper", "highlight"))
-_MAX_BULLET_CHARACTERS = 3  # an alternative text up to this length may be a bullet, such as `*` or `new`
-_MAX_DEPTH = 200  # deeper elements are reduced to their text, so that a page cannot exhaust the stack
+_MAX_BULLET_CHARACTERS = 3  # maximum length of an image text that may be a bullet, such as `*` or `new`
+_MAX_DEPTH = 200  # maximum recursion depth; deeper elements become plain text
 
 
 class HtmlWalker:
@@ -83,10 +83,9 @@ class HtmlWalker:
     def _walk_element(self, node: LexborNode, tag: str) -> None:
         attributes = node.attributes
         if attributes:
-            if identifier := attributes.get(
-                "id"
-            ):  # read before the check, because removed permalinks often have the anchor
-                self._outline.anchor(identifier)
+            # Read before the boilerplate check, because permalinks, which are removed, often have the anchor.
+            if identifier := attributes.get("id"):
+                self._outline.add_anchor(identifier)
             if is_chrome(attributes):
                 return
         if self._depth > _MAX_DEPTH:
@@ -106,7 +105,7 @@ class HtmlWalker:
         self._end_block()
 
     def _end_block(self) -> None:
-        """End the current paragraph, or only add a blank inside a table cell or heading."""
+        """End the current paragraph. Inside a table cell or heading, add a space instead."""
         if self._flat_depth:
             self._inline.append(" ")
             return
@@ -114,13 +113,13 @@ class HtmlWalker:
         if not text or is_chrome_text(text):
             return
         if self._item_prefix:
-            self._outline.block(self._item_prefix + text, "item")
+            self._outline.add_block(self._item_prefix + text, "item")
             self._item_prefix = ""
         else:
-            self._outline.block(text, "prose")
+            self._outline.add_block(text, "prose")
 
     def _take_inline(self) -> str:
-        """Return the collected inline text with collapsed white space, and clear it."""
+        """Return and clear the collected inline text, with white space collapsed."""
         if not self._inline:
             return ""
         text = "".join(self._inline)
@@ -130,7 +129,7 @@ class HtmlWalker:
         return "\n".join(line for line in map(collapse, text.split(_BREAK)) if line)
 
     def _capture(self, node: LexborNode) -> str:
-        """Return the text of `node` on one line; its anchors and links are collected as usual."""
+        """Return the text of `node` as one line, and collect its anchors and links."""
         outer, self._inline = self._inline, []
         self._flat_depth += 1
         self._walk(node)
@@ -149,7 +148,7 @@ class HtmlWalker:
         if self._flat_depth:
             [(text, anchor_offsets)] = texts
             for _, name in anchor_offsets:
-                self._outline.anchor(name)
+                self._outline.add_anchor(name)
             self._inline.append(f" {text} ")
             return
         self._end_block()
@@ -158,21 +157,21 @@ class HtmlWalker:
             is_prose = reads_as_prose(fenced(text, language))
             for piece, anchors in _split_at_anchors(text, anchor_offsets, is_prose=is_prose):
                 for name in anchors:
-                    self._outline.anchor(name)
+                    self._outline.add_anchor(name)
                 if piece.strip():
-                    self._outline.block(fenced(piece.strip("\n").rstrip(), language), "code")
+                    self._outline.add_block(fenced(piece.strip("\n").rstrip(), language), "code")
 
     def _walk_inline_code(self, node: LexborNode, _: dict[str, str | None]) -> None:
         text = node.text() if node.css_first(_LINE_BREAKING_TAGS) is None else collapse(_preformatted_text(node)[0])
         self._inline.append(f"`{text}`" if text.strip() and "`" not in text and not self._flat_depth else text)
         if node.css_first("a, [id]") is not None:
-            self._collect_inner(node)
+            self._collect_anchors_and_links(node)
 
-    def _collect_inner(self, node: LexborNode) -> None:
+    def _collect_anchors_and_links(self, node: LexborNode) -> None:
         for inner in node.css("a, [id]"):
             if identifier := inner.id:
-                self._outline.anchor(identifier)
-            self._links.note(inner.attributes.get("href"), inner.text())
+                self._outline.add_anchor(identifier)
+            self._links.add(inner.attributes.get("href"), inner.text())
 
     def _walk_line_break(self, _node: LexborNode, _attributes: dict[str, str | None]) -> None:
         self._inline.append(_BREAK)
@@ -188,7 +187,7 @@ class HtmlWalker:
             self._inline.append(f" {label} ")
 
     def _replaces_word(self, node: LexborNode) -> bool:
-        """Whether an image is in a table cell or the only content of its element, so that its label replaces a word."""
+        """Whether an image stands alone in a table cell or element, so that its label is its text."""
         return self._cell_depth > 0 or (node.parent is not None and not node.parent.text().strip())
 
     def _walk_math(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
@@ -196,13 +195,13 @@ class HtmlWalker:
 
     def _walk_anchor(self, node: LexborNode, attributes: dict[str, str | None]) -> None:
         if name := attributes.get("name"):
-            self._outline.anchor(name)
+            self._outline.add_anchor(name)
         start = len(self._inline)
         self._walk(node)
         text = collapse("".join(self._inline[start:]))
         if text in _PERMALINK_TEXTS:
             del self._inline[start:]
-        self._links.note(attributes.get("href"), text.strip("`"))
+        self._links.add(attributes.get("href"), text.strip("`"))
 
     # ------------------------------------------------------------------ lists and tables
 
@@ -228,17 +227,17 @@ class HtmlWalker:
             return
         for caption in node.css("caption"):
             if title := self._capture(caption):
-                self._outline.block(title, "prose")
+                self._outline.add_block(title, "prose")
         for index, row in enumerate(node.css("tr")):
-            self._row(row, is_first=index == 0)
+            self._add_row(row, is_first=index == 0)
 
-    def _row(self, row: LexborNode, *, is_first: bool) -> None:
+    def _add_row(self, row: LexborNode, *, is_first: bool) -> None:
         cells: list[str] = []
         is_header = is_first
         for cell in row.iter():
             if cell.tag in ("td", "th") and not is_chrome(cell.attributes):
                 if identifier := cell.id:
-                    self._outline.anchor(identifier)
+                    self._outline.add_anchor(identifier)
                 self._cell_depth += 1
                 cells.append(self._capture(cell).replace("|", "\\|"))
                 self._cell_depth -= 1
@@ -246,7 +245,7 @@ class HtmlWalker:
         if not any(cells):
             return
         line = f"| {' | '.join(cells)} |"
-        self._outline.block(f"{line}\n|{' --- |' * len(cells)}" if is_header else line, "row")
+        self._outline.add_block(f"{line}\n|{' --- |' * len(cells)}" if is_header else line, "row")
 
     # ------------------------------------------------------------------ sections
 
@@ -259,14 +258,14 @@ class HtmlWalker:
         text = self._capture(node)
         if text:
             own = self._outline.take_pending(before)
-            self._outline.heading(_HEADINGS[node.tag or "h6"], text, own)
+            self._outline.start_section(_HEADINGS[node.tag or "h6"], text, own)
 
     def _walk_definitions(self, node: LexborNode, _: dict[str, str | None]) -> None:
         self._end_block()
         self._definition_depth += 1
         self._walk(node)
         self._end_block()
-        self._outline.leave(_DEFINITION_RANK + self._definition_depth)
+        self._outline.close_sections(_DEFINITION_RANK + self._definition_depth)
         self._definition_depth -= 1
 
     def _walk_term(self, node: LexborNode, _: dict[str, str | None]) -> None:
@@ -277,18 +276,18 @@ class HtmlWalker:
         text = self._capture(node)
         rank = _DEFINITION_RANK + self._definition_depth
         if not self._outline.pending_count():
-            self._outline.leave(rank)
-            self._outline.block(f"**{text}**" if text else "")
+            self._outline.close_sections(rank)
+            self._outline.add_block(f"**{text}**" if text else "")
             return
         anchors = self._outline.take_pending()
         if not self._outline.add_heading_name(rank, text, anchors):
-            self._outline.heading(rank, text, anchors, is_definition=True)
+            self._outline.start_section(rank, text, anchors, is_definition=True)
 
 
 def _preformatted_text(node: LexborNode) -> tuple[str, list[tuple[int, str]]]:
-    """Return the text of a preformatted block, and the anchors in it with their offsets.
+    """Return the text of a preformatted block and its anchors with their offsets.
 
-    Block elements inside it start on new lines.
+    Nested block elements start on new lines.
     """
     pieces: list[str] = []
     anchor_offsets: list[tuple[int, str]] = []
@@ -331,10 +330,7 @@ def _anchor_name(node: LexborNode) -> str | None:
 def _split_at_anchors(
     text: str, anchor_offsets: list[tuple[int, str]], *, is_prose: bool
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the parts of a preformatted text with their anchors.
-
-    Prose is split at each line that has a named anchor; code stays in one part.
-    """
+    """Split preformatted prose at lines with named anchors, and yield each part with its anchors. Code is not split."""
     start = 0
     anchors: list[str] = []
     for at, name in anchor_offsets:
@@ -347,7 +343,7 @@ def _split_at_anchors(
 
 
 def _language(part: LexborNode, pre: LexborNode) -> str:
-    """Return the programming language named by a class of the code, of its `pre` element or of its wrappers."""
+    """Return the programming language of a code block, from the attributes of its elements, or an empty string."""
     inner = part.css_first("code")
     elements = [inner, part, pre, pre.parent, pre.parent.parent if pre.parent else None]
     for node in elements:

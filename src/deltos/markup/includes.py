@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from deltos.markup.formats import Format
 
-MAX_PAGE_CHARACTERS = 2_000_000  # longer pages are not expanded, because this runs in the server process
-MAX_INCLUDES = 200
+MAX_PAGE_CHARACTERS = 2_000_000  # longer pages are not expanded
+MAX_INCLUDES = 200  # maximum number of included files per page
 MAX_INCLUDED_CHARACTERS = 2_000_000  # total size of all files that one page includes
-MAX_INCLUDE_DEPTH = 5
-_MAX_ATTRIBUTES = 200
-_MAX_LINE_CHARACTERS = 1_000
+MAX_INCLUDE_DEPTH = 5  # maximum depth of files that include files
+_MAX_ATTRIBUTES = 200  # maximum number of attributes of an AsciiDoc page
+_MAX_LINE_CHARACTERS = 1_000  # maximum length of a line with a directive
 _LANGUAGES = {
     "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "yml": "yaml",
     "cs": "csharp", "kt": "kotlin", "md": "markdown",
@@ -34,7 +34,7 @@ _REGION_ENDS = ("#endregion", "end::", "[end:", "anchor_end: ")
 
 
 class _Include(NamedTuple):
-    """An include directive: the file, the selected part, and whether it is shown as code."""
+    """An include directive: the included file, the selected lines or region, and whether it is a code block."""
 
     path: str
     is_code: bool = False
@@ -48,10 +48,10 @@ class _Include(NamedTuple):
 
 @dataclass(slots=True)
 class Includer:
-    """Includer that inserts files into the text of one page.
+    """Replace the include directives of one page with the included files.
 
-    `read` returns the text of a file by its path inside the folder, or None if it cannot be read, in which case the
-    directive is left unchanged. `attempts` is the number of files that were requested.
+    `read` returns the text of a file in the folder, or None if it is unreadable; its directive is then left unchanged.
+    `attempts` counts the requested files.
     """
 
     read: Callable[[str], str | None]
@@ -60,7 +60,7 @@ class Includer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the page has reached a limit on included files; further directives are left unchanged."""
+        """Whether the page has reached the limit on included files or characters."""
         return self.attempts >= MAX_INCLUDES or self._characters >= MAX_INCLUDED_CHARACTERS
 
     def expand(self, text: str, form: Format, path: str, depth: int = 0) -> str:
@@ -92,11 +92,11 @@ class Includer:
             text = split_front_matter(text)[1].lstrip("\n") if form == "markdown" else text
         if include.is_code:
             language = include.language or _language_of_suffix(name)
-            text = _rst_code(text, language) if form == "rst" else fenced(text, language)
+            text = _rst_code_block(text, language) if form == "rst" else fenced(text, language)
         return "\n".join(include.indent + line if line else line for line in text.split("\n"))
 
     def _read_first_candidate(self, wanted: str, path: str) -> tuple[str, str] | None:
-        """Return the path and text of the first existing candidate, from the page's folder upwards."""
+        """Return the path and text of an included file, searched from the page's folder up to the root."""
         self.attempts += 1
         for candidate in _candidate_paths(wanted, path):
             text = self.read(candidate)
@@ -107,7 +107,7 @@ class Includer:
 
 
 def _candidate_paths(wanted: str, path: str) -> Iterator[str]:
-    """Yield the paths that an include may refer to, from the folder of the page up to the root."""
+    """Yield the possible paths of an included file, from the page's folder up to the root."""
     folder = "" if wanted.startswith(("/", "@/")) else posixpath.dirname(path)
     target = wanted.removeprefix("@").lstrip("/")
     seen = set()
@@ -122,12 +122,12 @@ def _candidate_paths(wanted: str, path: str) -> Iterator[str]:
 
 
 def _language_of_suffix(name: str) -> str:
-    """Return the language name of a file with this name, determined by its suffix."""
+    """Return the language of a file, determined by its suffix."""
     suffix = posixpath.splitext(name)[1][1:].lower()
     return _LANGUAGES.get(suffix, suffix)
 
 
-def _rst_code(text: str, language: str) -> str:
+def _rst_code_block(text: str, language: str) -> str:
     """Return the text as a code block of reStructuredText."""
     body = "\n".join(f"    {line}" if line else line for line in text.split("\n"))
     return f".. code-block:: {language or 'text'}\n\n{body}\n"
@@ -152,7 +152,7 @@ def _select_part(text: str, include: _Include) -> str:
 
 
 def _select_region(lines: list[str], name: str) -> list[str]:
-    """Return the lines between the markers of a region, or all lines if it is not marked."""
+    """Return the lines of a marked region, or all lines if the region does not exist."""
     start = next((n for n, line in enumerate(lines) if _is_region_marker(line, _REGION_STARTS, name)), None)
     if start is None:
         return lines
@@ -161,7 +161,7 @@ def _select_region(lines: list[str], name: str) -> list[str]:
 
 
 def _is_region_marker(line: str, marks: tuple[str, ...], name: str) -> bool:
-    """Whether a line contains one of the markers for the region `name`."""
+    """Whether a line marks the start or end of the region `name`."""
     lowered = line.lower()
     for mark in marks:
         at = lowered.find(mark)
@@ -173,7 +173,7 @@ def _is_region_marker(line: str, marks: tuple[str, ...], name: str) -> bool:
 
 
 def _line_numbers(spec: str, last: int) -> list[int]:
-    """Return the line numbers of a specification: `2-4,7-` gives 2, 3, 4, 7 and all following lines."""
+    """Parse line ranges: `2-4,7-` returns 2, 3, 4 and 7 up to `last`."""
     chosen: list[int] = []
     for part in spec.split(",")[:100]:
         first, dash, end = part.strip().partition("-")
@@ -219,7 +219,7 @@ def _rst_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
 
 
 def _read_options(lines: list[str], at: int) -> tuple[dict[str, str], int]:
-    """Return the `:name: value` lines below a directive, and the index of the line after them."""
+    """Return the options (`:name: value` lines) of a directive and the index of the next line."""
     options = {}
     while at < len(lines) and lines[at][:1] in (" ", "\t") and lines[at].lstrip().startswith(":"):
         name, _, value = lines[at].strip()[1:].partition(":")
@@ -241,13 +241,13 @@ def _asciidoc_includes(lines: list[str]) -> Iterator[_LocatedInclude]:
             path, _, given = line.removeprefix("include::").rstrip().removesuffix("]").partition("[")
             for name in values if "{" in path else ():
                 path = path.replace(f"{{{name}}}", values[name])
-            attributes = dict(_attribute(part) for part in given.split(",") if "=" in part)
+            attributes = dict(_parse_attribute(part) for part in given.split(",") if "=" in part)
             numbers = attributes.get("lines", "").replace("..", "-").replace(";", ",")
             region = attributes.get("tag", attributes.get("tags", "")).split(";")[0]
             yield at, at + 1, _Include(path.strip(), lines=numbers, region=region)
 
 
-def _attribute(part: str) -> tuple[str, str]:
+def _parse_attribute(part: str) -> tuple[str, str]:
     name, _, value = part.partition("=")
     return name.strip(), value.strip().strip('"')
 
@@ -279,14 +279,14 @@ def _open_fence(fence: str, stripped: str) -> str:
 
 
 def _parse_markdown_include(stripped: str) -> _Include | None:
-    """Return the include directive of MkDocs, VitePress, FastAPI or markdown-include on a line, or None."""
+    """Parse an include directive of MkDocs, VitePress, FastAPI or markdown-include, or return None."""
     if stripped.startswith('--8<-- "') and stripped.endswith('"'):
         return _parse_snippet(stripped[8:-1])
     if stripped.startswith("--8<-- '") and stripped.endswith("'"):
         return _parse_snippet(stripped[8:-1])
     if stripped.startswith("<<< "):
-        place = stripped[4:].split("{")[0].split(" [")[0].strip()
-        path, _, region = place.partition("#")
+        location = stripped[4:].split("{")[0].split(" [")[0].strip()
+        path, _, region = location.partition("#")
         return _Include(path, is_code=True, region=region)
     if stripped.startswith("{* ") and stripped.endswith(" *}"):
         path, *settings = stripped[3:-3].split() or [""]
@@ -297,16 +297,16 @@ def _parse_markdown_include(stripped: str) -> _Include | None:
     return None
 
 
-def _parse_snippet(place: str) -> _Include:
-    """Return the include for `path`, `path:region` or `path:first:last`."""
-    path, *rest = place.split(":")
+def _parse_snippet(location: str) -> _Include:
+    """Parse the location of an MkDocs snippet: `path`, `path:region` or `path:first:last`."""
+    path, *rest = location.split(":")
     if rest and all(not part or part.isdecimal() for part in rest[:2]):
         return _Include(path, lines=f"{rest[0] or 1}-{rest[1] if len(rest) > 1 else ''}")
     return _Include(path, region=rest[0] if rest else "")
 
 
 def _parse_myst_include(lines: list[str], at: int) -> tuple[int, _Include | None]:
-    """Return the index after a fenced MyST directive, and its include or None."""
+    """Parse a fenced MyST include. Return the index of the next line, and the include or None."""
     stripped = lines[at].strip()
     head = stripped.lstrip("`~")
     name, _, path = head.partition("}")

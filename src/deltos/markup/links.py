@@ -10,15 +10,15 @@ _NOT_PAGES = ("#", "javascript:", "mailto:", "data:", "tel:")
 
 
 class LinkCollector:
-    """Collector of links in reading order. Joined URLs are cached, because most pages repeat links."""
+    """Collector of links in reading order. Resolved URLs are cached, because most pages repeat links."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
         self._joined: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {}
 
-    def note(self, href: str | None, text: str = "") -> None:
-        """Add a link to `href` with its text; URLs that cannot be pages are ignored."""
+    def add(self, href: str | None, text: str = "") -> None:
+        """Add a link. Fragments, scripts, and mail and phone addresses are ignored."""
         if not href or href.startswith(_NOT_PAGES):
             return
         url = self._joined.get(href)
@@ -28,7 +28,7 @@ class LinkCollector:
             self._texts.setdefault(url, []).append(text)
 
     def links(self) -> tuple[Link, ...]:
-        """Return each URL once for every distinct link text; links without text only if no other link has the URL."""
+        """Return the links without duplicates. A link without text is returned only if no other link has the URL."""
         return tuple(
             Link(url, text)
             for url, texts in self._texts.items()
@@ -37,7 +37,7 @@ class LinkCollector:
 
 
 def join_url(base_url: str, href: str) -> str:
-    """Resolve `href` against `base_url`; return an empty string if it is malformed."""
+    """Resolve `href` against `base_url`. Return an empty string if it is malformed."""
     try:
         return urljoin(base_url, href.strip())
     except ValueError:

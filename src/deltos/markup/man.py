@@ -14,11 +14,11 @@ from deltos.markup.text import collapse, fenced, unique_slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_MAX_CHECKED_LINES = 300
+_MAX_CHECKED_LINES = 300  # lines searched for a macro by `is_man_page`
 _FIRST_MACROS = (b".TH", b".Dd", b".Dt", b".SH", b".Sh")
-_ENTRY_RANK = 10  # below every heading; nested entries rank deeper
+_ENTRY_RANK = 10  # deeper than any heading; nested entries add to it
 _MAX_ENTRY_DEPTH = 20
-_MAX_OPTION_CHARACTERS = 200
+_MAX_OPTION_CHARACTERS = 200  # maximum length of a paragraph that may be an option
 _BREAK = "\n"
 _BULLETS = frozenset("•*-o+·")
 _JOINED_FONTS = frozenset("BR RB IR RI BI IB SB BS".split())
@@ -49,7 +49,7 @@ _CLOSING_PUNCTUATION = frozenset(".,;:)]?!")
 
 
 def is_man_page(data: bytes) -> bool:
-    """Whether the data starts like a manual page, because the suffix, which is only a number, does not identify one."""
+    """Whether the data contains manual page macros. The file suffix (`.1`) also occurs on other files."""
     lines = data[:64_000].split(b"\n", _MAX_CHECKED_LINES)[:_MAX_CHECKED_LINES]
     return b"\0" not in data[:1024] and any(line.startswith(_FIRST_MACROS) for line in lines)
 
@@ -58,14 +58,14 @@ def parse_man(text: str, *, title: str = "") -> Document:
     """Parse a manual page."""
     page = _ManPageReader()
     for line in text.split("\n"):
-        page.line(line.rstrip("\r"))
-    page.end()
+        page.process_line(line.rstrip("\r"))
+    page.close_blocks()
     sections = page.outline.sections()
     return Document(title=page.title or title or first_heading(sections), sections=sections)
 
 
 class _ManPageReader:
-    """Line reader that builds an outline and collects the open paragraph or example."""
+    """Line reader that builds an outline and collects the open paragraph or code block."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -75,25 +75,26 @@ class _ManPageReader:
         self._open: list[str] = []
         self._is_item = False
         self._code: list[str] | None = None
-        self._skip_until = ""  # all lines up to this one are ignored
+        self._skip_until = ""  # line that ends the ignored lines
         self._table: list[str] | None = None
-        self._next_text_handler: Callable[[str], None] | None = None  # receives the next line of text
+        self._next_text_handler: Callable[[str], None] | None = None  # called with the next line of text
         self._depth = 0
-        self._macros: dict[str, Callable[[list[str]], None]] = {
+        self._macro_handlers: dict[str, Callable[[list[str]], None]] = {
             "TH": self._set_title, "Dt": self._set_title, "SH": self._start_section, "Sh": self._start_section,
             "SS": self._start_subsection, "Ss": self._start_subsection, "TP": self._start_tagged_entry,
             "TQ": self._continue_tagged_entry, "IP": self._start_indented, "It": self._start_list_item,
             "PP": self._start_paragraph, "P": self._start_paragraph,
             "LP": self._start_paragraph, "Pp": self._start_paragraph, "HP": self._start_paragraph, "sp": self._flush,
             "br": self._break_line, "nf": self._start_code, "EX": self._start_code, "Bd": self._start_code,
-            "RS": self._indent, "Bl": self._indent, "RE": self._dedent, "El": self._dedent, "TS": self._start_table,
+            "RS": self._start_indentation, "Bl": self._start_indentation, "RE": self._end_indentation,
+            "El": self._end_indentation, "TS": self._start_table,
             "OP": self._add_option, "SY": self._start_synopsis, "UR": self._add_words, "MT": self._add_words,
-            "Dl": self._add_code_line, "D1": self._add_code_line, "de": self._skip_definition,
-            "ig": self._skip_definition, "am": self._skip_definition,
+            "Dl": self._add_code_line, "D1": self._add_code_line, "de": self._skip_macro_definition,
+            "ig": self._skip_macro_definition, "am": self._skip_macro_definition,
         }  # fmt: skip
 
-    def line(self, line: str) -> None:
-        """Read the next line."""
+    def process_line(self, line: str) -> None:
+        """Process the next line."""
         if self._skip_until:
             self._skip_until = "" if line.strip() == self._skip_until else self._skip_until
         elif self._table is not None:
@@ -107,8 +108,8 @@ class _ManPageReader:
         else:
             self._add_text(unescape_roff(line))
 
-    def end(self) -> None:
-        """Close the open table, example and paragraph."""
+    def close_blocks(self) -> None:
+        """Close the open table, code block and paragraph."""
         if self._table is not None:
             self._end_table()
         self._end_code()
@@ -131,13 +132,13 @@ class _ManPageReader:
             self._add_text(" ".join(words))
         elif name in _INLINE_MACROS:
             self._add_text(self._format_inline([name, *words]))
-        elif (macro := self._macros.get(name)) is not None and (self._code is None or name not in ("sp", "br")):
+        elif (macro := self._macro_handlers.get(name)) is not None and (self._code is None or name not in ("sp", "br")):
             macro(words)
         elif self._code is not None and name == "sp":
             self._code.append("")
 
     def _add_text(self, text: str) -> None:
-        """Add text to the open heading, example or paragraph."""
+        """Add text to the open heading, code block or paragraph."""
         if self._next_text_handler is not None:
             use, self._next_text_handler = self._next_text_handler, None
             use(text)
@@ -160,11 +161,11 @@ class _ManPageReader:
         self._start_heading(3, words)
 
     def _start_heading(self, rank: int, words: list[str]) -> None:
-        self.end()
+        self.close_blocks()
         self._depth = 0
         text = collapse(" ".join(words))
         if text:
-            self.outline.heading(rank, text, [unique_slug(text, self._slugs)])
+            self.outline.start_section(rank, text, [unique_slug(text, self._slugs)])
         else:
             self._next_text_handler = lambda line: self._start_heading(rank, [line])
 
@@ -176,15 +177,15 @@ class _ManPageReader:
         self._next_text_handler = self._add_entry_name
 
     def _start_entry(self, tag: str) -> None:
-        """Start a list item if the tag is a bullet or number, otherwise a definition."""
+        """Start a list item if the tag is a bullet or number, or a definition."""
         tag = collapse(tag)
         if tag in _BULLETS or tag.rstrip(".)").isdigit() or not tag:
             self._is_item = True
         else:
-            self.outline.heading(self._entry_rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
+            self.outline.start_section(self._entry_rank, tag, [unique_slug(tag, self._slugs)], is_definition=True)
 
     def _add_entry_name(self, tag: str) -> None:
-        """Add the tag to the heading of the current definition, or start a new one."""
+        """Add the tag as a further name of the current definition, or start a new definition."""
         tag = collapse(tag)
         if not self.outline.add_heading_name(self._entry_rank, tag, [unique_slug(tag, self._slugs)]):
             self._start_entry(tag)
@@ -205,20 +206,20 @@ class _ManPageReader:
     def _start_paragraph(self, _: list[str]) -> None:
         self._flush([])
         if not self._depth:
-            self.outline.leave(_ENTRY_RANK)
+            self.outline.close_sections(_ENTRY_RANK)
 
-    def _indent(self, _: list[str]) -> None:
+    def _start_indentation(self, _: list[str]) -> None:
         option = collapse(" ".join(self._open))
-        # Generated pages put an option into a plain paragraph before the indented text instead of using .TP.
+        # Generated pages write an option as a paragraph before the indented text instead of using .TP.
         if option.startswith(("-", "+")) and len(option) <= _MAX_OPTION_CHARACTERS:
             self._open = []
             self._start_entry(option)
         self._flush([])
         self._depth += 1
 
-    def _dedent(self, _: list[str]) -> None:
+    def _end_indentation(self, _: list[str]) -> None:
         self._flush([])
-        self.outline.leave(self._entry_rank)
+        self.outline.close_sections(self._entry_rank)
         self._depth = max(0, self._depth - 1)
 
     # ------------------------------------------------------------------ text
@@ -227,7 +228,7 @@ class _ManPageReader:
         """Add the open paragraph to the outline."""
         lines = " ".join(self._open).split(_BREAK)
         text = _BREAK.join(filter(None, map(collapse, lines)))
-        self.outline.block(f"- {text}" if self._is_item and text else text, "item" if self._is_item else "prose")
+        self.outline.add_block(f"- {text}" if self._is_item and text else text, "item" if self._is_item else "prose")
         self._open, self._is_item, self._next_text_handler = [], False, None
 
     def _break_line(self, _: list[str]) -> None:
@@ -243,11 +244,11 @@ class _ManPageReader:
         self._flush([])
         self._add_words(words)
 
-    def _skip_definition(self, words: list[str]) -> None:
+    def _skip_macro_definition(self, words: list[str]) -> None:
         self._skip_until = f".{words[1]}" if len(words) > 1 else ".."
 
     def _format_inline(self, words: list[str]) -> str:
-        """Format a line of inline mdoc macros as text."""
+        """Convert a line of inline mdoc macros to text."""
         pieces: list[str] = []
         closing_marks: list[str] = []
         joins_previous = True
@@ -292,11 +293,11 @@ class _ManPageReader:
         lines, self._code = self._code, None
         text = "\n".join(lines or ()).strip("\n")
         if text.strip():
-            self.outline.block(fenced(text), "code")
+            self.outline.add_block(fenced(text), "code")
 
     def _add_code_line(self, words: list[str]) -> None:
         self._flush([])
-        self.outline.block(fenced(self._format_inline(words)), "code")
+        self.outline.add_block(fenced(self._format_inline(words)), "code")
 
     def _start_table(self, _: list[str]) -> None:
         self._flush([])
@@ -309,15 +310,16 @@ class _ManPageReader:
             self._table.append(line)
 
     def _end_table(self) -> None:
-        """Add the rows of the open table; the lines above them only describe its layout."""
+        """Add the rows of the open table to the outline."""
         lines, self._table = self._table or [], None
+        # Rows begin after the layout specification, which ends with a period.
         start = next((at + 1 for at, line in enumerate(lines) if line.rstrip().endswith(".")), 0)
         for row in _table_rows(lines[start:]):
-            self.outline.block(row, "row")
+            self.outline.add_block(row, "row")
 
 
 def _table_rows(lines: list[str]) -> Iterator[str]:
-    """Yield the rows of a table as Markdown; a cell between T{ and T} spans several lines."""
+    """Yield the rows of a table as Markdown. Cells between T{ and T} have several lines."""
     open_lines: list[str] = []
     is_open = False
     for line in lines:
@@ -331,7 +333,7 @@ def _table_rows(lines: list[str]) -> Iterator[str]:
 
 
 def _split_arguments(text: str) -> list[str]:
-    """Split the arguments of a macro; quoted arguments may contain blanks, and two quotes denote one."""
+    """Split the arguments of a macro at blanks. Quoted arguments may contain blanks and doubled quotes."""
     words: list[str] = []
     at, end = 0, len(text)
     while at < end:
@@ -351,7 +353,7 @@ def _split_arguments(text: str) -> list[str]:
 
 
 def _read_quoted(text: str, at: int) -> tuple[str, int]:
-    """Return the quoted argument that starts at `at`, and the position after it."""
+    """Return the quoted argument at position `at`, and the position after it."""
     pieces: list[str] = []
     while True:
         close = text.find('"', at)
@@ -365,7 +367,7 @@ def _read_quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def unescape_roff(text: str) -> str:
-    """Replace escape sequences by their characters; remove fonts, sizes and comments."""
+    """Replace escape sequences with characters, and remove font changes, sizes and comments."""
     pieces = []
     at = 0
     while (escape := text.find("\\", at)) >= 0:
@@ -384,19 +386,18 @@ def _read_escape(text: str, sign: str, at: int) -> tuple[str, int]:
     if sign == "(":
         return _CHARACTERS.get(text[at : at + 2], ""), at + 2
     if sign in ("[", "C"):
-        name, end = _read_delimited(text, at - (sign == "["), "[" if sign == "[" else "'")
+        name, end = _read_delimited_text(text, at - (sign == "["), "[" if sign == "[" else "'")
         return _CHARACTERS.get(name, ""), end
     if sign in _NAMED_ESCAPES:
         name, end = _read_name(text, at, is_size=sign == "s")
         return (_CHARACTERS.get(name, "") if sign == "*" else ""), end
     if sign in _DELIMITED_ESCAPES and text[at : at + 1] == "'":
-        return "", _read_delimited(text, at, "'")[1]
+        return "", _read_delimited_text(text, at, "'")[1]
     return _ESCAPES.get(sign, ""), at
 
 
-def _read_delimited(text: str, at: int, opening: str) -> tuple[str, int]:
-    """Return the text between two delimiters and the position after it; if the second delimiter is missing, return the
-    rest of the text."""
+def _read_delimited_text(text: str, at: int, opening: str) -> tuple[str, int]:
+    """Return the text between two delimiters (or up to the end of the text) and the position after it."""
     close = text.find("]" if opening == "[" else opening, at + 1)
     return (text[at + 1 : close], close + 1) if close >= 0 else (text[at + 1 :], len(text))
 
@@ -404,14 +405,14 @@ def _read_delimited(text: str, at: int, opening: str) -> tuple[str, int]:
 def _read_name(text: str, at: int, *, is_size: bool) -> tuple[str, int]:
     """Return the name of a font, register or string, and the position after it.
 
-    A name is one character, two after `(`, or any number between square brackets.
+    A name is one character (`B`), two characters after `(` (`(CW`), or any text in square brackets (`[name]`).
     """
     if text[at : at + 1] in ("+", "-"):
         at += 1
     if text[at : at + 1] == "(":
         return text[at + 1 : at + 3], at + 3
     if text[at : at + 1] == "[":
-        return _read_delimited(text, at, "[")
+        return _read_delimited_text(text, at, "[")
     if is_size and text[at : at + 2].isdigit() and text[at : at + 1] in ("1", "2", "3"):
         return text[at : at + 2], at + 2
     return text[at : at + 1], at + 1

@@ -1,4 +1,4 @@
-"""Line-by-line parser of Markdown and MDX, which leaves the text of blocks unchanged."""
+"""Line-by-line parser of Markdown and MDX, which keeps blocks as Markdown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
 _EXPLICIT_ID = re.compile(r"\{#([\w:.-]+)")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[A-Za-z][^>]*>\s*)+$")
-# A line that contains only linked images, such as build status, version and number of downloads.
+# A line that contains only badges (linked images), such as the build status.
 _ONLY_BADGES = re.compile(r"^\s*(?:\[!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\](?:\([^)]*\)|\[[^\]]*\])\s*)+$")
 _MDX_STATEMENT = re.compile(r"^(?:import\s.+\sfrom\s+['\"]|import\s+['\"]|export\s+(?:const|default|function|let)\b)")
 _FRONT_TITLE = re.compile(r"^title:\s*+(.*)", re.MULTILINE)
 _BLANKS = " \t"
-_MYST_SIGN = "{"  # every MyST directive contains it
+_MYST_SIGN = "{"  # contained in every MyST directive
 
 
 def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
-    """Parse the Markdown page at `url`; anchors are the slugs that renderers generate from headings."""
+    """Parse the Markdown page at `url`. Headings get the same anchors as in common renderers."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)
     if found := _FRONT_TITLE.search(front):
@@ -37,7 +37,7 @@ def parse_markdown(text: str, *, url: str, title: str = "") -> Document:
     reader = _MarkdownReader()
     reader.read(_remove_hidden_parts("\n".join(plain_directives(text.split("\n"))) if _MYST_SIGN in text else text))
     sections = reader.outline.sections()
-    return Document(title=title or first_heading(sections), sections=sections, links=_links(text, url).links())
+    return Document(title=title or first_heading(sections), sections=sections, links=_collect_links(text, url).links())
 
 
 def _unquote(text: str) -> str:
@@ -47,28 +47,28 @@ def _unquote(text: str) -> str:
 
 
 def _remove_hidden_parts(text: str) -> list[str]:
-    """Return the lines without comments and hidden elements, leaving fenced code unchanged."""
+    """Return the lines without comments and hidden elements. Fenced code is unchanged."""
     lines: list[str] = []
     prose: list[str] = []
     closing = ""
     for line in text.split("\n"):
-        fence, info = _fence(line)
+        fence, info = _split_fence(line)
         if closing:
             lines.append(line)
             if fence.startswith(closing) and not info.strip():
                 closing = ""
         elif fence:
-            lines += _strip_hidden(prose)
+            lines += _strip_hidden_elements(prose)
             prose = []
             lines.append(line)
             closing = fence
         else:
             prose.append(line)
-    return lines + _strip_hidden(prose)
+    return lines + _strip_hidden_elements(prose)
 
 
-def _fence(line: str) -> tuple[str, str]:
-    """Return the fence of a line and the text after it, or two empty strings if the line is not a fence."""
+def _split_fence(line: str) -> tuple[str, str]:
+    """Split a fence line into the fence and its info string, which are empty for any other line."""
     text = line.lstrip()
     if not text.startswith(("```", "~~~")):
         return "", ""
@@ -77,7 +77,7 @@ def _fence(line: str) -> tuple[str, str]:
 
 
 def _atx_heading(line: str) -> tuple[int, str]:
-    """Return the level and text of a heading line; the level is 0 for any other line."""
+    """Return the level and text of a heading such as `## Usage`, or level 0 for any other line."""
     text = line.lstrip(" ")
     rest = text.lstrip("#")
     level = len(text) - len(rest)
@@ -86,26 +86,25 @@ def _atx_heading(line: str) -> tuple[int, str]:
     return level, without_closing_marks(rest.strip(_BLANKS), "#", _BLANKS)
 
 
-def _strip_hidden(lines: list[str]) -> list[str]:
+def _strip_hidden_elements(lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     if "<" in text or "{/*" in text:
         text = without_hidden_elements(without_comments(text))
     return text.split("\n") if lines else []
 
 
-def _links(text: str, url: str) -> LinkCollector:
-    """Collect the inline, defined and automatic links of a page."""
+def _collect_links(text: str, url: str) -> LinkCollector:
+    """Return the inline links, link definitions and autolinks of a page."""
     links = LinkCollector(url)
     for label, href in inline_links(text):
-        links.note(href, label)
+        links.add(href, label)
     for href in (*defined_links(text), *automatic_links(text)):
-        links.note(href)
+        links.add(href)
     return links
 
 
-def _explicit_id(heading: str) -> tuple[str, str]:
-    """Remove attributes such as `{#name …}` and `{ .class #name }` from the end of a heading; return the heading
-    and the name."""
+def _split_explicit_id(heading: str) -> tuple[str, str]:
+    """Split attributes such as `{#name}` and `{ .class #name }` off a heading. Return the heading and the name."""
     text = heading.rstrip()
     if not text.endswith("}"):
         return heading, ""
@@ -132,60 +131,60 @@ class _MarkdownReader:
         """Read all lines of a page."""
         for line in lines:
             if self._fence:
-                self._code_line(line)
+                self._process_code_line(line)
             else:
-                self._line(line)
-        self._end()
+                self._process_line(line)
+        self._close_block()
 
-    def _code_line(self, line: str) -> None:
+    def _process_code_line(self, line: str) -> None:
         self._open.append(line)
         stripped = line.strip()
         if stripped.startswith(self._fence) and not stripped.strip(self._fence[0]):
             self._fence = ""
-            self._end()
+            self._close_block()
 
-    def _line(self, line: str) -> None:
+    def _process_line(self, line: str) -> None:
         level, title = _atx_heading(line)
-        if fence := _fence(line)[0]:
-            self._end()
+        if fence := _split_fence(line)[0]:
+            self._close_block()
             self._open, self._kind, self._fence = [line], "code", fence
         elif level:
-            self._end()
-            self._heading(level, title)
+            self._close_block()
+            self._add_heading(level, title)
         elif (rule := _SETEXT.match(line)) and self._kind == "prose" and len(self._open) == 1:
             text = self._open.pop()
-            self._heading(1 if rule.group(1)[0] == "=" else 2, text.strip())
+            self._add_heading(1 if rule.group(1)[0] == "=" else 2, text.strip())
         elif not line.strip():
-            self._end()
+            self._close_block()
         elif not _MDX_STATEMENT.match(line):
-            self._text_line(line)
+            self._process_text_line(line)
 
-    def _text_line(self, line: str) -> None:
+    def _process_text_line(self, line: str) -> None:
         for name in identifiers(line):
-            self.outline.anchor(name)
+            self.outline.add_anchor(name)
         if label := label_of(line):
-            self._end()
-            self.outline.anchor(label)
+            self._close_block()
+            self.outline.add_anchor(label)
             return
         if _ONLY_TAGS.match(line) or _ONLY_BADGES.match(line):
-            self._end()
+            self._close_block()
             return
         kind: BlockKind = "row" if line.lstrip().startswith("|") else "item" if _ITEM.match(line) else "prose"
         if kind != "prose":
-            self._end()
+            self._close_block()
         self._open.append(line.rstrip())
         if kind != "prose":
             self._kind = kind
         if kind == "row":
-            self._end()
+            self._close_block()
 
-    def _heading(self, level: int, text: str) -> None:
-        text, explicit = _explicit_id(text)
+    def _add_heading(self, level: int, text: str) -> None:
+        text, explicit = _split_explicit_id(text)
         plain = without_links(without_tags(text)).replace("`", "").replace("**", "").strip()
-        # A heading with an explicit id is not given a slug, because few renderers ignore such ids.
-        self.outline.heading(level, plain, [explicit or unique_slug(plain, self._slugs)])
+        # A heading with an explicit id gets no slug, because most renderers support such ids.
+        self.outline.start_section(level, plain, [explicit or unique_slug(plain, self._slugs)])
 
-    def _end(self) -> None:
+    def _close_block(self) -> None:
         if self._open:
-            self.outline.block("\n".join(self._open), self._kind)
+            self.outline.add_block("\n".join(self._open), self._kind)
         self._open, self._kind = [], "prose"

@@ -1,4 +1,4 @@
-"""Removal of invisible parts of Markdown (comments, hidden elements, tags), each kind in one linear pass."""
+"""Removal of comments, hidden elements and tags from Markdown, in linear time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IDENTIFIER = re.compile(r"\s(?:id|name)\s*=\s*[\"']([^\"']+)[\"']")
 
 
 def without_comments(text: str) -> str:
-    """Return the text without HTML comments, closed or not, and without closed MDX comments."""
+    """Remove HTML comments and closed MDX comments. An unclosed HTML comment extends to the end of the text."""
     kept: list[str] = []
     done = 0
     html, mdx = text.find("<!--"), text.find("{/*")
@@ -24,7 +24,7 @@ def without_comments(text: str) -> str:
             start, end = html, end + 3 if end >= 0 else len(text)
         else:
             end = text.find("*/}", mdx + 3)
-            if end < 0:  # later MDX comments are not closed either
+            if end < 0:  # no later MDX comment is closed
                 mdx = -1
                 continue
             start, end = mdx, end + 3
@@ -36,7 +36,7 @@ def without_comments(text: str) -> str:
 
 
 def without_hidden_elements(text: str) -> str:
-    """Return the text without elements whose start tag hides them, up to their first end tag."""
+    """Remove elements with a hiding attribute, up to the first end tag of the same name."""
     end_tags = _index_end_tags(text)
     kept: list[str] = []
     done = at = 0
@@ -48,7 +48,7 @@ def without_hidden_elements(text: str) -> str:
                 break
             last_hiding = _last_hiding_attribute(text, at, tag_end)
         name = _NAME.match(text, at + 1)
-        if name and name.end() <= last_hiding and (end := end_tags.after(name.group().lower(), tag_end)):
+        if name and name.end() <= last_hiding and (end := end_tags.end_after(name.group().lower(), tag_end)):
             kept.append(text[done:at])
             done = at = end
         else:
@@ -57,7 +57,7 @@ def without_hidden_elements(text: str) -> str:
 
 
 def _last_hiding_attribute(text: str, start: int, end: int) -> int:
-    """Return the position of the last attribute that hides a tag, or -1 if there is none."""
+    """Return the position of the last hiding attribute in a tag, or -1 if there is none."""
     last = -1
     while found := _HIDDEN.search(text, max(start, last + 1), end):
         last = found.start()
@@ -65,28 +65,28 @@ def _last_hiding_attribute(text: str, start: int, end: int) -> int:
 
 
 class _EndTags:
-    """Positions of the end tags of a text, by tag name."""
+    """Index of the end tags of a text, by tag name."""
 
-    def __init__(self, places: dict[str, list[tuple[int, int]]]) -> None:
-        self._places = places
+    def __init__(self, spans: dict[str, list[tuple[int, int]]]) -> None:
+        self._spans = spans
 
-    def after(self, name: str, position: int) -> int:
-        """Return the end of the first end tag `name` after `position`, or 0 if there is none."""
-        places = self._places.get(name, [])
-        at = bisect_left(places, (position, 0))
-        return places[at][1] if at < len(places) else 0
+    def end_after(self, name: str, position: int) -> int:
+        """Return the position after the next end tag `name`, or 0 if there is none after `position`."""
+        spans = self._spans.get(name, [])
+        at = bisect_left(spans, (position, 0))
+        return spans[at][1] if at < len(spans) else 0
 
 
 def _index_end_tags(text: str) -> _EndTags:
     """Index the end tags of a text."""
-    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for found in _END_TAG.finditer(text):
-        places[found.group(1).lower()].append(found.span())
-    return _EndTags(places)
+        spans[found.group(1).lower()].append(found.span())
+    return _EndTags(spans)
 
 
 def identifiers(line: str) -> list[str]:
-    """Return the first `id` or `name` attribute of every tag on a line."""
+    """Return the first `id` or `name` attribute of each tag on a line."""
     names: list[str] = []
     found = _IDENTIFIER.search(line)
     opening = _TAG_START.search(line)
@@ -108,7 +108,7 @@ def identifiers(line: str) -> list[str]:
 
 
 def without_tags(text: str) -> str:
-    """Return the text without angle brackets and the text between them."""
+    """Return the text without tags."""
     kept: list[str] = []
     done = at = 0
     while (start := text.find("<", at)) >= 0 and (end := text.find(">", start)) >= 0:

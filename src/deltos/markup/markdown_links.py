@@ -1,4 +1,4 @@
-"""Search for the links in Markdown text in one linear pass, even if brackets are unbalanced."""
+"""Search for links in Markdown, in linear time even if brackets are unbalanced."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
 
 
 def inline_links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the label and target of every `[label](target "title")` that is not an image."""
+    """Yield the label and target of each link `[label](target "title")`."""
     brackets = [found.start() for found in _BRACKET.finditer(text)]
     ends = _label_ends(text, brackets)
-    targets = _LinkTargets(text)
+    targets = _LinkTargetReader(text)
     done = 0
     for start, end in zip(brackets, ends, strict=True):
         if start < done or end is None or text[start] != "[" or text[end + 1 : end + 2] != "(":
             continue
-        if (found := targets.at(end + 2)) is not None:
+        if (found := targets.read_target(end + 2)) is not None:
             address, after = found
             if start == done or text[start - 1] != "!":
                 yield text[start + 1 : end], address
@@ -35,8 +35,8 @@ def inline_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
-    """Return the end of each opening bracket's label, which is the first closing bracket that no inner label uses."""
-    inside: list[int | None] = [None] * (len(brackets) + 1)  # end of a label that is open before this bracket
+    """Return the position of the closing bracket of each label, or None."""
+    inside: list[int | None] = [None] * (len(brackets) + 1)  # end of the label that is open before each bracket
     ends: list[int | None] = [None] * len(brackets)
     closing: int | None = None  # index of the next closing bracket
     for number in range(len(brackets) - 1, -1, -1):
@@ -44,23 +44,24 @@ def _label_ends(text: str, brackets: list[int]) -> list[int | None]:
         if text[brackets[number]] == "]":
             closing = number
             inside[number] = brackets[number]
-        elif closing is not None:  # inner brackets do not nest, so the next closing bracket ends them
+        elif closing is not None:  # brackets do not nest deeper, so the next closing bracket ends the inner label
             inside[number] = inside[closing + 1]
     return ends
 
 
-class _LinkTargets:
-    """Reader of link targets in parentheses, which takes linear time because it searches each position only once."""
+class _LinkTargetReader:
+    """Reader of link targets in parentheses. Each position of the text is searched only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._run_starts: list[int] = []  # start and end of runs of characters that can be a target
+        # Runs of target characters, which are neither white space nor `)` nor `>`.
+        self._run_starts: list[int] = []
         self._run_ends: list[int] = []
-        self._parenthesis_ends: dict[int, int] = {}  # end of the closing parenthesis by end of the target
-        self._last_search = (0, -1)  # last search for a closing parenthesis: start and result
+        self._parenthesis_ends: dict[int, int] = {}  # position after the closing parenthesis, by end of the target
+        self._last_search = (0, -1)  # start and result of the last search for a closing parenthesis
 
-    def at(self, start: int) -> tuple[str, int] | None:
-        """Return the target after an opening parenthesis and the end of the closing one; None if there is none."""
+    def read_target(self, start: int) -> tuple[str, int] | None:
+        """Return the link target at `start` and the position after its closing parenthesis, or None."""
         before = _BEFORE_TARGET.match(self._text, start)
         begin = before.end() if before else start
         end = self._run_end(begin)
@@ -82,12 +83,11 @@ class _LinkTargets:
         return end
 
     def _closing_parenthesis_end(self, end: int) -> int:
-        """Return the end of the parenthesis after a target and its title, or 0 if it is not closed."""
+        """Return the position after the closing parenthesis of a link, or 0 if it is missing."""
         if end not in self._parenthesis_ends:
             at = end + self._text.startswith(">", end)
-            title = _NON_BLANK.search(
-                self._text, at
-            )  # only one character, because matching entire words would take quadratic time
+            # Only one character is matched, because matching entire words would take quadratic time.
+            title = _NON_BLANK.search(self._text, at)
             if title and title.start() > at and title.group() in "\"'(":
                 at = self._next_parenthesis(title.start() + 1)
             self._parenthesis_ends[end] = at + 1 if at >= 0 and self._text.startswith(")", at) else 0
@@ -103,7 +103,7 @@ class _LinkTargets:
 
 
 def defined_links(text: str) -> Iterator[str]:
-    """Yield the target of every `[label]: target` at the beginning of a line."""
+    """Yield the target of each link definition `[label]: target`."""
     done, closing = 0, -1
     for opening in _DEFINITION.finditer(text):
         label = opening.end()
@@ -119,18 +119,18 @@ def defined_links(text: str) -> Iterator[str]:
 
 
 def _strip_angle_brackets(address: str) -> str:
-    """Remove the angle brackets around a target."""
+    """Remove the angle brackets around a link target."""
     address = address[1:] if address.startswith("<") and len(address) > 1 else address
     return address[:-1] if address.endswith(">") and len(address) > 1 else address
 
 
 def automatic_links(text: str) -> list[str]:
-    """Return the target of every `<https://…>`."""
+    """Return the URL of each autolink `<https://…>`."""
     return _AUTOLINK.findall(text)
 
 
 def without_links(text: str) -> str:
-    """Replace every link and image by its label."""
+    """Replace every link and image with its label."""
     kept: list[str] = []
     done = at = 0
     while (start := text.find("[", at)) >= 0 and (label_end := text.find("]", start)) >= 0:

@@ -19,10 +19,10 @@ class Block:
 
 
 class Trait(IntFlag):
-    """Reasons why a definition of a package ranks below the definitions that users call first."""
+    """Reasons for ranking a definition lower than the main definitions of its package."""
 
     TYPE = 1  # a type that only contains options or data, without behaviour
-    DEEP_IMPORT = 2  # imported from a deep module path, or also available under the same name at a shorter path
+    DEEP_IMPORT = 2  # imported from a deep module path, or also importable from a shorter path
     INTERNAL = 4  # users cannot import it, or its documentation marks it as internal
     DEPRECATED = 8
     ERROR = 16
@@ -34,9 +34,9 @@ NO_TRAITS = Trait(0)
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The contents of one heading up to the next heading.
+    """A heading and the blocks up to the next heading.
 
-    `path` holds the headings from the outermost one down to this one.
+    `path` contains the headings from the outermost to this section's own.
     """
 
     path: tuple[str, ...]
@@ -69,7 +69,7 @@ class Document:
 
 
 def join_blocks(blocks: tuple[Block, ...] | list[Block]) -> str:
-    """Return consecutive blocks as one Markdown text; table rows and list items stay on adjacent lines."""
+    """Join consecutive blocks as Markdown. Table rows and list items stay on adjacent lines."""
     parts: list[str] = []
     previous = ""
     for block in blocks:

@@ -1,5 +1,4 @@
-"""Convert MyST directives that contain prose into plain Markdown; other fenced blocks are code. Lines are scanned
-without regular expressions."""
+"""Conversion of MyST directives that contain prose to plain Markdown. Lines are scanned without regular expressions."""
 
 from __future__ import annotations
 
@@ -14,14 +13,14 @@ def plain_directives(lines: list[str]) -> list[str]:
     shown: list[str] = []
     at = found = 0
     while at < len(lines):
-        mark, name, argument = _directive(lines[at])
+        mark, name, argument = _parse_directive(lines[at])
         if not mark:
             shown.append(lines[at])
             at += 1
             continue
         end = _closing_line(lines, at + 1, mark)
         if not end:
-            break  # an unclosed fence extends to the end of the page
+            break  # unclosed: the rest of the page is inside the fence
         body = lines[at + 1 : end]
         plain = _directive_lines(name, argument, body) if name and found < _MAX_DIRECTIVES else None
         found += plain is not None
@@ -31,15 +30,14 @@ def plain_directives(lines: list[str]) -> list[str]:
 
 
 def label_of(line: str) -> str:
-    """Return the label that a line `(name)=` defines for the next block, or an empty string for other lines."""
+    """Return the label in a line `(label)=`, or an empty string for any other line."""
     text = line.strip()
     name = text[1:-2] if text.startswith("(") and text.endswith(")=") else ""
     return "" if any(mark in name for mark in " ()\t") else name
 
 
-def _directive(line: str) -> tuple[str, str, str]:
-    """Return the fence, name and argument of a directive; name and argument are empty for other fences, all for other
-    lines."""
+def _parse_directive(line: str) -> tuple[str, str, str]:
+    """Return the fence, name and argument of a directive such as "```{note} Title". Missing values are empty."""
     text = line.strip()
     if not text.startswith(_FENCES):
         return "", "", ""
@@ -61,7 +59,7 @@ def _closing_line(lines: list[str], at: int, mark: str) -> int:
 
 
 def _directive_lines(name: str, argument: str, body: list[str]) -> list[str] | None:
-    """Return the contents of a directive as Markdown lines, or None if the directive is kept as a fenced block."""
+    """Convert a directive to Markdown lines. Return None if it remains a fenced block."""
     if name == "eval-rst":
         return _rst_lines("\n".join(body))
     if shown := named_object(name, argument, [line.strip() for line in body]):
@@ -78,6 +76,6 @@ def _rst_lines(text: str) -> list[str]:
     for section in parse_rst(text, url="").sections:
         names = [f"`{section.path[-1]}`"] if section.path else []
         for shown in (*names, *(block.text for block in section.blocks)):
-            if shown not in lines[-2:]:  # a definition without text repeats its name as text
+            if shown not in lines[-2:]:  # the text of an undocumented definition is its name
                 lines += (*shown.split("\n"), "")
     return lines

@@ -1,4 +1,4 @@
-"""Construction of sections from headings and blocks, for the parsers of all formats."""
+"""Builder of sections from headings and blocks, shared by the parsers of all formats."""
 
 from __future__ import annotations
 
@@ -16,36 +16,35 @@ if TYPE_CHECKING:
 
 
 class Outline:
-    """Sections under construction: the open headings, and the blocks under the last one."""
+    """Builder of the sections of a page, which are added in reading order."""
 
     def __init__(self) -> None:
         self._sections: list[Section] = []
         self._trail: list[tuple[int, str]] = []
-        self._alias_names: list[
-            str
-        ] = []  # further names of the last heading, joined only once because there may be thousands
+        # Further names of the last heading. They are joined only once, because there may be thousands.
+        self._alias_names: list[str] = []
         self._anchors: list[str] = []
         self._blocks: list[Block] = []
         self._is_definition = False
         self._traits = NO_TRAITS
-        self._is_new = False
+        self._is_section_started = False
         self._pending: list[str] = []
 
-    def heading(
+    def start_section(
         self, rank: int, text: str, anchors: Iterable[str], *, is_definition: bool = False, traits: Trait = NO_TRAITS
     ) -> None:
-        """Start a section and close all open sections of the same or a deeper rank."""
-        self._close()
-        self._pop(rank)
+        """Start a section, and close the open sections of the same or a deeper rank."""
+        self._close_section()
+        self._pop_headings(rank)
         self._trail.append((rank, visible(text)))
         self._anchors = [*anchors, *reversed(self._pending)]  # the anchor closest to the heading comes first
         self._pending = []
         self._is_definition = is_definition
         self._traits = traits
-        self._is_new = True
+        self._is_section_started = True
 
     def add_heading_name(self, rank: int, text: str, anchors: Iterable[str]) -> bool:
-        """Add a name to a definition that has no text yet; return False if no definition of that rank is open."""
+        """Add a name to the heading of a definition without text. Return False if no such definition is open."""
         if self._blocks or not self._is_definition or not self._trail or self._trail[-1][0] != rank:
             return False
         self._alias_names.append(visible(text))
@@ -53,15 +52,15 @@ class Outline:
         self._pending = []
         return True
 
-    def leave(self, rank: int) -> None:
-        """Close the open sections of `rank` and deeper; following blocks belong to the enclosing section."""
+    def close_sections(self, rank: int) -> None:
+        """Close the open sections of `rank` and deeper."""
         if self._trail and self._trail[-1][0] >= rank:
-            self._close()
-            self._pop(rank)
+            self._close_section()
+            self._pop_headings(rank)
             self._is_definition, self._traits = False, NO_TRAITS
 
-    def anchor(self, name: str) -> None:
-        """Attach an anchor to the next block or heading; blanks in its name are percent-encoded."""
+    def add_anchor(self, name: str) -> None:
+        """Attach an anchor to the next block or heading. Spaces in its name are percent-encoded."""
         name = "%20".join(name.split())
         if name:
             self._pending.append(name)
@@ -71,26 +70,24 @@ class Outline:
         return len(self._pending)
 
     def take_pending(self, start: int = 0) -> list[str]:
-        """Remove and return the unattached anchors from index `start` on."""
+        """Remove and return the unattached anchors, starting at index `start`."""
         taken = self._pending[start:]
         del self._pending[start:]
         return taken
 
-    def block(self, text: str, kind: BlockKind = "prose") -> None:
-        """Add a block to the open section; ignore empty text."""
+    def add_block(self, text: str, kind: BlockKind = "prose") -> None:
+        """Add a block to the open section. Empty text is ignored."""
         text = visible(text).rstrip()
         if text.strip():
             self._blocks.append(Block(text, kind, tuple(self._pending)))
             self._pending = []
 
     def sections(self) -> tuple[Section, ...]:
-        """Return all sections, including the open one.
-
-        A repeated anchor is kept only at its first occurrence, to which its URL leads. Anchors that occur once are
-        listed before repeated ones.
-        """
-        self._close()
-        counts = Counter(name for section in self._sections for place in _places(section) for name in set(place))
+        """Close the open section and return all sections. Repeated anchors are kept only at their first occurrence."""
+        self._close_section()
+        counts = Counter(
+            name for section in self._sections for anchors in _anchor_groups(section) for name in set(anchors)
+        )
         if all(count == 1 for count in counts.values()):
             return tuple(self._sections)
         seen: set[str] = set()
@@ -98,33 +95,33 @@ class Outline:
         def first_occurrences(anchors: tuple[str, ...]) -> tuple[str, ...]:
             first = [name for name in dict.fromkeys(anchors) if name not in seen]
             seen.update(first)
-            return tuple(sorted(first, key=lambda name: counts[name] > 1))
+            return tuple(sorted(first, key=lambda name: counts[name] > 1))  # unique anchors before repeated ones
 
-        def deduplicate(section: Section) -> Section:
+        def drop_repeated_anchors(section: Section) -> Section:
             anchors = first_occurrences(section.anchors)
             blocks = tuple(replace(block, anchors=first_occurrences(block.anchors)) for block in section.blocks)
             return replace(section, anchors=anchors, blocks=blocks)
 
-        return tuple(map(deduplicate, self._sections))
+        return tuple(map(drop_repeated_anchors, self._sections))
 
-    def _pop(self, rank: int) -> None:
+    def _pop_headings(self, rank: int) -> None:
         while self._trail and self._trail[-1][0] >= rank:
             self._trail.pop()
 
-    def _close(self) -> None:
+    def _close_section(self) -> None:
         if self._alias_names:
             rank, name = self._trail[-1]
             self._trail[-1] = (rank, " / ".join((name, *self._alias_names)))
             self._alias_names = []
-        if self._blocks or self._anchors or self._is_new:
+        if self._blocks or self._anchors or self._is_section_started:
             path = tuple(text for _, text in self._trail)
             anchors, blocks = tuple(self._anchors), tuple(self._blocks)
             self._sections.append(Section(path, anchors, blocks, self._is_definition, self._traits))
-        self._blocks, self._anchors, self._is_new = [], [], False
+        self._blocks, self._anchors, self._is_section_started = [], [], False
 
 
-def _places(section: Section) -> tuple[tuple[str, ...], ...]:
-    """Return the anchors of a section and of each of its blocks."""
+def _anchor_groups(section: Section) -> tuple[tuple[str, ...], ...]:
+    """Return the anchors of a section, followed by the anchors of each block."""
     return (section.anchors, *(block.anchors for block in section.blocks))
 
 

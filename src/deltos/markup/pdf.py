@@ -1,4 +1,4 @@
-"""Parse PDF files, one section per page. Requires the extra `deltos[pdf]`."""
+"""Parser of PDF files, which creates one section per page. Requires the optional dependency `deltos[pdf]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltos.markup.outline import Outline
 
 
 def parse_pdf(data: bytes, *, title: str = "") -> Document:
-    """Parse a PDF file; each page becomes a section with the anchor `page=NUMBER`."""
+    """Parse a PDF file. Each page becomes a section with the anchor `page=NUMBER`."""
     try:
         import pypdf  # an optional dependency
         from pypdf.errors import PyPdfError
@@ -23,11 +23,11 @@ def parse_pdf(data: bytes, *, title: str = "") -> Document:
         reader = pypdf.PdfReader(io.BytesIO(data))
         name = str((reader.metadata.title if reader.metadata else "") or title)
         for number, page in enumerate(reader.pages, start=1):
-            outline.heading(1, f"Page {number}", [f"page={number}"])
+            outline.start_section(1, f"Page {number}", [f"page={number}"])
             for paragraph in page.extract_text().split("\n\n"):
-                outline.block(paragraph)
+                outline.add_block(paragraph)
     except PyPdfError as exc:
         raise SourceError(f"Not a readable PDF: {exc}") from exc
-    except Exception as exc:  # pypdf raises many kinds of errors for broken files, including AssertionError
+    except Exception as exc:  # pypdf raises many types of errors for broken files, such as AssertionError
         raise SourceError(f"Not a readable PDF ({type(exc).__name__}: {exc})") from exc
     return Document(title=name, sections=outline.sections())

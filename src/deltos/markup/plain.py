@@ -1,4 +1,4 @@
-"""Parser of plain text, which splits it into paragraphs."""
+"""Parser of plain text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from deltos.markup.outline import Outline
 
 
 def parse_plain(text: str, *, title: str = "") -> Document:
-    """Parse a text without markup into paragraphs; line breaks are kept."""
+    """Split plain text into paragraphs, which keep their line breaks."""
     outline = Outline()
     for paragraph in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
-        outline.block(paragraph.strip("\n"))
+        outline.add_block(paragraph.strip("\n"))
     return Document(title=title, sections=outline.sections())

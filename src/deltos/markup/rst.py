@@ -24,22 +24,19 @@ _SKIPPED_DIRECTIVES = frozenset(
     "toctree contents index image figure highlight module currentmodule py:module py:currentmodule raw meta"
     " only sectionauthor moduleauthor default-role role testsetup testcleanup".split()
 )
-_INCLUDE_DIRECTIVES = frozenset(
-    ("include", "literalinclude")
-)  # these remain only if the included file could not be read
+# Include directives, which remain in the text only if the included file could not be read.
+_INCLUDE_DIRECTIVES = frozenset(("include", "literalinclude"))
 _DEFINITIONS = frozenset(
     """function class method attribute data exception classmethod staticmethod property decorator decoratormethod
     option cmdoption envvar macro type var member setting django-admin confval describe object""".split()
 )
 _DEFINITION_RANK = 50
-_AUTODOC_PREFIX = (
-    "auto"  # prefix of directives that take their text from docstrings, such as autofunction and autoclass
-)
-_MAX_DEPTH = 20  # limited because each nested level reads its lines again
+_AUTODOC_PREFIX = "auto"  # prefix of directives that show docstrings, such as autofunction and autoclass
+_MAX_DEPTH = 20  # maximum nesting of directives; each level reads its lines again
 
 
 def parse_rst(text: str, *, url: str, title: str = "") -> Document:
-    """Parse the reStructuredText page at `url`; labels and definitions become anchors."""
+    """Parse the reStructuredText page at `url`. Labels and definitions become anchors."""
     reader = _RstReader(url)
     reader.read(text.expandtabs(8).replace("\r\n", "\n").split("\n"), depth=0)
     sections = reader.outline.sections()
@@ -47,13 +44,12 @@ def parse_rst(text: str, *, url: str, title: str = "") -> Document:
 
 
 def is_definition(directive: str) -> bool:
-    """Whether a directive such as `py:function` defines the object that its argument names."""
+    """Whether a directive defines an object, as `py:function` does."""
     return directive.rsplit(":", 1)[-1] in _DEFINITIONS
 
 
 def named_object(directive: str, argument: str, body: list[str]) -> str:
-    """Return the object and the members that an autodoc directive such as `autoclass` names, as Markdown; empty for
-    other directives."""
+    """Return the names of the object and members of an autodoc directive, or an empty string for other directives."""
     if not argument or not directive.rsplit(":", 1)[-1].startswith(_AUTODOC_PREFIX):
         return ""
     options = takewhile(_OPTION.match, body)
@@ -63,7 +59,7 @@ def named_object(directive: str, argument: str, body: list[str]) -> str:
 
 
 class _RstReader:
-    """Reader of one level of indentation at a time, which dedents and reads the bodies of directives recursively."""
+    """Recursive reader that builds an outline. The bodies of directives are dedented and read like pages."""
 
     def __init__(self, url: str) -> None:
         self.outline = Outline()
@@ -71,97 +67,97 @@ class _RstReader:
         self._styles: list[str] = []
 
     def read(self, lines: list[str], *, depth: int) -> None:
-        """Read `lines` into the outline; below the maximum depth they become plain text."""
+        """Add `lines` to the outline, as plain text if they are nested too deeply."""
         if depth > _MAX_DEPTH:
-            self.outline.block("\n".join(lines))
+            self.outline.add_block("\n".join(lines))
             return
         at = 0
         while at < len(lines):
             if not lines[at].strip():
                 at += 1
-            elif (taken := self._title(lines, at)) or (taken := self._explicit_markup(lines, at, depth)):
+            elif (taken := self._read_title(lines, at)) or (taken := self._read_explicit_markup(lines, at, depth)):
                 at += taken
             else:
-                at += self._paragraph(lines, at, depth)
+                at += self._read_paragraph(lines, at, depth)
 
-    def _title(self, lines: list[str], at: int) -> int:
-        """Return the number of lines of the title at `at`, or 0 if there is none."""
+    def _read_title(self, lines: list[str], at: int) -> int:
+        """Add the title at line `at`. Return its number of lines, or 0 if there is no title."""
         line = lines[at].rstrip()
         after = lines[at + 1].rstrip() if at + 1 < len(lines) else ""
         last = lines[at + 2].rstrip() if at + 2 < len(lines) else ""
         if _is_adornment(line):
             if after and last == line and len(line) >= len(after.strip()):
-                self._open_title(after.strip(), line[0] * 2)
+                self._start_titled_section(after.strip(), line[0] * 2)
                 return 3
             return 1 if len(line) >= 4 and not after else 0
         if not line[0].isspace() and _is_adornment(after) and len(after) >= max(3, len(line)):
-            self._open_title(line, after[0])
+            self._start_titled_section(line, after[0])
             return 2
         return 0
 
-    def _open_title(self, text: str, style: str) -> None:
+    def _start_titled_section(self, text: str, style: str) -> None:
         if style not in self._styles:
             self._styles.append(style)
-        plain = self._inline(text).replace("`", "")
+        plain = self._convert_inline(text).replace("`", "")
         anchor = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
-        self.outline.heading(1 + self._styles.index(style), plain, [anchor] if anchor else [])
+        self.outline.start_section(1 + self._styles.index(style), plain, [anchor] if anchor else [])
 
-    def _explicit_markup(self, lines: list[str], at: int, depth: int) -> int:
-        """Return the number of lines of the directive, label or comment at `at`, or 0 if there is none."""
+    def _read_explicit_markup(self, lines: list[str], at: int, depth: int) -> int:
+        """Read the directive, label or comment at line `at`. Return its number of lines, or 0 if there is none."""
         line = lines[at]
         if not line.startswith(".."):
             return 0
-        body, taken = _indented(lines, at + 1)
+        body, taken = _indented_block(lines, at + 1)
         if label := _LABEL.match(line):
             if label.group(2):
-                self.links.note(label.group(2), label.group(1))
+                self.links.add(label.group(2), label.group(1))
             else:
-                self.outline.anchor(label.group(1).strip().lower().replace("_", "-"))
+                self.outline.add_anchor(label.group(1).strip().lower().replace("_", "-"))
             return 1
         if directive := _DIRECTIVE.match(line):
             name, rest = directive.groups()
             colons = name.find("::", 1)
             if colons > 0:
-                self._directive(name[:colons].lower(), (name[colons + 2 :] + rest).strip(), body, depth)
+                self._read_directive(name[:colons].lower(), (name[colons + 2 :] + rest).strip(), body, depth)
         return 1 + taken
 
-    def _directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
+    def _read_directive(self, name: str, argument: str, body: list[str], depth: int) -> None:
         kind = name.rsplit(":", 1)[-1]
         content = _without_options(body)
         if kind in _INCLUDE_DIRECTIVES and not any(line.strip() for line in content):
-            self.outline.block(f"`.. {name}:: {argument}`")  # indicates that the included file was not read
+            self.outline.add_block(f"`.. {name}:: {argument}`")  # shows that the included file is missing
         elif kind in _CODE_DIRECTIVES:
             language = argument if kind in ("code", "code-block", "sourcecode") else ""
             if code := "\n".join(content).strip("\n"):
-                self.outline.block(fenced(code, language), "code")
+                self.outline.add_block(fenced(code, language), "code")
         elif name in _SKIPPED_DIRECTIVES:
             return
         elif shown := named_object(name, argument, body):
-            self.outline.block(shown)
+            self.outline.add_block(shown)
             self.read(content, depth=depth + 1)
         elif kind in _DEFINITIONS and argument:
-            self._definition(argument, body, depth)
+            self._read_definition(argument, body, depth)
         else:
             title = kind.replace("-", " ").capitalize()
-            self.outline.block(f"**{title}** {self._inline(argument)}".rstrip())
+            self.outline.add_block(f"**{title}** {self._convert_inline(argument)}".rstrip())
             self.read(content, depth=depth + 1)
 
-    def _definition(self, argument: str, body: list[str], depth: int) -> None:
+    def _read_definition(self, argument: str, body: list[str], depth: int) -> None:
         more = list(takewhile(lambda line: line.strip() and not _OPTION.match(line), body))
         signatures = [argument, *(line.strip() for line in more)]
         anchors = [re.split(r"[\s(\[=]", signature)[0] for signature in signatures]
         rank = _DEFINITION_RANK + depth
-        self.outline.heading(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
+        self.outline.start_section(rank, " / ".join(signatures), [a for a in anchors if a], is_definition=True)
         content = _without_options(body[len(more) :])
         if not any(line.strip() for line in content):
-            content = [f"``{signature}``" for signature in signatures]  # otherwise the passage would be empty
+            content = [f"``{signature}``" for signature in signatures]  # avoids an empty passage
         self.read(content, depth=depth + 1)
-        self.outline.leave(rank)
+        self.outline.close_sections(rank)
 
-    def _paragraph(self, lines: list[str], at: int, depth: int) -> int:
-        """Read the paragraph, list item, table or quoted block at `at`; return the number of lines it takes."""
+    def _read_paragraph(self, lines: list[str], at: int, depth: int) -> int:
+        """Read the paragraph, list item, table or quoted block at line `at`. Return its number of lines."""
         if lines[at].startswith(" "):
-            body, taken = _indented(lines, at)
+            body, taken = _indented_block(lines, at)
             self.read(body, depth=depth + 1)
             return max(taken, 1)
         end = at + 1
@@ -170,31 +166,32 @@ class _RstReader:
             end += 1
         text = "\n".join(lines[at:end]).rstrip()
         if text.startswith(("+-", "====", "|")):
-            self.outline.block(text)
+            self.outline.add_block(text)
         elif text.startswith(">>>"):
-            self.outline.block(fenced(text), "code")
+            self.outline.add_block(fenced(text), "code")
         else:
-            self._prose(text, is_item=is_item)
+            self._add_prose(text, is_item=is_item)
         if text.endswith("::"):
-            body, taken = _indented(lines, end)
+            body, taken = _indented_block(lines, end)
             if code := "\n".join(body).strip("\n"):
-                self.outline.block(fenced(code), "code")
+                self.outline.add_block(fenced(code), "code")
             return end - at + taken
         return end - at
 
-    def _prose(self, text: str, *, is_item: bool) -> None:
-        text = collapse(self._inline(text[:-1] if text.endswith("::") else text))
+    def _add_prose(self, text: str, *, is_item: bool) -> None:
+        text = collapse(self._convert_inline(text[:-1] if text.endswith("::") else text))
         if text.strip(":"):
-            self.outline.block(text, "item" if is_item else "prose")
+            self.outline.add_block(text, "item" if is_item else "prose")
 
-    def _inline(self, text: str) -> str:
-        """Return text without roles and link targets, and with single instead of double backquotes."""
-        text = _LINK_WITH_TARGET.sub(self._replace_target, _without_roles(text))
+    def _convert_inline(self, text: str) -> str:
+        """Convert inline markup: remove roles and link targets, and use single instead of double backquotes."""
+        text = _LINK_WITH_TARGET.sub(self._extract_link, _without_roles(text))
         return text.replace("``", "`")
 
-    def _replace_target(self, found: re.Match[str]) -> str:
+    def _extract_link(self, found: re.Match[str]) -> str:
+        """Collect a link, and return its text."""
         title = found.group(1).rstrip() or " "
-        self.links.note(found.group(2), collapse(title))
+        self.links.add(found.group(2), collapse(title))
         return title
 
 
@@ -227,12 +224,12 @@ def _role_length(text: str) -> int:
 
 
 def _role_text(text: str) -> str:
-    """Return the text that a role displays: its title, or else the name of its target."""
+    """Return the displayed text of a role: its title, or the name of its target."""
     return text.split("<", 1)[0].strip() if "<" in text else text.lstrip("~!")
 
 
-def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
-    """Return the indented or blank lines from `at` on, dedented, and their number."""
+def _indented_block(lines: list[str], at: int) -> tuple[list[str], int]:
+    """Return the dedented block of indented or blank lines that starts at `at`, and its number of lines."""
     end = at
     while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" ")):
         end += 1

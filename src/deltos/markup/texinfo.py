@@ -20,16 +20,20 @@ _RANKS = {
     **dict.fromkeys(("subsection", "unnumberedsubsec", "appendixsubsec", "subheading"), 4),
     **dict.fromkeys(("subsubsection", "unnumberedsubsubsec", "appendixsubsubsec", "subsubheading"), 5),
 }
-_ENTRY_RANK = 10  # below every heading; entries of inner tables rank deeper
+_ENTRY_RANK = 10  # deeper than any heading; nested tables add to it
 _MAX_ENTRY_DEPTH = 20
-_CODE = frozenset("example smallexample lisp smalllisp display smalldisplay format smallformat verbatim".split())
+_CODE_ENVIRONMENTS = frozenset(
+    "example smallexample lisp smalllisp display smalldisplay format smallformat verbatim".split()
+)
 _TABLES = frozenset("table ftable vtable".split())
 _LISTS = frozenset("itemize enumerate multitable".split())
-_SKIPPED = frozenset("menu detailmenu ignore tex iftex html ifhtml xml ifxml docbook ifdocbook macro rmacro".split())
-_SKIPPED |= frozenset("direntry copying titlepage ifset ifclear documentdescription".split())
-_MAX_NAMED_VALUES = 1_000
-_MAX_BRACES = 100
-# Definition commands and their numbers of arguments before the name: `@defun NAME …`, `@deffn CATEGORY NAME …`.
+_SKIPPED_ENVIRONMENTS = frozenset(
+    "menu detailmenu ignore tex iftex html ifhtml xml ifxml docbook ifdocbook macro rmacro".split()
+)
+_SKIPPED_ENVIRONMENTS |= frozenset("direntry copying titlepage ifset ifclear documentdescription".split())
+_MAX_NAMED_VALUES = 1_000  # maximum number of @set values
+_MAX_BRACES = 100  # maximum nesting depth of braces
+# Number of arguments before the name in definition commands: 0 in `@defun NAME …`, 1 in `@deffn CATEGORY NAME …`.
 _DEFINITIONS = {
     **dict.fromkeys("defun defmac defspec defvar defopt".split(), 0),
     **dict.fromkeys("deffn defvr deftypefun deftypevar deftp defcv defop".split(), 1),
@@ -44,21 +48,21 @@ _SYMBOLS = {
     "registeredsymbol": "®", "euro": "€", "pounds": "£", "tie": " ", "atchar": "@", "lbracechar": "{",
     "rbracechar": "}", "comma": ",",
 }  # fmt: skip
-_SILENT = frozenset("anchor cindex footnote image".split())
+_OMITTED_COMMANDS = frozenset("anchor cindex footnote image".split())
 
 
 def parse_texinfo(text: str, *, title: str = "") -> Document:
     """Parse a Texinfo file."""
     reader = _TexinfoReader()
     for line in text.replace("\r\n", "\n").split("\n"):
-        reader.line(line)
+        reader.process_line(line)
     reader.flush()
     sections = reader.outline.sections()
     return Document(title=reader.title or title or first_heading(sections), sections=sections)
 
 
 class _TexinfoReader:
-    """Line reader that builds an outline and tracks the open paragraph or example and the open lists."""
+    """Line reader that builds an outline and tracks the open paragraph, code block and lists."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -67,134 +71,134 @@ class _TexinfoReader:
         self._slugs: dict[str, int] = {}
         self._open: list[str] = []
         self._code: list[str] | None = None
-        self._end = ""  # the environment that must end before normal text continues: skipped text or code
+        self._environment = ""  # name of the open environment of skipped text or code
         self._lists: list[str] = []
         self._handlers: dict[str, Callable[[str, str], None]] = {
-            **dict.fromkeys(_SKIPPED, self._skip),
-            **dict.fromkeys(_CODE, self._start_code),
-            **dict.fromkeys(_RANKS, self._heading),
+            **dict.fromkeys(_SKIPPED_ENVIRONMENTS, self._start_skipping),
+            **dict.fromkeys(_CODE_ENVIRONMENTS, self._start_code),
+            **dict.fromkeys(_RANKS, self._add_heading),
             **dict.fromkeys(_TABLES | _LISTS, self._start_list),
-            **{f"{name}{further}": self._definition for name in _DEFINITIONS for further in ("", "x")},
-            **dict.fromkeys(("item", "itemx"), self._item),
+            **{f"{name}{further}": self._start_definition for name in _DEFINITIONS for further in ("", "x")},
+            **dict.fromkeys(("item", "itemx"), self._start_item),
             **dict.fromkeys(("settitle", "title"), self._set_title),
-            "end": self._close,
-            "node": self._node,
-            "anchor": self._node,
+            "end": self._close_list,
+            "node": self._add_node_anchor,
+            "anchor": self._add_node_anchor,
             "set": self._set_value,
-            "tab": self._cell,
+            "tab": self._add_cell,
         }
 
-    def line(self, line: str) -> None:
-        """Read the next line."""
-        command, rest = _command(line)
-        if self._end:
-            self._inside(line, command, rest)
+    def process_line(self, line: str) -> None:
+        """Process the next line."""
+        command, rest = _split_command(line)
+        if self._environment:
+            self._process_environment_line(line, command, rest)
         elif handler := self._handlers.get(command):
             handler(command, rest)
         elif not command:
-            self._text("" if line.startswith("\\input ") else line)
+            self._process_text_line("" if line.startswith("\\input ") else line)
 
     def flush(self) -> None:
         """Add the open paragraph or list item to the outline."""
         text = collapse(" ".join(self._open))
         is_item = bool(self._lists) and self._lists[-1] in _LISTS
-        self.outline.block(f"- {text}" if is_item and text else text, "item" if is_item else "prose")
+        self.outline.add_block(f"- {text}" if is_item and text else text, "item" if is_item else "prose")
         self._open = []
 
-    def _inside(self, line: str, command: str, rest: str) -> None:
-        """Read a line of skipped text or code."""
-        if command == "end" and rest == self._end:
-            self._end = ""
+    def _process_environment_line(self, line: str, command: str, rest: str) -> None:
+        """Process a line of skipped text or code."""
+        if command == "end" and rest == self._environment:
+            self._environment = ""
             if self._code is not None:
                 text = "\n".join(self._code).strip("\n")
-                self.outline.block(fenced(text) if text else "", "code")
+                self.outline.add_block(fenced(text) if text else "", "code")
                 self._code = None
-        elif self._code is not None and self._end == "verbatim":
+        elif self._code is not None and self._environment == "verbatim":
             self._code.append(line)
         elif self._code is not None and command not in ("c", "comment", "group", "end", "cindex", "findex", "noindent"):
-            self._code.append(self._plain(line, is_code=True))
+            self._code.append(self._convert_inline(line, is_code=True))
 
-    def _text(self, line: str) -> None:
+    def _process_text_line(self, line: str) -> None:
         if line.strip():
-            self._open.append(self._plain(line))
+            self._open.append(self._convert_inline(line))
         else:
             self.flush()
 
-    def _skip(self, command: str, _rest: str) -> None:
-        self._end = command
+    def _start_skipping(self, command: str, _rest: str) -> None:
+        self._environment = command
 
     def _start_code(self, command: str, _rest: str) -> None:
         self.flush()
-        self._end, self._code = command, []
+        self._environment, self._code = command, []
 
     def _start_list(self, command: str, _rest: str) -> None:
         self.flush()
         self._lists.append(command)
 
-    def _node(self, _command: str, rest: str) -> None:
+    def _add_node_anchor(self, _split_command: str, rest: str) -> None:
         self.flush()
-        self.outline.anchor(self._plain(rest.strip("{}").partition(",")[0]).replace(" ", "-"))
+        self.outline.add_anchor(self._convert_inline(rest.strip("{}").partition(",")[0]).replace(" ", "-"))
 
-    def _set_title(self, _command: str, rest: str) -> None:
-        self.title = self.title or self._plain(rest)
+    def _set_title(self, _split_command: str, rest: str) -> None:
+        self.title = self.title or self._convert_inline(rest)
 
-    def _set_value(self, _command: str, rest: str) -> None:
+    def _set_value(self, _split_command: str, rest: str) -> None:
         name, _, value = rest.partition(" ")
         if len(self._values) < _MAX_NAMED_VALUES:
             self._values[name] = value.strip()
 
-    def _cell(self, _command: str, rest: str) -> None:
-        self._open.append(f"| {self._plain(rest)}")
+    def _add_cell(self, _split_command: str, rest: str) -> None:
+        self._open.append(f"| {self._convert_inline(rest)}")
 
-    def _heading(self, command: str, rest: str) -> None:
+    def _add_heading(self, command: str, rest: str) -> None:
         self.flush()
         self._lists = []
-        if text := self._plain(rest):
-            self.outline.heading(_RANKS[command], text, [unique_slug(text, self._slugs)])
+        if text := self._convert_inline(rest):
+            self.outline.start_section(_RANKS[command], text, [unique_slug(text, self._slugs)])
 
     @property
-    def _rank(self) -> int:
+    def _entry_rank(self) -> int:
         return _ENTRY_RANK + min(sum(name in _TABLES for name in self._lists), _MAX_ENTRY_DEPTH)
 
-    def _entry(self, name: str, *, is_further: bool) -> None:
-        """Start a reference entry, or add another name to the entry that was just started."""
+    def _start_entry(self, name: str, *, is_further: bool) -> None:
+        """Start a reference entry, or add a further name to the last entry."""
         self.flush()
         anchors = [unique_slug(name, self._slugs)]
-        if not (is_further and self.outline.add_heading_name(self._rank, name, anchors)):
-            self.outline.heading(self._rank, name, anchors, is_definition=True)
+        if not (is_further and self.outline.add_heading_name(self._entry_rank, name, anchors)):
+            self.outline.start_section(self._entry_rank, name, anchors, is_definition=True)
 
-    def _definition(self, command: str, rest: str) -> None:
+    def _start_definition(self, command: str, rest: str) -> None:
         is_further = command.endswith("x") and command not in _DEFINITIONS
-        arguments = list(_arguments(rest))
+        arguments = list(_split_arguments(rest))
         name = " ".join(arguments[_DEFINITIONS[command.removesuffix("x") if is_further else command] :])
-        if name := self._plain(name):
-            self._entry(name, is_further=is_further)
+        if name := self._convert_inline(name):
+            self._start_entry(name, is_further=is_further)
         if not is_further:
             self._lists.append(command)
 
-    def _item(self, command: str, rest: str) -> None:
+    def _start_item(self, command: str, rest: str) -> None:
         if self._lists and self._lists[-1] in _TABLES:
-            self._entry(self._plain(rest), is_further=command == "itemx")
+            self._start_entry(self._convert_inline(rest), is_further=command == "itemx")
         else:
             self.flush()
-            self._open.append(self._plain(rest))
+            self._open.append(self._convert_inline(rest))
 
-    def _close(self, _command: str, name: str) -> None:
-        """Close the innermost list or definition of that name."""
+    def _close_list(self, _split_command: str, name: str) -> None:
+        """Close the innermost open list or definition called `name`."""
         self.flush()
         if name in self._lists:
             while self._lists:
                 closed = self._lists.pop()
                 if closed in _TABLES or closed in _DEFINITIONS:
-                    self.outline.leave(self._rank + (closed in _TABLES))
+                    self.outline.close_sections(self._entry_rank + (closed in _TABLES))
                 if closed == name:
                     break
 
-    def _plain(self, text: str, *, is_code: bool = False) -> str:
-        """Return a text without commands, with code in backquotes and cross-references replaced by their titles."""
+    def _convert_inline(self, text: str, *, is_code: bool = False) -> str:
+        """Convert a text to Markdown: remove commands, and replace cross-references with their titles."""
         pieces: list[list[str]] = [[]]
         commands: list[str] = []
-        for kind, token in _tokens(text):
+        for kind, token in _tokenize(text):
             if kind == "open":
                 if len(commands) < _MAX_BRACES:
                     commands.append(token)
@@ -202,7 +206,7 @@ class _TexinfoReader:
             elif kind == "close":
                 if commands:
                     inside = "".join(pieces.pop())
-                    pieces[-1].append(self._format(commands.pop(), inside, is_code=is_code))
+                    pieces[-1].append(self._format_command(commands.pop(), inside, is_code=is_code))
             elif kind == "command":
                 pieces[-1].append(_SYMBOLS.get(token, ""))
             else:
@@ -210,13 +214,13 @@ class _TexinfoReader:
         joined = "".join("".join(piece) for piece in pieces)
         return joined if is_code else collapse(joined)
 
-    def _format(self, command: str, inside: str, *, is_code: bool) -> str:
+    def _format_command(self, command: str, inside: str, *, is_code: bool) -> str:
         parts = [part.strip() for part in inside.split(",")]
         if command in _SYMBOLS:
             return _SYMBOLS[command]
         if command == "value":
             return self._values.get(inside.strip(), "")
-        if command in _SILENT:
+        if command in _OMITTED_COMMANDS:
             return ""
         if command in _REFERENCES:
             return next((part for part in (*parts[2:3], *parts[1:2], parts[0]) if part), "")
@@ -231,8 +235,8 @@ class _TexinfoReader:
         return f"*{inside}*" if command in _AS_EMPHASIS else inside
 
 
-def _command(line: str) -> tuple[str, str]:
-    """Return the command at the beginning of a line, which is empty for text such as `@code{x} is`, and the rest."""
+def _split_command(line: str) -> tuple[str, str]:
+    """Split a line into its command and the rest. The command is empty for text such as `@code{x} is`."""
     if not line.startswith("@"):
         return "", line
     end = 1
@@ -243,8 +247,8 @@ def _command(line: str) -> tuple[str, str]:
     return (name, line[end:].partition(" @c ")[0].strip()) if is_line_command else ("", line)
 
 
-def _arguments(text: str) -> Iterator[str]:
-    """Yield the arguments of a definition: words, or groups of words in braces."""
+def _split_arguments(text: str) -> Iterator[str]:
+    """Yield the arguments of a definition, which are words or groups of words in braces."""
     depth = 0
     current: list[str] = []
     for character in text:
@@ -263,8 +267,8 @@ def _without_braces(argument: str) -> str:
     return argument[1:-1] if argument.startswith("{") and argument.endswith("}") else argument
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Split a text into plain text, commands with an opening brace, closing braces and other commands."""
+def _tokenize(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the type and text of each token: text, command, or opening or closing brace."""
     at = 0
     while at < len(text):
         character = text[at]

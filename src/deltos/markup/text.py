@@ -1,13 +1,13 @@
-"""Text functions that all formats share: white space, invisible characters, code fences, heading slugs."""
+"""Text functions shared by all formats: white space, invisible characters, code fences and heading slugs."""
 
 from __future__ import annotations
 
 import re
 
-# Zero-width, soft-hyphen, bidirectional-control and tag characters, which readers cannot see and are not indexed.
+# Characters that readers cannot see: zero-width, soft-hyphen, bidirectional-control and tag characters.
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1d\x7f]")
-_RUNS = {"`": re.compile("`{3,}"), "~": re.compile("~{3,}")}
+_FENCE_RUNS = {"`": re.compile("`{3,}"), "~": re.compile("~{3,}")}
 _FENCE = re.compile(r"[`~]{3,}")
 _PLAIN_WORD = re.compile(r"[(\"']?[A-Za-z][a-z'’-]*[.,;:!?)\"']{0,3}")
 _COMMENT_SIGNS = ("#", "//", "/*", "*", "--", "%", "!", "<!", ">", "$")
@@ -24,26 +24,26 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
 def visible(text: str) -> str:
-    """Return `text` without characters that a reader cannot see."""
+    """Return `text` without invisible and control characters."""
     if text.isascii():
         return _CONTROL.sub("", text)
     return _CONTROL.sub("", _INVISIBLE.sub("", text))
 
 
 def collapse(text: str) -> str:
-    """Return `text` with each run of white space replaced by one blank, as browsers show it."""
+    """Replace each run of white space with one space, as browsers do."""
     return " ".join(text.split())
 
 
 def fenced(text: str, language: str = "", *, mark: str = "`") -> str:
-    """Return `text` inside a Markdown fence that is longer than any fence in it."""
-    longest = max((len(run) for run in _RUNS[mark].findall(text)), default=2)
+    """Return `text` as a fenced code block. The fence is longer than any fence inside the text."""
+    longest = max((len(run) for run in _FENCE_RUNS[mark].findall(text)), default=2)
     fence = mark * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def reads_as_prose(block: str) -> bool:
-    """Whether a fenced block contains prose instead of code: it has no language and mostly lines of plain words."""
+    """Whether a fenced block without a language contains prose instead of code."""
     opening, *lines = block.split("\n")
     if opening.strip("`~"):
         return False
@@ -55,14 +55,14 @@ def reads_as_prose(block: str) -> bool:
 
 def _is_prose_line(line: str) -> bool:
     """Whether a line consists mostly of plain words and does not look like a comment or command."""
-    words = max(_COLUMN_GAP.split(line), key=len).split()  # in a table row, the widest cell is checked
+    words = max(_COLUMN_GAP.split(line), key=len).split()  # only the widest cell of a table row is checked
     if len(words) < _MIN_WORDS or words[0].startswith(_COMMENT_SIGNS):
         return False
     return sum(_PLAIN_WORD.fullmatch(word) is not None for word in words) >= len(words) * _MIN_PLAIN_WORD_SHARE
 
 
 def is_named_anchor(anchor: str) -> bool:
-    """Whether an anchor has a meaningful name, unlike generated ones such as `id3`, `index-12`, `L40`."""
+    """Whether an anchor has a meaningful name, unlike generated anchors such as `id3`, `index-12` and `L40`."""
     return _GENERATED_ANCHOR.fullmatch(anchor) is None
 
 
@@ -72,7 +72,7 @@ def slug(heading: str) -> str:
 
 
 def unique_slug(heading: str, taken: dict[str, int]) -> str:
-    """Return the slug of a heading, with a number if an earlier heading of the page has the same one."""
+    """Return the slug of a heading, numbered if an earlier heading of the page has the same slug."""
     name = slug(heading)
     count = taken.get(name, 0)
     taken[name] = count + 1
@@ -80,14 +80,14 @@ def unique_slug(heading: str, taken: dict[str, int]) -> str:
 
 
 def without_closing_marks(heading: str, mark: str, blanks: str | None = None) -> str:
-    """Return a heading without closing marks, as in `## Title ##`, which must follow a blank."""
+    """Return a heading without closing marks: `Title` for `Title ##`. A blank must precede the marks."""
     bare = heading.rstrip(mark)
     title = bare.rstrip(blanks)
     return title if title and len(title) < len(bare) < len(heading) else heading
 
 
 def split_front_matter(text: str) -> tuple[str, str]:
-    """Split Markdown into the front matter between two `---` lines, which may be empty, and the rest."""
+    """Split Markdown into the front matter (between two `---` lines) and the rest."""
     first, *lines = text.split("\n")
     ends = (number for number, line in enumerate(lines) if line.rstrip(" \t") == "---")
     end = next(ends, 0) if first.rstrip(" \t") == "---" else 0

@@ -45,13 +45,13 @@ _NUMBERS = {
     "nine": 9,
     "ten": 10,
 }
-_YEARS_BACK = 10
-_AMBIGUOUS_MONTHS = ("may", "march")  # these are also other words in lower case
-_ABBREVIATION_CHARACTERS = 3
+_YEARS_BACK = 10  # number of years considered for a date without a year
+_AMBIGUOUS_MONTHS = ("may", "march")  # months that are also verbs
+_ABBREVIATION_CHARACTERS = 3  # length of abbreviated month names
 _START_WORDS = ("since", "from", "between")
-_RANGE_ENDS = ("to", "and", "through")  # these words count only after the start of a range
-_TIME_CHARACTERS = 40  # maximum distance of a time after a word such as `since`
-# Phrases in other languages with their English form; longer phrases come before phrases that they contain.
+_RANGE_ENDS = ("to", "and", "through")  # words that set the end of a range only after its start
+_TIME_CHARACTERS = 40  # maximum length of the text searched for a time after a word such as `since`
+# Phrases in other languages with their English form. Longer phrases precede the phrases that they contain.
 _TRANSLATIONS = (
     ("vorgestern anteayer 前天 一昨日", "day before yesterday"),
     ("gestern ayer 昨天 昨日", "yesterday"),
@@ -68,27 +68,27 @@ _TRANSLATIONS = (
     ("samstag sonnabend sábado 周六 星期六 土曜", "on saturday"),
     ("sonntag domingo 周日 星期日 星期天 日曜", "on sunday"),
 )
-# Words in other languages that limit a time, placed before or after it.
+# Words such as `since` in other languages, which precede or follow the time.
 _BOUNDS = (
     ("since", ("seit", "desde", "自从", "自", "从"), ("以来", "至今", "からずっと", "から")),
     ("until", ("bis", "hasta"), ("为止", "まで")),
     ("before", ("vor", "antes"), ("之前", "以前", "より前", "の前")),
 )
-# Words that may occur between a limiting word and the time: German and Spanish articles and adjectives.
+# German and Spanish articles and adjectives that may separate words such as `since` from the time.
 _FILLER_WORDS = frozenset("dem der den des letztem letzten letzter vorigem vorigen el la los las del pasado".split())
-_MAX_WORDS_BETWEEN = 3
+_MAX_WORDS_BETWEEN = 3  # maximum number of filler words
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A time span in microseconds, from `start` up to but not including `end`."""
+    """A time span from `start` to `end` (exclusive), in microseconds since 1970."""
 
     start: int
     end: int
 
 
 class _DateMention(NamedTuple):
-    """A time span and its position in the text."""
+    """A time span that a text mentions, with its offsets in the text."""
 
     span: TimeSpan
     start: int
@@ -96,27 +96,27 @@ class _DateMention(NamedTuple):
 
 
 def mentioned_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the time spans that a question mentions, most probable first; a month without a year means any year."""
-    return tuple(mention.span for mention in _find_mentions(_with_english_times(question), now))
+    """Return the time spans that a question mentions, most probable first. A month without a year yields many spans."""
+    return tuple(mention.span for mention in _find_mentions(_append_english_time(question), now))
 
 
 def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """Return the time spans from which results are requested.
+    """Return the time spans to which a question limits its results.
 
-    `since` and `before` set the start and end; without such a word, the mentioned times are returned.
+    Words such as `since` and `before` set the start and end. Without them, the mentioned time spans are returned.
     """
-    question = _with_english_times(question)
+    question = _append_english_time(question)
     starts, end = [0], LAST_MOMENT
     is_bounded = has_begun = False
     of_time: tuple[TimeSpan, ...] = ()
     for bound in _patterns()["bound"].finditer(question):
         word = " ".join(bound[1].lower().split())
         rest = question[bound.end() :]
-        mentions = _times_at_start(rest, now)
+        mentions = _find_mentions_at_start(rest, now)
         if not mentions or (word in _RANGE_ENDS and not has_begun):
             continue
         if word == "before" and question[: bound.start()].lower().endswith("day "):
-            continue  # "the day before yesterday" is a day
+            continue  # "the day before yesterday" is a date
         spans = [mention.span for mention in mentions]
         if word == "from" and not _patterns()["onwards"].match(rest, mentions[0].end):
             of_time = tuple(spans)
@@ -135,8 +135,8 @@ def requested_spans(question: str, now: datetime) -> tuple[TimeSpan, ...]:
     return (TimeSpan(start, max(start, end)),)
 
 
-def _times_at_start(text: str, now: datetime) -> list[_DateMention]:
-    """Return the possible time spans at the beginning of a text, most probable first and future ones last."""
+def _find_mentions_at_start(text: str, now: datetime) -> list[_DateMention]:
+    """Return the possible time spans at the start of a text, most probable first, but future time spans last."""
     for preposition in ("in ", "on "):  # some times are recognised only after a preposition
         found = [
             _DateMention(mention.span, 0, mention.end - len(preposition))
@@ -149,21 +149,21 @@ def _times_at_start(text: str, now: datetime) -> list[_DateMention]:
 
 
 def _find_mentions(question: str, now: datetime) -> tuple[_DateMention, ...]:
-    for rule in (_calendar_days, _relative_spans, _weekday, _months, _years):
+    for rule in (_find_calendar_days, _find_relative_dates, _find_weekday, _find_months, _find_years):
         if mentions := tuple(rule(question, now)):
             return mentions
     return ()
 
 
 def parse_moment(text: str, now: datetime) -> int | None:
-    """Return the moment of an ISO text, or the start of a day in natural language; None for any other text."""
+    """Parse an ISO 8601 text, or a date in natural language as the start of its time span. Return None if invalid."""
     if (moment := parse_iso(text)) is not None or text.startswith("obs:"):
         return moment
     spans = mentioned_spans(text, now)
     return spans[0].start if spans else None
 
 
-def _with_english_times(question: str) -> str:
+def _append_english_time(question: str) -> str:
     """Append the English form of a time expression in another language to the question."""
     lowered = question.lower()
     words = frozenset(re.findall(r"\w+", lowered))
@@ -177,7 +177,7 @@ def _with_english_times(question: str) -> str:
 
 
 def _bound_word(before: str, after: str) -> str:
-    """Return the English form of the word that limits the time between two texts, or an empty string."""
+    """Return the English form of the bounding word before or after a time, such as `since`, or an empty string."""
     words = before.split()
     while words and words[-1] in _FILLER_WORDS and len(before.split()) - len(words) < _MAX_WORDS_BETWEEN:
         words.pop()
@@ -191,11 +191,11 @@ def _bound_word(before: str, after: str) -> str:
 
 
 def _contains_phrase(phrase: str, lowered: str, words: frozenset[str]) -> bool:
-    """Whether a question contains a phrase, which must be an entire word in scripts with spaces."""
+    """Whether a question contains a phrase. A single word in a script with spaces must match an entire word."""
     return phrase in lowered if " " in phrase or UNSPACED.match(phrase) else phrase in words
 
 
-def _calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
+def _find_calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["iso"].finditer(question):
         yield from _day_span(match, now, int(match[1]), int(match[2]), int(match[3]))
     for match in _patterns()["day"].finditer(question):
@@ -210,7 +210,7 @@ def _calendar_days(question: str, now: datetime) -> Iterator[_DateMention]:
             yield from _day_span(match, now, candidate, _month_number(name), number)
 
 
-def _relative_spans(question: str, now: datetime) -> Iterator[_DateMention]:
+def _find_relative_dates(question: str, now: datetime) -> Iterator[_DateMention]:
     text = question.lower()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -218,29 +218,29 @@ def _relative_spans(question: str, now: datetime) -> Iterator[_DateMention]:
         return _DateMention(span, match.start(), match.end())
 
     if match := _patterns()["two days ago"].search(text):
-        yield mention_of(match, _day_range(today - timedelta(days=2)))
+        yield mention_of(match, _days_span(today - timedelta(days=2)))
     elif match := _patterns()["yesterday"].search(text):
-        yield mention_of(match, _day_range(today - timedelta(days=1)))
+        yield mention_of(match, _days_span(today - timedelta(days=1)))
     elif match := _patterns()["today"].search(text):
-        yield mention_of(match, _day_range(today))
+        yield mention_of(match, _days_span(today))
     elif match := _patterns()["ago"].search(text):
-        yield mention_of(match, _span_around(today, _count(match[1]), match[2]))
+        yield mention_of(match, _span_around(today, _parse_count(match[1]), match[2]))
     elif match := _patterns()["unit"].search(text):
-        yield mention_of(match, _unit(today, back=match[1] in ("last", "previous"), unit=match[2]))
+        yield mention_of(match, _calendar_unit_span(today, back=match[1] in ("last", "previous"), unit=match[2]))
     elif match := _patterns()["past"].search(text):
-        days = _count(match[1]) * {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
+        days = _parse_count(match[1]) * {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
         yield mention_of(match, TimeSpan(micros(today - timedelta(days=days)), micros(today + timedelta(days=1))))
 
 
-def _weekday(question: str, now: datetime) -> Iterator[_DateMention]:
+def _find_weekday(question: str, now: datetime) -> Iterator[_DateMention]:
     match = _patterns()["weekday"].search(question.lower())
     if match:
         today = now.replace(hour=0, minute=0, second=0, microsecond=0)
         back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        yield _DateMention(_day_range(today - timedelta(days=back)), match.start(), match.end())
+        yield _DateMention(_days_span(today - timedelta(days=back)), match.start(), match.end())
 
 
-def _months(question: str, now: datetime) -> Iterator[_DateMention]:
+def _find_months(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["iso month"].finditer(question):
         yield _DateMention(_month_span(now, int(match[1]), int(match[2])), match.start(), match.end())
     for match in _patterns()["month"].finditer(question):
@@ -248,7 +248,7 @@ def _months(question: str, now: datetime) -> Iterator[_DateMention]:
         if not before and not match["year"]:
             continue
         if name[0].islower() and not match["year"]:
-            # A lower-case abbreviation or a month that is also a verb needs more context than `of` or `by`.
+            # An abbreviation in lower case or a month that is also a verb needs more context than `of` or `by`.
             is_ambiguous = before in ("of", "by") and (
                 name in _AMBIGUOUS_MONTHS or len(name) == _ABBREVIATION_CHARACTERS
             )
@@ -259,15 +259,15 @@ def _months(question: str, now: datetime) -> Iterator[_DateMention]:
 
 
 def _month_span(now: datetime, year: int, month: int) -> TimeSpan:
-    return _day_range(datetime(year, month, 1, tzinfo=now.tzinfo), monthrange(year, month)[1])
+    return _days_span(datetime(year, month, 1, tzinfo=now.tzinfo), monthrange(year, month)[1])
 
 
 def _is_part_of_name(question: str, match: re.Match[str]) -> bool:
-    """Whether an apparent month is part of an identifier: `dec.rs`, `march-native`, `may()`."""
+    """Whether a month name is part of an identifier: `dec.rs`, `march-native`, `may()`."""
     return bool(re.match(r"[\w(/-]|\.\w", question[match.end("month") :]))
 
 
-def _years(question: str, now: datetime) -> Iterator[_DateMention]:
+def _find_years(question: str, now: datetime) -> Iterator[_DateMention]:
     for match in _patterns()["year"].finditer(question):
         start = datetime(int(match[1]), 1, 1, tzinfo=now.tzinfo)
         span = TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
@@ -280,38 +280,38 @@ def _recent_years(now: datetime) -> range:
 
 def _day_span(match: re.Match[str], now: datetime, year: int, month: int, number: int) -> Iterator[_DateMention]:
     try:
-        yield _DateMention(_day_range(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
+        yield _DateMention(_days_span(datetime(year, month, number, tzinfo=now.tzinfo)), match.start(), match.end())
     except ValueError:
         return  # not a valid date, such as 30 February
 
 
-def _day_range(start: datetime, count: int = 1) -> TimeSpan:
+def _days_span(start: datetime, count: int = 1) -> TimeSpan:
     return TimeSpan(micros(start), micros(start + timedelta(days=count)))
 
 
 def _span_around(today: datetime, count: int, unit: str) -> TimeSpan:
-    """Return a span around that many units ago, wider for larger units."""
+    """Return the time span around `count` units ago, which is wider for larger units."""
     days, slack = {"day": (1, 0), "week": (7, 3), "month": (30, 10), "year": (365, 60)}[unit]
     middle = today - timedelta(days=min(count, 100) * days)
-    return _day_range(middle - timedelta(days=slack), 1 + 2 * slack)
+    return _days_span(middle - timedelta(days=slack), 1 + 2 * slack)
 
 
-def _unit(today: datetime, *, back: bool, unit: str) -> TimeSpan:
+def _calendar_unit_span(today: datetime, *, back: bool, unit: str) -> TimeSpan:
     if unit == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
-        return _day_range(saturday, 2)
+        return _days_span(saturday, 2)
     if unit == "week":
         monday = today - timedelta(days=today.weekday() + (7 if back else 0))
-        return _day_range(monday, 7)
+        return _days_span(monday, 7)
     if unit == "month":
         first = today.replace(day=1)
         start = (first - timedelta(days=1)).replace(day=1) if back else first
-        return _day_range(start, monthrange(start.year, start.month)[1])
+        return _days_span(start, monthrange(start.year, start.month)[1])
     start = today.replace(month=1, day=1, year=today.year - (1 if back else 0))
     return TimeSpan(micros(start), micros(start.replace(year=start.year + 1)))
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     return _NUMBERS.get(text) or (int(text) if text.isdigit() else 1)
 
 
@@ -340,7 +340,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "unit": re.compile(r"\b(last|previous|this)\s+(weekend|week|month|year)\b"),
         "past": re.compile(rf"\b(?:last|past|previous)\s+{number}\s+(day|week|month|year)s?\b"),
         "weekday": re.compile(rf"\b(?:last|this|on|since)\s+({'|'.join(_WEEKDAYS)})\b"),
-        # "may" and "march" are months only in such a context.
+        # "may" and "march" are months only after these words or before a year.
         "month": re.compile(
             rf"(?P<before>\b(?i:in|during|since|last|of|early|mid|late|by)\s+)?\b(?P<month>{named})\b\.?{year}"
         ),

@@ -1,6 +1,6 @@
-"""Translations of single words, with which a query matches text in another language.
+"""Translations of query words, so that a query matches text in another language.
 
-Each row of the glossary in the language table has words in English, German, Spanish, Chinese and Japanese.
+Each row of the glossary has words in English, German, Spanish, Chinese and Japanese.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _ENDINGS = ("ing", "ed", "es", "en", "s", "e", "n")
-_MIN_STEM_CHARACTERS = 3
+_MIN_STEM_CHARACTERS = 3  # minimum length of a word without its ending
 
 
 def translations(word: str) -> tuple[str, ...]:
-    """Return the translations of a word as index terms; the word may be a bigram of a script without spaces."""
+    """Return the translations of a word or bigram as index terms."""
     known = _load_table()
     stems = (
         word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _MIN_STEM_CHARACTERS
@@ -30,7 +30,7 @@ def translations(word: str) -> tuple[str, ...]:
 
 @cache
 def _load_table() -> Mapping[str, tuple[str, ...]]:
-    """Return the translations of each word of the table."""
+    """Return the translations of all words in the glossary, by word."""
     rows = [
         [[word.strip().lower() for word in column.split(",")] for column in line.split("|")]
         for line in table()["glossary"]
@@ -47,13 +47,13 @@ def _load_table() -> Mapping[str, tuple[str, ...]]:
 
 
 class _RarestBigrams:
-    """Conversion of longer words in scripts without spaces to their rarest bigrams."""
+    """Converter of words in scripts without spaces to their rarest bigrams."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._counts = Counter(pair for word in words for pair in set(bigrams(word)))
 
     def indexed_form(self, word: str) -> str:
-        """Return the form in which the index stores a word."""
+        """Return the index term for a word: its rarest bigram, or the word in a script with spaces."""
         if not UNSPACED.fullmatch(word):
             return word
         return min(bigrams(word), key=self._counts.__getitem__, default=word)

@@ -1,16 +1,16 @@
-"""Identifiers: splitting them into words, and finding them in text.
+"""Splitting of identifiers into words, and search for identifiers in text.
 
-Each kind of search has its own rule for identifiers, with which its weights were tuned. Code search treats `IDs` as a
-name, because a wrong guess costs only one lookup; federated search treats it as a plural, because it would otherwise
-treat the entire query as a code query.
+Each kind of search has its own rule for identifiers, because its weights were tuned with it. Code search treats `IDs`
+as a name, because a wrong guess costs only one lookup. Federated search treats it as a plural, because a name would
+make the entire query a code query.
 """
 
 import re
 
 _ASCII_PART = r"[A-Z](?:[a-z]++|(?:[A-Z](?![a-z]))*+)|[a-z]++|\d++"
-# The words inside a name: `HTTPServer2` consists of HTTP, Server and 2.
+# A word inside an identifier: `HTTPServer2` consists of HTTP, Server and 2.
 PART = re.compile(rf"{_ASCII_PART}|[^\W\d_A-Za-z]++")
-# The same for ASCII only, with other letters as separators; redaction and names in observations were tuned with it.
+# The same with other letters than ASCII as separators. Redaction and names in observations were tuned with it.
 ASCII_PART = re.compile(_ASCII_PART)
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_BORDER = re.compile(rf"{_CAMEL_BORDER.pattern}|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -26,13 +26,13 @@ _DOCUMENTED_NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*(?:\(\)?)?")
 _NAME_OR_FILE = re.compile(r"[A-Za-z_][\w./-]*[A-Za-z0-9_]")
 
 _CAMEL_OR_SNAKE = r"[a-z0-9][A-Z]|\w_\w"
-# Plain words of a sentence match none of these patterns.
+# Signs of an identifier, which do not occur in plain words.
 CODE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\w\(\)")
 SYMBOL_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|\w::\w|\w\.\w+\(|\(\)$|[A-Z]{{2}}[a-z]|^_")
 _DOCUMENTED_SIGNS = re.compile(r"[_.(:]|[a-z][A-Z]")
 _WORD = re.compile(r"\w++")
 _CAPITALISED = re.compile(r"\b[A-Z]\w++")
-_MAX_KEYWORDS = 2
+_MAX_KEYWORDS = 2  # maximum number of words of a query that is not a sentence
 _DISTINCTIVE_SIGNS = re.compile(rf"{_CAMEL_OR_SNAKE}|[A-Za-z]\d")
 
 
@@ -53,7 +53,7 @@ def spaced(identifier: str, *, after_acronyms: bool = True) -> str:
 
 
 def last_part(name: str) -> str:
-    """Return the last part of a qualified name: `feed` of `Parser.feed`."""
+    """Return the last part of a qualified name: `feed` for `Parser.feed`."""
     return _SEPARATOR.split(name)[-1]
 
 
@@ -63,19 +63,19 @@ def dotted(name: str) -> str:
 
 
 def looks_like_code(text: str, signs: re.Pattern[str] = CODE_SIGNS) -> bool:
-    """Whether a text contains something that is unlikely to be a plain word."""
+    """Whether a text contains an identifier, judging by its characters."""
     return signs.search(text) is not None
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether a name cannot be a plain word and therefore always refers to code."""
+    """Whether a name is certainly an identifier, not a plain word."""
     return looks_like_code(name, _DISTINCTIVE_SIGNS)
 
 
 def symbols_in_query(text: str, *, is_symbol: bool) -> list[str]:
     """Return the names in a code query and their last parts, or the entire query if it is a symbol.
 
-    In a sentence, a name is recognised by its case, its special characters or a following parenthesis.
+    In a sentence, names are recognised by their case, special characters or a following parenthesis.
     """
     found = NAME_OR_PATH.finditer(text)
     signs = SYMBOL_SIGNS.search
@@ -90,20 +90,20 @@ def names_in_question(question: str) -> frozenset[str]:
 
 
 def written_names(question: str) -> list[str]:
-    """Return the names in a documentation query as written, without parentheses."""
+    """Return the names in a documentation query as written, but without parentheses."""
     names = (name for name in _DOCUMENTED_NAME.findall(question) if looks_like_code(name, _DOCUMENTED_SIGNS))
     return list(dict.fromkeys(name.rstrip("().:") for name in names))
 
 
 def capitalised_words(question: str) -> frozenset[str]:
-    """Return the capitalised words that do not begin a sentence; in a query of at most two words, include the first."""
+    """Return the capitalised words of a query, except at the start of a sentence of more than two words."""
     is_sentence = len(question.split()) > _MAX_KEYWORDS
     found = list(_CAPITALISED.finditer(question))
     return frozenset(each[0] for each in found if not (is_sentence and _begins_sentence(question[: each.start()])))
 
 
 def words_as_names(question: str) -> frozenset[str]:
-    """Return the words that may be names: capitalised words, and the only word of a one-word question."""
+    """Return the words that may be names: capitalised words, and the word of a one-word query."""
     only = _WORD.findall(question) if len(question.split()) == 1 else []
     return capitalised_words(question).union(only)
 
@@ -119,5 +119,5 @@ def names_in_prose(text: str) -> list[str]:
 
 
 def _is_name_or_file(name: str) -> bool:
-    inner = name[1:]  # a leading capital may begin a sentence
+    inner = name[1:]  # the first letter may be a capital because it begins a sentence
     return any(sign in name for sign in "_/.") or (inner.isalnum() and not inner.islower() and not inner.isupper())

@@ -1,4 +1,4 @@
-"""The table of markers, stop words, synonyms and short forms by language. The data is in languages.json."""
+"""Loader of the table of markers, stop words, synonyms and short forms by language (languages.json)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def markers(name: str) -> tuple[str, ...]:
 
 
 def has_marker(name: str, text: str) -> bool:
-    """Whether a text contains a phrase of a marker: as entire words, or anywhere in scripts without spaces."""
+    """Whether a text contains a phrase of a marker. Phrases in scripts with spaces must match entire words."""
     words, unspaced = _phrases(name)
     padded = f" {text.lower()} "
     return any(phrase in padded for phrase in words) or any(phrase in padded for phrase in unspaced)
@@ -29,7 +29,7 @@ def starts_with_marker(name: str, text: str) -> bool:
 
 
 def stop_words(*names: str) -> frozenset[str]:
-    """Return the stop words in the given lists."""
+    """Return the stop words of the lists with the given names."""
     lists: dict[str, str] = table()["stop_words"]
     return frozenset(word for name in names for word in lists[name].split())
 
@@ -52,7 +52,7 @@ def _markers() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _phrases(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the phrases of spaced languages between spaces, and the others."""
+    """Return the phrases of a marker: padded with spaces, and in scripts without spaces."""
     rows: dict[str, str] = table()["markers"][name]
     spaced = (phrases for language, phrases in rows.items() if language not in _UNSPACED)
     words = tuple(f" {phrase} " for phrases in spaced for phrase in phrases.split("|"))

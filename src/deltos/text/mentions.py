@@ -11,7 +11,7 @@ def has_word(text: str, name: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text mentions a name; a plain word counts only in backquotes or as a call."""
+    """Whether a text mentions a name. A plain word counts only in backquotes or as a call."""
     if is_distinctive(name):
         return has_word(text, name)
     return has_call(text, name) or any(has_word(code, name) for code in _in_backquotes(text))
@@ -23,8 +23,7 @@ def has_call(text: str, name: str) -> bool:
 
 
 def _find(text: str, name: str, after: str) -> int:
-    """Return the offset of a name at the start of a word and followed by `after`, or by the end of the word; -1 if
-    none."""
+    """Return the offset of a name that is followed by `after`, or is an entire word if `after` is empty, or -1."""
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -33,7 +32,7 @@ def _find(text: str, name: str, after: str) -> int:
             return at
         at += 1
         while at < len(text) and _is_word(text[at]) and _is_word(text[at - 1]):
-            at += 1  # inside a word
+            at += 1  # skip the rest of the word
         at = text.find(name, at)
     return -1
 
@@ -43,5 +42,5 @@ def _is_word(character: str) -> bool:
 
 
 def _in_backquotes(text: str) -> list[str]:
-    """Return the texts between each pair of adjacent backquotes on one line."""
+    """Return the texts between adjacent backquotes on a line."""
     return [piece for line in text.split("\n") for piece in line.split("`")[1:-1]]

@@ -1,4 +1,4 @@
-"""Splitting of texts into sentences in the writer's own words, without code, logs and quotations."""
+"""Splitting of text into sentences, without code, logs and quotations."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from deltos.text.language_table import markers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Longer texts are mostly pasted material, with the writer's own words at the start or the end.
+# Limits for long texts, which are mostly pasted. The writer's own words are usually at the start or end.
 _START_CHARACTERS = 12_000
 _END_CHARACTERS = 4_000
 _START_SENTENCES = 30
 _END_SENTENCES = 15
-_MIN_QUOTED_WORDS = 4  # a shorter quotation is a name
-_CJK_PER_WORD = 2
+_MIN_QUOTED_WORDS = 4  # minimum; shorter quotations are names
+_CJK_PER_WORD = 2  # characters of a script without spaces that count as one word
 _SPACELESS_CHARACTER = r"[\u3040-\u30ff\u3400-\u9fff]"
 _SENTENCE_END = r"[.!?。！？…]"
 _QUOTE_MARK = "$QUOTE"
 _CLOSING_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
-_LOG_NAME_CHARACTERS = 6  # an exception name at the start of a line is longer
+_LOG_NAME_CHARACTERS = 6  # maximum length of a first word that is not an exception name
 
 
 def count_words(text: str) -> int:
-    """Return the number of words; in scripts without spaces, two characters count as one word."""
+    """Return the number of words. In scripts without spaces, two characters count as one word."""
     if text.isascii():
         return len(text.split())
     spaced, spaceless = re.subn(_SPACELESS_CHARACTER, " ", text)
@@ -33,16 +33,19 @@ def count_words(text: str) -> int:
 
 
 def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
-    """Return the writer's sentences twice, with quotation placeholders and as written, and whether code, logs or
-    quotations were found."""
+    """Split a text into sentences without code and logs.
+
+    Return the sentences with placeholders for quotations, the sentences as written, and whether the text contains code,
+    logs or quotations.
+    """
     if len(text) > _START_CHARACTERS + _END_CHARACTERS:
         text = f"{text[:_START_CHARACTERS]}\n{text[-_END_CHARACTERS:]}"
     marked: list[str] = []
     quotations: list[str] = []
-    lines, has_foreign = prose_lines(text)
+    lines, has_other_material = prose_lines(text)
     for line in lines:
         if _is_log(line.lower()):
-            has_foreign = True
+            has_other_material = True
             continue
         unquoted, quoted = _extract_quotations(line)
         quotations += quoted
@@ -51,11 +54,11 @@ def own_sentences(text: str) -> tuple[list[str], list[str], bool]:
     shown = [_restore_quotations(sentence, remaining) for sentence in marked]
     if len(marked) > _START_SENTENCES + _END_SENTENCES:
         marked, shown = (some[:_START_SENTENCES] + some[-_END_SENTENCES:] for some in (marked, shown))
-    return marked, shown, has_foreign or bool(quotations)
+    return marked, shown, has_other_material or bool(quotations)
 
 
 def prose_lines(text: str) -> tuple[list[str], bool]:
-    """Return the lines outside code fences without list marks, and whether there are code fences."""
+    """Return the lines outside code fences without list marks, and whether the text has code fences."""
     lines: list[str] = []
     in_fence = has_fence = False
     for line in text.split("\n"):
@@ -81,7 +84,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def _ends_sentence(line: str, start: int, at: int) -> bool:
-    """Whether the punctuation at `at` ends a sentence, which it does not in abbreviations, list numbers and dates."""
+    """Whether the punctuation mark at `at` ends a sentence. Abbreviations, list numbers and dates are recognised."""
     mark, after = line[at], line[at + 1 : at + 2]
     if mark in "。！？":
         return True
@@ -96,7 +99,7 @@ def _ends_sentence(line: str, start: int, at: int) -> bool:
 
 
 def _is_log(line: str) -> bool:
-    """Whether a lower-case line belongs to a log, a table or markup."""
+    """Whether a line (in lower case) belongs to a log, a table or markup."""
     first = line.partition(" ")[0]
     return (
         line.startswith(tuple(markers("log line")))
@@ -107,14 +110,16 @@ def _is_log(line: str) -> bool:
 
 
 def _extract_quotations(line: str) -> tuple[str, list[str]]:
-    """Replace the quotations in a line with placeholders and return both; keep short quotations, which are names."""
+    """Replace the quotations in a line with placeholders. Return the line and the quotations.
+
+    Short quotations are names, which remain in the line without quotation marks.
+    """
     if not any(opening in line for opening in _CLOSING_QUOTES):
         return line, []
     kept: list[str] = []
     quotations: list[str] = []
-    unclosed: set[str] = (
-        set()
-    )  # marks whose end was not found are not searched again, because many opening marks would take quadratic time
+    # Closing marks that were not found. They are not searched again, because that would take quadratic time.
+    unclosed: set[str] = set()
     at = start = 0
     while at < len(line):
         closing = _CLOSING_QUOTES.get(line[at], "")
@@ -134,6 +139,6 @@ def _extract_quotations(line: str) -> tuple[str, list[str]]:
 
 
 def _restore_quotations(sentence: str, remaining: Iterator[str]) -> str:
-    """Put the next quotations back into the placeholders of a sentence."""
+    """Replace the placeholders in a sentence with the next quotations."""
     first, *others = (part.strip() for part in sentence.split(_QUOTE_MARK))
     return " ".join([first, *(f"{next(remaining, _QUOTE_MARK)} {other}" for other in others)]).strip()

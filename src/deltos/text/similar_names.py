@@ -1,4 +1,4 @@
-"""Search for names that are similar to a misspelt or partly remembered name."""
+"""Search for names similar to a misspelt or partly remembered name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from deltos.text.identifiers import split_identifier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Minimum similarity of letters in percent, for a misspelt name or a misspelt word in it.
+# Minimum similarity (percent) of a misspelt name or word.
 _MIN_LETTER_SIMILARITY = 75
-# Minimum share of the letters of both names that belong to common words.
+# Minimum share of letters that belong to words in both names.
 _MIN_SHARED_WORDS = 0.6
-_MAX_COMPARED = 50  # maximum names that each of the two similarity measures selects
+_MAX_COMPARED = 50  # maximum number of candidates from each similarity measure
 
 
 def similar_names(wanted: str, names: Sequence[str], *, limit: int) -> list[str]:
     """Return the names similar to `wanted` by letters or by words, most similar first.
 
-    Special Python names such as `__and__` are returned only if `wanted` is one.
+    Special Python names such as `__and__` are returned only if `wanted` is a special name.
     """
-    from rapidfuzz import fuzz, process  # deferred: only needed when nothing was found
+    from rapidfuzz import fuzz, process  # deferred: only needed if an exact search fails
 
     if not _last_part(wanted).startswith("__"):
         names = [name for name in names if not _is_special(name)]
@@ -58,14 +58,15 @@ def _words(name: str) -> list[str]:
 
 
 def _shared_letter_share(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Return the share of letters in words that both names contain, even if the words are misspelt."""
+    """Return the share of letters in words that both names contain, tolerating misspelt words."""
     total = sum(map(len, ours)) + sum(map(len, theirs))
-    common = sum(len(word) for word in ours if _is_among(word, theirs))
-    common += sum(len(word) for word in theirs if _is_among(word, ours))
+    common = sum(len(word) for word in ours if _is_similar_to_any(word, theirs))
+    common += sum(len(word) for word in theirs if _is_similar_to_any(word, ours))
     return common / total if total else 0.0
 
 
-def _is_among(word: str, others: Sequence[str]) -> bool:
+def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
+    """Whether a word is equal or similar to one of the others."""
     from rapidfuzz import fuzz  # deferred, as above
 
     return word in others or any(fuzz.ratio(word, other) >= _MIN_LETTER_SIMILARITY for other in others)

@@ -7,9 +7,11 @@ _INNER_SIGNS = "_-/."
 
 
 def tag_of(text: str) -> str:
-    """Return a normalised tag: without the number sign, in lower case, and with hyphens instead of spaces."""
+    """Normalise a tag: lower case, hyphens instead of spaces, and no number sign."""
     words = "-".join(text.strip().lstrip("#").lower().split())
-    return "".join(character for character in words if _is_inside(character)).strip(_INNER_SIGNS)[:MAX_TAG_CHARACTERS]
+    return "".join(character for character in words if _is_tag_character(character)).strip(_INNER_SIGNS)[
+        :MAX_TAG_CHARACTERS
+    ]
 
 
 def has_tag(text: str, tag: str) -> bool:
@@ -19,24 +21,24 @@ def has_tag(text: str, tag: str) -> bool:
     at = lowered.find(sign)
     while at >= 0:
         after = lowered[at + len(sign) : at + len(sign) + 2]
-        if not (after and _continues(after)) and not (at and lowered[at - 1].isalnum()):
+        if not (after and _tag_continues(after)) and not (at and lowered[at - 1].isalnum()):
             return True
         at = lowered.find(sign, at + 1)
     return False
 
 
 def with_tags(text: str, tags: list[str]) -> str:
-    """Return the text with those tags appended that it does not contain."""
+    """Append the tags that the text does not contain yet."""
     missing = [tag for tag in dict.fromkeys(map(tag_of, tags)) if tag and not has_tag(text, tag)]
     return f"{text.rstrip()}\n{' '.join(f'#{tag}' for tag in missing)}" if missing else text
 
 
-def _continues(after: str) -> bool:
-    """Whether the tag in the text is longer than the match; a full stop or hyphen ends a tag unless a word follows."""
+def _tag_continues(after: str) -> bool:
+    """Whether the text after a match continues the tag. A full stop or hyphen does so only before a word."""
     if after[0] in _INNER_SIGNS:
         return after[0] == "_" or after[1:].isalnum()
     return after[0].isalnum()
 
 
-def _is_inside(character: str) -> bool:
+def _is_tag_character(character: str) -> bool:
     return character.isalnum() or character in _INNER_SIGNS

@@ -1,4 +1,4 @@
-"""Conversion of moments to microseconds since 1970 and to ISO 8601. For dates in natural language, see dates.py."""
+"""Conversion between datetimes, microseconds since 1970 and ISO 8601. See dates.py for natural language."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    """Return a moment in microseconds since 1970, assuming UTC if it has no time zone."""
+    """Convert a datetime to microseconds since 1970. UTC is the default time zone."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND
 
 
 def moment_of(number: int) -> datetime:
-    """Return the UTC moment that is `number` microseconds after 1970."""
+    """Convert microseconds since 1970 to a UTC datetime."""
     return _EPOCH + timedelta(microseconds=number)
 
 
@@ -25,12 +25,12 @@ def iso(number: int) -> str:
 
 
 def day(number: int) -> str:
-    """Return the date of a moment in microseconds since 1970."""
+    """Format the date of a time in microseconds since 1970."""
     return moment_of(number).date().isoformat()
 
 
 def parse_iso(text: str) -> int | None:
-    """Parse an ISO 8601 text to microseconds since 1970; return None if it is invalid."""
+    """Parse an ISO 8601 text to microseconds since 1970. Return None if it is invalid."""
     try:
         return micros(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):

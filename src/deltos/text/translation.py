@@ -1,7 +1,6 @@
-"""Word-by-word translation of texts to English, for models that support only English and for code.
+"""Word-by-word translation to English, for models that support only English and for code search.
 
-Each line of a glossary has an English word and its forms in the other language. Names and unknown words are not
-changed.
+Each line of a glossary has an English word and its forms in another language. Names and unknown words are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).with_name("glossaries")
 _LATIN = {"de": "german", "es": "spanish", "fr": "french", "pt": "portuguese"}
 _CYRILLIC = {"ru": "russian"}
-# Endings of cognates; the result must be an English word.
+# Endings of cognates with their English form. The resulting word must exist in English.
 _COGNATES = {
     "de": (
         ("isierung", "ization"), ("isieren", "ize"), ("isiert", "ized"), ("ierung", "ation"), ("ierung", "ization"),
@@ -48,32 +47,32 @@ _COGNATES = {
     ),
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
-_PIECE = re.compile(r"\w+(?:['’./-]+\w+)*")
-_BETWEEN = re.compile(r"['’/-]+")
+_TOKEN = re.compile(r"\w+(?:['’./-]+\w+)*")
+_TOKEN_SEPARATORS = re.compile(r"['’/-]+")
 _IN_PATH = re.compile(r"/[^/]*/|^/")
 _CYRILLIC_LETTER = re.compile("[\u0400-\u04ff]")
 _KANA = re.compile("[\u3041-\u30fa]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
-_MAX_PHRASE_WORDS = 4
-_MAX_PART_CHARACTERS = 12
+_MAX_PHRASE_WORDS = 4  # maximum number of words of a phrase in a glossary
+_MAX_PART_CHARACTERS = 12  # maximum length of a word in a script without spaces
 _MIN_FIRST_PART_CHARACTERS = 3  # minimum length of the first part of a compound word
-_MIN_PART_CHARACTERS = 4
-_MAX_COMPOUND_CHARACTERS = 40
-_MAX_PARTS = 3
+_MIN_PART_CHARACTERS = 4  # minimum length of the other parts
+_MAX_COMPOUND_CHARACTERS = 40  # maximum length of a compound word
+_MAX_PARTS = 3  # maximum number of parts of a compound word
 _VERB_ENDINGS = ("t", "st", "e", "te", "test", "ten", "tet")
-_LINKS = ("", "s", "es", "n", "en", "er", "e")
-_DETECTION_CHARACTERS = 600  # the language is detected from the beginning of a text
-_MIN_FOREIGN_LETTERS = 6  # a word with this many letters is unlikely to exist in two languages
-_MIN_SINGLE_WORD_LETTERS = 10  # minimum for a text of a single word
-_MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text in another language
-_MAX_ENGLISH_FACTOR = 0.6  # words of the other language must exceed this multiple of the English words
-_MAX_TRANSLATED_CHARACTERS = 4_000  # more than models read of a text
+_LINKING_LETTERS = ("", "s", "es", "n", "en", "er", "e")
+_DETECTION_CHARACTERS = 600  # length of the text from which the language is detected
+_MIN_FOREIGN_LETTERS = 6  # minimum length of a word that is unlikely to exist in two languages
+_MIN_SINGLE_WORD_LETTERS = 10  # minimum length of the word in a one-word text
+_MIN_FOREIGN_SHARE = 0.2  # minimum share of non-English words in a text that is not English
+_MAX_ENGLISH_FACTOR = 0.6  # minimum ratio of foreign to English words
+_MAX_TRANSLATED_CHARACTERS = 4_000  # longer texts are truncated, because models read less
 _CACHED_TEXTS = 64
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def translate_to_english(text: str) -> str | None:
-    """Translate a text in a supported language word by word; return None for any other text."""
+    """Translate a text word by word. Return None if it is English or its language is not supported."""
     beginning = text[:_DETECTION_CHARACTERS]
     glossary: _UnspacedGlossary | _SpacedGlossary | None
     if language := _unspaced_language(beginning):
@@ -84,10 +83,10 @@ def translate_to_english(text: str) -> str | None:
 
 
 def should_keep_original_words(original: Iterable[str], english: Iterable[str], frequencies: Mapping[str, int]) -> bool:
-    """Whether the original words of a translated query should be searched as well, given document frequencies.
+    """Whether to search for the original words of a translated query too, judging by document frequencies.
 
-    Chinese, Japanese and Korean words are unambiguous. Words of other languages are kept if they occur in more texts
-    than their English translations, so that a few files with translations are not enough.
+    Chinese, Japanese and Korean words are always kept. Words of other languages are kept if they occur in more texts
+    than their English translations.
     """
     original, english = set(original), set(english)
     if any(map(UNSPACED.search, original)):
@@ -98,8 +97,8 @@ def should_keep_original_words(original: Iterable[str], english: Iterable[str], 
 
 
 def foreign_words(text: str) -> list[str]:
-    """Return the long words of a text that do not exist in English and are therefore unambiguous."""
-    pieces = [part for piece in _PIECE.findall(text[:_DETECTION_CHARACTERS]) for part in _split_token(piece)]
+    """Return the long words of a text that do not exist in English."""
+    pieces = [part for piece in _TOKEN.findall(text[:_DETECTION_CHARACTERS]) for part in _split_token(piece)]
     return [
         each
         for each in pieces
@@ -108,7 +107,7 @@ def foreign_words(text: str) -> list[str]:
 
 
 def _unspaced_language(text: str) -> str | None:
-    """Return "zh", "ja" or "ko" if at least a fifth of the letters are of that script."""
+    """Return "zh", "ja" or "ko" if at least a fifth of the letters belong to its script, or None."""
     if text.isascii():
         return None
     letters = sum(map(len, UNSPACED.findall(text)))
@@ -120,23 +119,23 @@ def _unspaced_language(text: str) -> str | None:
 
 
 def _detect_by_words(text: str) -> _SpacedGlossary | None:
-    """Return the glossary of the language with most of the non-English words, or None if the text is English."""
-    pieces = (part for piece in _PIECE.findall(text) for part in _split_token(piece))
+    """Return the glossary that contains most of the non-English words, or None if the text is English."""
+    pieces = (part for piece in _TOKEN.findall(text) for part in _split_token(piece))
     words = {piece.lower() for piece in pieces if _is_prose(piece)}
     english = {word for word in words if _is_english(word)}
     other = words - english
     if len(other) < _MIN_FOREIGN_SHARE * len(words):
         return None
     languages = _CYRILLIC if any(map(_CYRILLIC_LETTER.search, other)) else _LATIN
-    found = [_Support.of(_spaced_glossary(each), other, english) for each in languages]
+    found = [_LanguageSupport.measure(_spaced_glossary(each), other, english) for each in languages]
     best = max(found, key=lambda each: (each.confidence, each.foreign_count))
     if (
         len(words) == 1
         and best.confidence < 1
         and all(len(word) < _MIN_SINGLE_WORD_LETTERS and word.isascii() for word in words)
     ):
-        return None  # "redeem" has the ending of a German word
-    # "die", "in" and "global" are words of two languages.
+        return None  # English words such as "redeem" may have German endings
+    # Words such as "die", "in" and "global", which exist in both languages, count half.
     support = best.foreign_count + best.shared_count / 2
     is_enough = (
         best.foreign_count
@@ -147,18 +146,18 @@ def _detect_by_words(text: str) -> _SpacedGlossary | None:
 
 
 def _split_token(piece: str) -> list[str]:
-    """Split a token such as l'utilisateur and E-Mail-Adresse into words; paths are not split."""
-    parts = _BETWEEN.split(piece)
+    """Split a token such as l'utilisateur or E-Mail-Adresse into words. Paths are not split."""
+    parts = _TOKEN_SEPARATORS.split(piece)
     return parts if all(part.isalpha() for part in parts) and not _IN_PATH.search(piece) else [piece]
 
 
 def _is_prose(word: str) -> bool:
-    """Whether a word is neither an identifier nor a part of a path."""
+    """Whether a word is plain prose, not an identifier or path."""
     return len(word) > 1 and word.isalpha() and (word[1:].islower() or word.isupper())
 
 
-class _Support(NamedTuple):
-    """Evidence for a language: the numbers of words that English does not have and has, and the total confidence."""
+class _LanguageSupport(NamedTuple):
+    """Evidence for a language: its words that English lacks, its words that English shares, and the confidence."""
 
     glossary: _SpacedGlossary
     foreign_count: int
@@ -166,8 +165,8 @@ class _Support(NamedTuple):
     confidence: float
 
     @classmethod
-    def of(cls, glossary: _SpacedGlossary, other: Collection[str], english: Collection[str]) -> _Support:
-        """Compute the support of a glossary for the words of a text."""
+    def measure(cls, glossary: _SpacedGlossary, other: Collection[str], english: Collection[str]) -> _LanguageSupport:
+        """Measure how well a glossary explains the words of a text."""
         foreign_count, both = [*map(glossary.confidence, other)], [*map(glossary.confidence, english)]
         return cls(glossary, sum(map(bool, foreign_count)), sum(map(bool, both)), sum(foreign_count) + sum(both) / 2)
 
@@ -201,7 +200,7 @@ def _unspaced_glossary(language: str) -> _UnspacedGlossary:
 
 
 def _load_forms(language: str) -> dict[str, str]:
-    """Map each form to its English word, most frequent words first; articles and the like map to an empty string."""
+    """Map each form to its English word, most frequent words first. Words such as articles map to an empty string."""
     lines = (_FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
     forms: dict[str, str] = {}
     for word, _, others in (line.partition(" = ") for line in lines):
@@ -216,7 +215,7 @@ def _without_accents(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SpacedGlossary:
-    """Glossary of a language with spaces between words, by forms and stems; German compounds are split."""
+    """Glossary of a language with spaces between words. German compounds are split."""
 
     english: Mapping[str, str]
     forms: Collection[str]
@@ -225,7 +224,7 @@ class _SpacedGlossary:
     splits_words: bool
 
     def confidence(self, word: str) -> float:
-        """Return the confidence that a word belongs to the language: 1 if the glossary has it, 0.5 if it is derived."""
+        """Return the confidence that a word belongs to the language: 1 if listed, 0.5 if derived, otherwise 0."""
         if word in self.forms:
             return 1.0
         return (
@@ -235,16 +234,17 @@ class _SpacedGlossary:
         )
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, matching the longest phrases first and keeping unknown words."""
-        pieces = [part for piece in _PIECE.findall(text) for part in _split_token(piece)]
+        """Yield the words of a text in English, longest phrases first. Unknown words are kept."""
+        pieces = [part for piece in _TOKEN.findall(text) for part in _split_token(piece)]
         at = 0
         while at < len(pieces):
-            length, english = self._phrase(pieces, at)
+            length, english = self._translate_at(pieces, at)
             if english:
                 yield english
             at += length
 
-    def _phrase(self, pieces: Sequence[str], at: int) -> tuple[int, str]:
+    def _translate_at(self, pieces: Sequence[str], at: int) -> tuple[int, str]:
+        """Translate the longest phrase at an index. Return its number of words and the translation."""
         for length in range(min(_MAX_PHRASE_WORDS, len(pieces) - at), 1, -1):
             phrase = " ".join(pieces[at : at + length]).lower()
             if phrase in self.english:
@@ -252,28 +252,28 @@ class _SpacedGlossary:
         piece = pieces[at]
         word = piece.lower()
         is_known = word in self.forms or not _is_english(word)
-        english = self._of_word(word) if is_known else None
+        english = self._translate_word(word) if is_known else None
         return 1, piece if english is None else english
 
-    def _of_word(self, word: str) -> str | None:
+    def _translate_word(self, word: str) -> str | None:
         known = self._translate_simple_word(word)
         return self._split_compound(word) if known is None else known
 
     def _translate_simple_word(self, word: str) -> str | None:
-        """Return the translation of a word that is not a compound, in any of its forms."""
+        """Translate a simple word in any grammatical form, or return None."""
         spellings = (word, self.stemmer.stemWords([word])[0], word.removesuffix("s"), *self._infinitives(word))
         known = next((self.english[each] for each in spellings if each in self.english), None)
         return self._find_cognate(word) if known is None else known
 
     def _infinitives(self, word: str) -> list[str]:
-        """Return possible infinitives of a German verb form that stemming does not find, such as liegt and geprüft."""
+        """Return possible infinitives of a German verb form: liegen for liegt, prüfen for geprüft."""
         if not self.splits_words:
             return []
         bare = word.removeprefix("ge")
         return [f"{each.removesuffix(end)}en" for each in (word, bare) for end in _VERB_ENDINGS if each.endswith(end)]
 
     def _find_cognate(self, word: str) -> str | None:
-        """Return the English word that differs only in its ending or in a k, such as collision for Kollision."""
+        """Return the English cognate of a word, such as collision for Kollision, or None."""
         bare = _without_accents(word)
         changed = (
             bare.removesuffix(_without_accents(end)) + other for end, other in self.cognates if word.endswith(end)
@@ -282,7 +282,7 @@ class _SpacedGlossary:
         return next((each for each in spellings if each in _english_words()), None)
 
     def _split_compound(self, word: str, *, with_english: bool = True, parts: int = _MAX_PARTS) -> str | None:
-        """Translate the parts of a German compound, with the longest possible last part: Schwundquote, loss rate."""
+        """Translate a German compound (Schwundquote: loss rate), trying the longest last part first."""
         if (
             not self.splits_words
             or not _MIN_FIRST_PART_CHARACTERS + _MIN_PART_CHARACTERS <= len(word) <= _MAX_COMPOUND_CHARACTERS
@@ -303,7 +303,7 @@ class _SpacedGlossary:
         return None
 
     def _first_part(self, part: str, *, with_english: bool) -> str | None:
-        bare = (part.removesuffix(link) for link in _LINKS if part.endswith(link))
+        bare = (part.removesuffix(link) for link in _LINKING_LETTERS if part.endswith(link))
         long = [each for each in bare if len(each) >= _MIN_FIRST_PART_CHARACTERS]
         found = (
             self.english.get(each) or self._find_cognate(each) or self._english_part(each, is_allowed=with_english)
@@ -312,7 +312,7 @@ class _SpacedGlossary:
         return next(filter(None, found), None)
 
     def _english_part(self, part: str, *, is_allowed: bool) -> str | None:
-        """Return a part of a compound that is itself an English word, such as status in Statusbericht."""
+        """Return a part of a compound that is an English word, such as status in Statusbericht, or None."""
         return part if is_allowed and part in _english_words() else None
 
 
@@ -323,18 +323,18 @@ class _UnspacedGlossary:
     english: Mapping[str, str]
 
     def words_of(self, text: str) -> Iterator[str]:
-        """Yield the words of a text in English, matching the longest words first; keep parts in scripts with spaces."""
-        for piece in _PIECE.findall(text):
+        """Yield the words of a text in English, longest words first. Text in scripts with spaces is kept."""
+        for piece in _TOKEN.findall(text):
             at = 0
             for run in UNSPACED.finditer(piece):
                 if other := piece[at : run.start()].strip("._-"):
                     yield other
-                yield from self._of_run(run.group())
+                yield from self._translate_run(run.group())
                 at = run.end()
             if other := piece[at:].strip("._-"):
                 yield other
 
-    def _of_run(self, run: str) -> Iterator[str]:
+    def _translate_run(self, run: str) -> Iterator[str]:
         at = 0
         while at < len(run):
             for length in range(min(_MAX_PART_CHARACTERS, len(run) - at), 0, -1):

@@ -1,8 +1,8 @@
-"""Scripts without spaces between words, in which character bigrams replace words."""
+"""Character bigrams, which replace words in scripts without spaces."""
 
 import re
 
-# Chinese, Japanese, Korean, Thai, Lao and Khmer, which put no spaces between words.
+# Runs of Chinese, Japanese, Korean, Thai, Lao and Khmer characters.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
@@ -11,16 +11,16 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def bigrams(word: str) -> list[str]:
-    """Return the character bigrams that replace the unspaced parts of a word."""
+    """Return the character bigrams of the parts of a word in scripts without spaces."""
     if word.isascii():
         return []
     return [run[start : start + 2] for run in UNSPACED.findall(word) for start in range(len(run) - 1)]
 
 
 def unspaced_words(text: str) -> list[str]:
-    """Return the substitutes for words in unspaced text: bigrams, and the text between unspaced runs.
+    """Split tokens that contain scripts without spaces into bigrams and words.
 
-    SQLite's tokenizer makes one word of a whole clause such as `用Redis缓存`.
+    SQLite's tokenizer treats an entire clause such as `用Redis缓存` as one word.
     """
     if text.isascii():
         return []
@@ -34,9 +34,10 @@ def unspaced_words(text: str) -> list[str]:
 
 
 def is_single_token(word: str) -> bool:
-    """Whether SQLite's tokenizer certainly sees one word, as its Unicode tables have fewer letters than Python's."""
+    """Whether SQLite's tokenizer certainly treats a word as one token."""
     if word.isascii():
         return True
     import unicodedata  # deferred: hooks do not need it
 
+    # SQLite's older Unicode tables have fewer letters than those of Python.
     return all(unicodedata.ucd_3_2_0.category(letter)[0] in "LN" for letter in word)

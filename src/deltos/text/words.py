@@ -1,4 +1,4 @@
-"""Index words: split identifiers, stem words and drop stop words in the same way for indexing and queries."""
+"""Index words: identifiers are split, words stemmed and stop words dropped, identically for texts and queries."""
 
 from __future__ import annotations
 
@@ -14,42 +14,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WORD = re.compile(r"\w+")
-# A word as SQLite's tokenizer sees it: an underscore is a separator.
+# A token of SQLite's tokenizer, for which an underscore is a separator.
 TOKEN = re.compile(r"[^\W_]+")
-# Names that `WORD` misses: single capitals that are not a pronoun, article or initial, and names with signs. Not used
-# for code, which has too many of them.
+# Names of languages and platforms that are no index words: C++, .NET, and single capitals such as R. Not used for code,
+# which contains too many single capitals.
 _SIGNS = r"[Cc]\+\+|[CcFf]\#|\.(?:NET|net|Net)"
-_SIGNED = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
-_SIGNED_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
-_SIGNED_WORDS = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
-_MAX_MEMO_ENTRIES = 400_000  # enough for the distinct words of a few large repositories; cleared when full
-MAX_WORD_CHARACTERS = 64  # longer words are digests and base64 text
+_SIGNED_NAME = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Z])(?![\w'’&-])")
+_SIGNED_NAME_IN_QUERIES = re.compile(rf"(?<![\w'’.&-])(?:{_SIGNS}|[B-HJ-Zcr])(?![\w'’&-])")
+_WORDS_OF_SIGNED_NAMES = {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet net"}
+_MAX_CACHED_WORDS = 400_000  # maximum cache size, after which the cache is cleared; enough for a few large repositories
+MAX_WORD_CHARACTERS = 64  # maximum; longer words are digests or base64 text
 
 
 class Words:
-    """Converter of text to index words, with a cache by identifier."""
+    """Converter of text to index words, with a cache."""
 
     def __init__(self) -> None:
         self._stemmer = stemmer("english")
-        self._memo: dict[str, str] = {}
+        self._cache: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and each compound
-        itself."""
-        memo = self._memo
+        """Return the index words of `text`, separated by spaces: stemmed parts of identifiers, and joined parts."""
+        memo = self._cache
         pieces = []
         for word in WORD.findall(text):
             known = memo.get(word)
             if known is None:
-                known = self._learn(word)
+                known = self._cache_word(word)
             if known:
                 pieces.append(known)
         return " ".join(pieces)
 
-    def _learn(self, word: str) -> str:
-        if len(self._memo) >= _MAX_MEMO_ENTRIES:
-            self._memo.clear()
-        known = self._memo[word] = self._analyse(word)
+    def _cache_word(self, word: str) -> str:
+        if len(self._cache) >= _MAX_CACHED_WORDS:
+            self._cache.clear()
+        known = self._cache[word] = self._analyse(word)
         return known
 
     def _analyse(self, word: str) -> str:
@@ -71,36 +70,37 @@ def shared_words() -> Words:
 
 
 def documentation_words(text: str) -> str:
-    """Return the index words of documentation: those of code, and names such as C, R, C++ and .NET."""
-    return _with_signs(text, _SIGNED)
+    """Return the index words of documentation, including names such as C, R, C++ and .NET."""
+    return _index_words_with_names(text, _SIGNED_NAME)
 
 
 def documentation_query_words(question: str) -> str:
-    """Return the index words of a documentation query, in which the names C and R may be in lower case."""
-    return _with_signs(question, _SIGNED_IN_QUERIES)
+    """Return the index words of a documentation query. The names C and R may be in lower case."""
+    return _index_words_with_names(question, _SIGNED_NAME_IN_QUERIES)
 
 
-def _with_signs(text: str, pattern: re.Pattern[str]) -> str:
+def _index_words_with_names(text: str, pattern: re.Pattern[str]) -> str:
+    """Return the index words of a text, including the names that match `pattern`."""
     words = shared_words()
     pieces: list[str] = []
     start = 0
     for match in pattern.finditer(text):
         name = match.group().lower()
-        pieces += (words.of(text[start : match.start()]), _SIGNED_WORDS.get(name, name))
+        pieces += (words.of(text[start : match.start()]), _WORDS_OF_SIGNED_NAMES.get(name, name))
         start = match.end()
     pieces.append(words.of(text[start:]))
     return " ".join(filter(None, pieces))
 
 
 def query_words(question: str) -> str:
-    """Return the index words of a query without question words, or all its words if it has no others."""
+    """Return the index words of a query without question words, unless it has no other words."""
     plain = plain_words(question)
     kept = [word for word in plain if word.lower() not in QUESTION_WORDS]
     return shared_words().of(" ".join(kept)) or shared_words().of(" ".join(plain))
 
 
 class Stemmer(Protocol):
-    """Interface of the used part of PyStemmer."""
+    """Interface of a PyStemmer stemmer."""
 
     def stemWord(self, word: str) -> str:  # noqa: N802
         """Return the stem of a word."""
@@ -111,8 +111,8 @@ class Stemmer(Protocol):
 
 @cache
 def stemmer(algorithm: str) -> Stemmer:
-    """Return a stemmer: `english` for index words, `porter` as the tokenizer of the API tables."""
-    import Stemmer as PyStemmer  # deferred: only indexing and searching need it, not starting the server
+    """Return a stemmer: `english` for index words, or `porter` to match the tokenizer of the API tables."""
+    import Stemmer as PyStemmer  # deferred: not needed to start the server
 
     chosen: Stemmer = PyStemmer.Stemmer(algorithm)
     return chosen
@@ -124,7 +124,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of `text` as SQLite's tokenizer sees them, in lower case."""
+    """Return the tokens of `text` in lower case, split like SQLite's tokenizer."""
     return [word.lower() for word in TOKEN.findall(text)]
 
 

@@ -1,1 +1,1 @@
-"""The web UI: the data of its views as structs, and its built files. It does not depend on HTTP."""
+"""The web UI: its views, which return data as structs, and its static files. Independent of HTTP."""

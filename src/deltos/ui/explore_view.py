@@ -1,4 +1,4 @@
-"""The view that answers a question with code, as the tool `explore` does."""
+"""View that answers a question with code, like the tool `explore`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOCATION = re.compile(r"(\S+):(\d+)-\d+(?: (\S.*))?")
 
 
 def explore(request: ViewRequest) -> structs.ExplorePage:
-    """Return the answer of the tool `explore`, divided into code and notes."""
+    """Return the answer of the tool `explore`, divided into blocks of code and text."""
     started = time.perf_counter()
     app = request.app
     exploration = Exploration(
@@ -42,7 +42,7 @@ def explore(request: ViewRequest) -> structs.ExplorePage:
 
 
 def answer_parts(text: str) -> list[structs.ExplorePart]:
-    """Divide the text of an answer into blocks of code with consecutive line numbers, and the text between them."""
+    """Split an answer into blocks of code with consecutive line numbers, and the text between them."""
     parts: list[structs.ExplorePart] = []
     path = title = ""
     for line in text.split("\n"):
@@ -56,7 +56,7 @@ def answer_parts(text: str) -> list[structs.ExplorePart]:
 
 
 def _append_line(parts: list[structs.ExplorePart], line: structs.ExplorePart) -> None:
-    """Append a line to the last part if it continues that part, else as a new part."""
+    """Append a line to the last part if its line number follows, or add a new part."""
     last = parts[-1] if parts else line
     next_line = last.first_line + last.text.count("\n") + 1 if line.path else 0
     if parts and (last.path, line.first_line) == (line.path, next_line):

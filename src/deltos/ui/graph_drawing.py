@@ -1,4 +1,4 @@
-"""Layout and SVG rendering of graphs: a neighbourhood has two sides, and an impact has rings."""
+"""Layout and SVG rendering of graphs. A neighbourhood is drawn in two sides, and an impact in rings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _FIRST_RING_RADIUS, _RING_GAP = 84.0, 50.0
 _ROW_HEIGHT = 15.0  # vertical distance between labels
-_SIDE_RADIUS = 216.0
-_ARC_HEIGHT = math.sin(1.1)  # half the height of the arc of a side, as a fraction of its radius
+_SIDE_RADIUS = 216.0  # minimum radius of the arcs on both sides
+_ARC_HEIGHT = math.sin(1.1)  # half the height of an arc, as a fraction of its radius
 _CHARACTER_WIDTH = 7.0  # width of a label character at 11.5 px
-_LABEL_GAP = 10.0  # between a node and its label
-_RING_LABEL_WIDTH = 42.0  # free space on both sides of the distance label at the top of a ring
-_MARGIN = 16.0
+_LABEL_GAP = 10.0  # distance between a node and its label
+_RING_LABEL_WIDTH = 42.0  # free width on both sides of the label at the top of a ring
+_MARGIN = 16.0  # around the drawing
 _MAX_LABEL_CHARACTERS = 34
 _STYLE = """\
 .ground{fill:#fff}.edge{stroke:#5c6462;stroke-opacity:.35;fill:none}.possible{stroke-dasharray:4 4}
@@ -38,7 +38,7 @@ text.distance{fill:#9ea8a4}circle.middle{fill:#e6e9e7}.edge{stroke:#9ea8a4}}"""
 
 
 def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
-    """Return the SVG of a graph; equal graphs produce identical bytes."""
+    """Return the SVG of a graph. The output is deterministic."""
     positions = {node.id: (node.x, node.y) for node in page.nodes}
     outermost = max((ring.radius for ring in page.rings), default=0.0)
     width = max([240.0, outermost, *map(_outer_extent, page.nodes)]) + _MARGIN
@@ -46,7 +46,7 @@ def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
     box = f"{-width:.0f} {-height:.0f} {2 * width:.0f} {2 * height:.0f}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" width="{2 * width:.0f}" height="{2 * height:.0f}">',
-        f"<title>{_escaped(page.symbol)}</title><style>{_STYLE}</style>",
+        f"<title>{_xml_text(page.symbol)}</title><style>{_STYLE}</style>",
         f'<rect class="ground" x="{-width:.0f}" y="{-height:.0f}" width="{2 * width:.0f}" height="{2 * height:.0f}"/>',
         *(f'<circle class="ring" r="{ring.radius:.1f}"/>' for ring in page.rings),
     ]
@@ -61,9 +61,9 @@ def draw_svg(page: GraphPage, *, by_sides: bool) -> str:
 
 
 def lay_out(page: GraphPage, *, by_sides: bool) -> GraphPage:
-    """Return the graph with node positions so that no labels overlap: in two sides, or in rings.
+    """Return the graph with node positions, in two sides or in rings. Labels do not overlap.
 
-    The layout is deterministic. In rings, nodes are placed near the nodes that they refer to.
+    The layout is deterministic. In rings, nodes are placed near the nodes that they reference.
     """
     at_distance: defaultdict[int, list[GraphNode]] = defaultdict(list)
     for node in page.nodes:
@@ -87,7 +87,7 @@ def lay_out(page: GraphPage, *, by_sides: bool) -> GraphPage:
 
 
 def _inner_neighbours(page: GraphPage) -> dict[str, list[str]]:
-    """Return for each node the referenced nodes that are closer to the middle."""
+    """Return the referenced nodes in inner rings, by node."""
     ring_of = {node.id: node.ring for node in page.nodes}
     inner_neighbours: defaultdict[str, list[str]] = defaultdict(list)
     for edge in page.edges:
@@ -97,27 +97,27 @@ def _inner_neighbours(page: GraphPage) -> dict[str, list[str]]:
 
 
 def _mean_angle(neighbours: list[str], positions: dict[str, Position]) -> float | None:
-    """Return the mean direction of the neighbours, or None if there are no neighbours."""
+    """Return the mean direction of the neighbours from the middle, or None if there is none."""
     x, y = (sum(positions[name][axis] for name in neighbours) for axis in (0, 1))
     return math.atan2(y, x) % math.tau if abs(x) + abs(y) > 1 else None
 
 
 class _LabelRows:
-    """The horizontal extent of labels to the left and right in each row."""
+    """Horizontal extent of the labels on the left and right side of each row."""
 
     def __init__(self, middle: float) -> None:
         self._outer_extent: dict[tuple[int, int], float] = {}
         for side in (-1, 1):
-            self.take((side * middle, -14.0), 0.0)
-            self.take((side * middle, 0.0), 0.0)
+            self.occupy((side * middle, -14.0), 0.0)
+            self.occupy((side * middle, 0.0), 0.0)
 
     def is_free(self, position: Position) -> bool:
-        """Whether a node and its label fit at `position` without touching labels closer to the middle."""
+        """Whether a node at `position` does not touch labels closer to the middle."""
         x, y = position
         return abs(x) > self._outer_extent.get((1 if x > 0 else -1, round(y / _ROW_HEIGHT)), 0.0) + _LABEL_GAP
 
-    def take(self, position: Position, width: float) -> None:
-        """Occupy `position` with a node whose label has the given width."""
+    def occupy(self, position: Position, width: float) -> None:
+        """Reserve space for a node at `position` and its label of the given width."""
         x, y = position
         key = (1 if x > 0 else -1, round(y / _ROW_HEIGHT))
         self._outer_extent[key] = max(self._outer_extent.get(key, 0.0), abs(x) + _LABEL_GAP + width)
@@ -126,8 +126,8 @@ class _LabelRows:
 def _place_on_ring(
     nodes: list[GraphNode], radius: float, wanted_angles: dict[str, float | None], rows: _LabelRows
 ) -> tuple[float, dict[str, Position]]:
-    """Place nodes on a circle that is large enough, each as close to its wanted angle as the labels permit."""
-    while len(free := [position for position in _free_positions_on(radius) if rows.is_free(position)]) < len(nodes):
+    """Place nodes on a circle near their wanted angles. Return the (possibly enlarged) radius and the positions."""
+    while len(free := [position for position in _label_positions(radius) if rows.is_free(position)]) < len(nodes):
         radius += _ROW_HEIGHT
     even_angles = {node.id: (number + 0.5) / len(nodes) * math.tau for number, node in enumerate(nodes)}
     angles_or_even = {
@@ -138,13 +138,12 @@ def _place_on_ring(
     ordered = sorted(nodes, key=lambda node: (angles_or_even[node.id], node.id))
     placed = {node.id: free[circle.take(bisect(angles, angles_or_even[node.id]))] for node in ordered}
     for node in nodes:
-        rows.take(placed[node.id], _text_width(node))
+        rows.occupy(placed[node.id], _text_width(node))
     return radius, placed
 
 
-def _free_positions_on(radius: float) -> list[Position]:
-    """Return positions on a circle, sorted by angle, at which labels do not touch; the top is reserved for the ring
-    label."""
+def _label_positions(radius: float) -> list[Position]:
+    """Return the positions on a circle where labels do not touch, sorted by angle. The top is reserved."""
     most = int((radius - _ROW_HEIGHT / 2) / _ROW_HEIGHT)
     right = [(math.sqrt(radius**2 - (row * _ROW_HEIGHT) ** 2), row * _ROW_HEIGHT) for row in range(-most, most + 1)]
     positions = [(side * x, y) for x, y in right for side in (-1, 1) if y > 0 or x > _RING_LABEL_WIDTH]
@@ -152,7 +151,7 @@ def _free_positions_on(radius: float) -> list[Position]:
 
 
 class _CircularSlots:
-    """Slots around a circle, each of which can be occupied once."""
+    """Slots around a circle, which can be occupied once each."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -160,14 +159,14 @@ class _CircularSlots:
 
     def take(self, wanted: int) -> int:
         """Occupy and return the free slot closest to `wanted`."""
-        after, before = (self._free(wanted % self._count, step) for step in (1, -1))
+        after, before = (self._next_free_slot(wanted % self._count, step) for step in (1, -1))
         is_after = (after - wanted) % self._count <= (wanted - before) % self._count
         number = after if is_after else before
         for step, pointers in self._next_free.items():
             pointers[number] = (number + step) % self._count
         return number
 
-    def _free(self, number: int, step: int) -> int:
+    def _next_free_slot(self, number: int, step: int) -> int:
         pointers = self._next_free[step]
         while pointers[number] != number:
             pointers[number] = pointers[pointers[number]]  # path compression
@@ -190,7 +189,7 @@ def _truncated_label(node: GraphNode) -> str:
 
 
 def _text_width(node: GraphNode) -> float:
-    """Return the width of a drawn label; East Asian characters are twice as wide."""
+    """Return the width of a label. Wide East Asian characters count twice."""
     return sum(
         2 * _CHARACTER_WIDTH if east_asian_width(letter) in "WF" else _CHARACTER_WIDTH
         for letter in _truncated_label(node)
@@ -198,7 +197,7 @@ def _text_width(node: GraphNode) -> float:
 
 
 def _outer_extent(node: GraphNode) -> float:
-    """Return the horizontal distance from the middle to the outer end of a node's label."""
+    """Return the horizontal distance between the middle and the outer end of a label."""
     return _text_width(node) / 2 if node.ring == 0 else abs(node.x) + _LABEL_GAP + _text_width(node)
 
 
@@ -217,12 +216,12 @@ def _draw_node(node: GraphNode, *, by_sides: bool) -> str:
         size, dy = 5.5, 4.0
         anchor, dx = ("end", -_LABEL_GAP) if x < 0 else ("start", _LABEL_GAP)
     return (
-        f"<g><title>{_escaped(f'{node.kind} {node.label} {node.path}:{node.line}')}</title>"
+        f"<g><title>{_xml_text(f'{node.kind} {node.label} {node.path}:{node.line}')}</title>"
         f'<circle class="node {kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>'
-        f'<text x="{x + dx:.1f}" y="{y + dy:.1f}" text-anchor="{anchor}">{_escaped(_truncated_label(node))}</text></g>'
+        f'<text x="{x + dx:.1f}" y="{y + dy:.1f}" text-anchor="{anchor}">{_xml_text(_truncated_label(node))}</text></g>'
     )
 
 
-def _escaped(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Escape text for XML and replace unprintable characters."""
     return escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from deltos.store.symbols import Symbol
     from deltos.ui.view_request import ViewRequest
 
-    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # by source, target and kind
+    _Edges = dict[tuple[str, str, str], structs.GraphEdge]  # keys are source, target and kind
 
 MAX_FILES = 20_000
 MAX_SYMBOLS = 20_000
 MAX_REFERENCES_READ = 400_000
-MAX_NEIGHBOURS = 300
-MAX_IMPACT = 2_000
+MAX_NEIGHBOURS = 300  # maximum number of drawn symbols of a neighbourhood
+MAX_IMPACT = 2_000  # maximum number of drawn symbols of an impact
 MAX_CYCLES = 50
-MAX_NAMES = 20
+MAX_NAMES = 20  # maximum number of listed definitions of a name
 
 
 def map_modules(request: ViewRequest) -> structs.ModulesPage:
-    """Return all files with their sizes and numbers of importing files, and the circular imports."""
+    """Return all files with their size and number of importers, and the circular imports."""
     index = request.index()
 
     def read(notes: tuple[str, ...]) -> structs.ModulesPage:
@@ -57,22 +57,22 @@ def map_modules(request: ViewRequest) -> structs.ModulesPage:
 
 
 def draw_symbol(request: ViewRequest) -> structs.GraphPage:
-    """Return the neighbourhood or impact of a symbol, or the import graph of the files, as a drawn graph."""
+    """Return a drawn graph: the neighbourhood or impact of a symbol, or the import graph of the files."""
     index = request.index()
     symbol, mode = request.text("symbol"), request.text("mode") or "around"
-    if mode not in _MODES:
-        raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_MODES)}.")
+    if mode not in _GRAPHS_BY_MODE:
+        raise BadArgument(f"There is no graph '{mode[:40]}'", hint=f"Known: {', '.join(_GRAPHS_BY_MODE)}.")
     search = request.app.graph_search(index)
 
     def read(notes: tuple[str, ...]) -> structs.GraphPage:
-        page = _MODES[mode](search, symbol)
+        page = _GRAPHS_BY_MODE[mode](search, symbol)
         return msgspec.structs.replace(page, notes=[*notes, *page.notes])
 
     return index.answer(lambda freshness: read(freshness.notes_about("graph")))
 
 
-def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """Return the callers and other users of a symbol, and the symbols that it uses."""
+def neighbourhood(search: GraphSearch, symbol: str) -> structs.GraphPage:
+    """Return the graph of a symbol, its users, and the symbols that it uses."""
     targets = _find_targets(search, symbol)
     target = targets[0]
     references = search.references(target)
@@ -95,7 +95,7 @@ def around(search: GraphSearch, symbol: str) -> structs.GraphPage:
 
 
 def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
-    """Return the symbols and tests that a change to a symbol affects, by distance.
+    """Return the graph of the symbols and tests affected by a change, by distance.
 
     Possible references are counted but not followed.
     """
@@ -118,7 +118,7 @@ def impact(search: GraphSearch, symbol: str) -> structs.GraphPage:
 
 
 def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Edges:
-    """Return the references between the symbols of an impact, including direct uses of the changed symbol."""
+    """Return the references between the affected symbols and to the changed symbol."""
     middle = _node_id(found.target.first)
     by_number = {row.node_id: _node_id(row) for row in rows} | dict.fromkeys(found.target.node_ids, middle)
     edges: _Edges = {}
@@ -126,7 +126,7 @@ def _impact_edges(search: GraphSearch, found: Impact, rows: list[Symbol]) -> _Ed
         source, used = by_number.get(row.source_id), by_number.get(row.target_id)
         if source and used:
             _add_edge(edges, structs.GraphEdge(source, used, row.kind, row.certain))
-    for number, uses in found.lines.items():  # includes uses of its members and of the interfaces it implements
+    for number, uses in found.lines.items():  # includes uses of its members and implemented interfaces
         if source := by_number.get(number):
             _add_edges(edges, source, middle, uses, certain=True)
     return edges
@@ -144,12 +144,12 @@ def _note_unfollowed(lines: int) -> list[str]:
 
 
 def _find_targets(search: GraphSearch, symbol: str) -> list[Target]:
-    """Return the definitions that match a name, or the file if `symbol` is a path, as in links from maps."""
+    """Return the definitions that match a name, or the module if `symbol` is the path of a file."""
     return [search.module(symbol)] if symbol in search.reader.paths() else search.targets(symbol)
 
 
-def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
-    """Return all files and the imports between them."""
+def file_imports(search: GraphSearch, _symbol: str) -> structs.GraphPage:
+    """Return the graph of all files and the imports between them."""
     imports = search.reader.imports()
     pairs = sorted({(row.path, row.target, row.mode) for row in imports if row.path != row.target})
     used = Counter(target for _, target, _ in pairs)
@@ -164,10 +164,10 @@ def files(search: GraphSearch, _symbol: str) -> structs.GraphPage:
 def map_symbols(request: ViewRequest) -> structs.SymbolMap:
     """Return the most used symbols of a project and the references between them."""
     index = request.index()
-    return index.answer(lambda freshness: _symbol_map(index.store.graph, freshness.notes_about("graph")))
+    return index.answer(lambda freshness: _build_symbol_map(index.store.graph, freshness.notes_about("graph")))
 
 
-def _symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
+def _build_symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
     with graph.snapshot():
         symbols = graph.most_used(limit=MAX_SYMBOLS)
         number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
@@ -200,10 +200,10 @@ def _symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
     )
 
 
-_MODES: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {
-    "around": around,
+_GRAPHS_BY_MODE: dict[str, Callable[[GraphSearch, str], structs.GraphPage]] = {
+    "around": neighbourhood,
     "impact": impact,
-    "files": files,
+    "files": file_imports,
 }
 
 
@@ -218,7 +218,7 @@ def _add_node_and_edge(
 
 
 def _add_edge(edges: _Edges, edge: structs.GraphEdge) -> None:
-    """Add an edge unless it is a self-reference; a certain edge replaces a possible one."""
+    """Add an edge unless it is a self-reference. A certain edge replaces a possible edge."""
     key = (edge.source, edge.target, edge.kind)
     if edge.source != edge.target and (key not in edges or edge.certain):
         edges[key] = edge
@@ -231,7 +231,7 @@ def _build_page(
     targets: list[Target],
     max_nodes: int,
 ) -> structs.GraphPage:
-    """Return a page with the `max_nodes` symbols closest to the middle and the edges between them."""
+    """Return a graph with the `max_nodes` symbols closest to the target and the edges between them."""
     ordered = sorted(nodes, key=lambda node: (node.ring, node.is_test, node.path, node.line))
     kept = ordered[:max_nodes]
     drawn = {node.id for node in kept}

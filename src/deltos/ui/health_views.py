@@ -1,4 +1,4 @@
-"""Views of the state of indexed projects and of recent tool calls."""
+"""Views of index statistics and of recent tool calls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from deltos.ui.view_request import ViewRequest
 
 MAX_FAILURES = 200
-_RESOLVED = frozenset(name for family in FAMILIES for name in family.languages)
+_RESOLVED_LANGUAGES = frozenset(name for family in FAMILIES for name in family.languages)
 
 
 def project_health(request: ViewRequest) -> structs.ProjectHealth:
-    """Return the size of a project, its languages and how many references are resolved, and its failures."""
+    """Return index statistics of a project: size, languages, references and failures."""
     index = request.index()
 
     def read(notes: tuple[str, ...]) -> structs.ProjectHealth:
@@ -39,7 +39,7 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
             failure_count=len(failures),
         )
         languages = [
-            structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED)
+            structs.LanguageShare(name or "other", files, is_resolved=name in _RESOLVED_LANGUAGES)
             for name, files in sorted(totals.languages.items(), key=lambda item: (-item[1], item[0]))
         ]
         return structs.ProjectHealth(
@@ -59,7 +59,7 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
 
 
 def last_calls(request: ViewRequest) -> structs.RecentCalls:
-    """Return recent calls of all clients on this machine; refuse callers that are limited to certain projects."""
+    """Return the recent calls of all clients on this machine. Only callers that may read all projects are allowed."""
     if not may_recall_all():
         raise Forbidden(
             "This token does not permit reading the calls of other clients", hint="Use a token for all projects."

@@ -20,15 +20,17 @@ MAX_SCHEMAS = 2_000
 
 
 def list_sources(request: ViewRequest) -> structs.SourcesPage:
-    """Return the state of every source, API descriptions last."""
+    """Return the state of all sources, with API descriptions last."""
     apis = request.app.domains.apis.library
     unread = apis.unread_documents()
-    described = [_api_source_state(row, [each for each in unread if each.source == row.source]) for row in apis.rows()]
-    return structs.SourcesPage([*map(_source_state, request.app.domains.docs.library.statuses()), *described])
+    described = [
+        _api_to_source_state(row, [each for each in unread if each.source == row.source]) for row in apis.rows()
+    ]
+    return structs.SourcesPage([*map(_to_source_state, request.app.domains.docs.library.statuses()), *described])
 
 
 def list_apis(request: ViewRequest) -> structs.ApisPage:
-    """Return all APIs, and the operations and schemas of the requested one."""
+    """Return all APIs, with the operations and schemas of the requested API."""
     library = request.app.domains.apis.library
     name = request.text("name")
     row = library.row(name) if name else None
@@ -37,14 +39,14 @@ def list_apis(request: ViewRequest) -> structs.ApisPage:
     return structs.ApisPage(
         apis=[structs.ApiSummary(row.name, row.source_name, row.operations, row.schemas) for row in library.rows()],
         name=name,
-        operations=[_operation(name, unit) for unit in units[:MAX_OPERATIONS]],
+        operations=[_to_api_operation(name, unit) for unit in units[:MAX_OPERATIONS]],
         total=len(units),
         schemas=[structs.ApiSchema(f"api:{name}:{unit.key}", unit.title) for unit in schemas[:MAX_SCHEMAS]],
         schema_total=len(schemas),
     )
 
 
-def _source_state(status: SourceStatus) -> structs.SourceState:
+def _to_source_state(status: SourceStatus) -> structs.SourceState:
     source = status.source
     return structs.SourceState(
         id=source.id,
@@ -68,7 +70,7 @@ def _source_state(status: SourceStatus) -> structs.SourceState:
     )
 
 
-def _api_source_state(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
+def _api_to_source_state(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
     return structs.SourceState(
         id=row.name,
         name=row.name,
@@ -91,7 +93,7 @@ def _api_source_state(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceSta
     )
 
 
-def _operation(api: str, unit: UnitRow) -> structs.ApiOperation:
+def _to_api_operation(api: str, unit: UnitRow) -> structs.ApiOperation:
     return structs.ApiOperation(
         id=f"api:{api}:{unit.key}",
         method=unit.method,

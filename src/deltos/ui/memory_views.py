@@ -1,4 +1,4 @@
-"""Views and changes of memory: the timeline, the context of the next session, and edits."""
+"""Memory in the web UI: the timeline, the context of the next session, and changes to observations."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     from deltos.store.observations import Observation
     from deltos.ui.view_request import ViewRequest
 
-PAGE_ROWS = 60
-MAX_REDACTED_ROWS = 1_000  # maximum number of observations with redactions that are counted by kind
-_MICROSECONDS = 1_000_000
-_LATEST = 2**62
+PAGE_ROWS = 60  # observations per page of the timeline
+MAX_REDACTED_ROWS = 1_000  # maximum number of observations whose redactions are counted
+_MICROSECONDS = 1_000_000  # per second
+_LATEST = 2**62  # in microseconds; later than any stored time
 
 
 def show_memory(request: ViewRequest) -> structs.MemoryPage:
-    """Return a page of the timeline of current or forgotten observations, newest first, or the context of the next
-    session."""
+    """Return a page of the timeline, newest first, and the context of the next session if requested."""
     memory = request.app.domains.memory
     root = request.index().project.root
     project = request.app.domains.project_with_stored_identity(root)
@@ -60,14 +59,14 @@ def show_memory(request: ViewRequest) -> structs.MemoryPage:
 
 
 def _parse_cursor(cursor: str) -> tuple[int, int]:
-    """Parse a cursor: a time in microseconds and the position of the observation before which the page ends."""
+    """Parse the cursor of the next page: the time in microseconds and the row number of the last shown observation."""
     moment, _, place = cursor.partition(".")
     numbers = [int(part) if part.isdecimal() and len(part) < 19 else 0 for part in (moment, place)]
     return (numbers[0], numbers[1]) if numbers[0] else (_LATEST, 0)
 
 
 def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:
-    """Count the redactions in the newest observations by kind."""
+    """Return the number of redactions in the newest observations, by kind."""
     places = memory.store.places_with(["redacted"], at_most=MAX_REDACTED_ROWS)
     rows = [row for row in memory.store.at_places(places) if row.project_id in (project_id, PERSONAL)]
     seen = [row.text for row in rows if may_recall(row.project_id, row.folder)]
@@ -78,7 +77,7 @@ def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:
 def _next_session_context(
     request: ViewRequest, memory: Memory, keys: Sequence[int], project_id: str, root: Path
 ) -> tuple[str, str]:
-    """Return the context that hooks will show the next session, or the reason why they will show none."""
+    """Return the context that hooks will add to the next session, or the reason why they will add none."""
     settings = HookSettings.from_environment({**os.environ, "DELTOS_HOME": str(request.app.config.home)})
     if not settings.is_enabled:
         return "", "Hooks add nothing because the memory toolset is off. `deltos toolsets` enables it."
@@ -94,30 +93,30 @@ def change_memory(request: ViewRequest) -> structs.Changed:
     """Pin, unpin, forget, restore or supersede an observation."""
     memory = request.app.domains.memory
     project_id = request.app.domains.project_with_stored_identity(request.index().project.root).project_id
-    return structs.Changed(_change(memory, request, project_id))
+    return structs.Changed(_apply_change(memory, request, project_id))
 
 
-def _change(memory: Memory, request: ViewRequest, project_id: str) -> str:
+def _apply_change(memory: Memory, request: ViewRequest, project_id: str) -> str:
     change, observation_id = request.text("change"), request.text("id")
     match change:
         case "pin":
-            _require_known(memory.pin_visible([observation_id], project_id=project_id), observation_id)
-            return "Pinned: shown first in the next session."
+            _require_found(memory.pin_visible([observation_id], project_id=project_id), observation_id)
+            return "Pinned. It is shown first in the next session."
         case "unpin":
-            _require_known(memory.pin([observation_id], unpin=True, project_id=project_id), observation_id)
+            _require_found(memory.pin([observation_id], unpin=True, project_id=project_id), observation_id)
             return "No longer pinned."
         case "forget" | "restore":
-            _require_known(
+            _require_found(
                 memory.forget([observation_id], restore=change == "restore", project_id=project_id), observation_id
             )
-            return "Forgotten: answers no longer show it." if change == "forget" else "Restored."
+            return "Forgotten. Answers no longer show it." if change == "forget" else "Restored."
         case "supersede":
             older, newer = memory.supersede(observation_id, request.text("by"), project_id=project_id)
             return f"{format_id(newer.id)} supersedes {format_id(older.id)}."
     raise BadArgument(f"Unknown change '{change[:40]}'", hint="Known: pin, unpin, forget, restore, supersede.")
 
 
-def _require_known(lookup: ObservationLookup, observation_id: str) -> None:
+def _require_found(lookup: ObservationLookup, observation_id: str) -> None:
     if not lookup.found:
         raise NotFound(f"There is no observation '{observation_id[:80]}'", hint="Reload the timeline.")
 

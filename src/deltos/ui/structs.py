@@ -1,4 +1,4 @@
-"""Data of the web UI as structs. `scripts/ui_types.py` generates TypeScript types from them."""
+"""Data of the web UI as structs, from which `scripts/ui_types.py` generates TypeScript types."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ class Problem(Struct, frozen=True):
 
 
 class KnownProject(Struct, frozen=True):
-    """An indexed project. `root` is shortened for readers who may not see local paths; `failures` contains the first
-    of `failure_count` failures."""
+    """An indexed project, with the first of `failure_count` failures. `root` may be shortened to hide local paths."""
 
     id: str
     name: str
@@ -28,7 +27,7 @@ class KnownProject(Struct, frozen=True):
 
 
 class FailedPath(Struct, frozen=True):
-    """A file or page that could not be read, and the reason."""
+    """A file or page that could not be indexed, and the reason."""
 
     path: str
     reason: str
@@ -62,7 +61,7 @@ class Result(Struct, frozen=True):
 
 
 class SearchPage(Struct, frozen=True):
-    """Results of a search, and the exact text that an agent would receive. An answer has at most `most_results`
+    """Search results, and the exact text that an agent would receive. An answer has at most `most_results`
     results."""
 
     query: str
@@ -78,7 +77,7 @@ class SearchPage(Struct, frozen=True):
 
 
 class ExplorePart(Struct, frozen=True):
-    """A block of code with consecutive line numbers from `first_line`, or, without a path, lines of text."""
+    """A block of code that starts at `first_line`, or a block of text if `path` is empty."""
 
     path: str
     title: str
@@ -97,7 +96,7 @@ class ExplorePage(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """A name and a value."""
+    """A named value, such as an item of metadata."""
 
     name: str
     value: str
@@ -144,7 +143,7 @@ class ProjectHealth(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call in the call log; arguments are redacted and shortened."""
+    """A call in the call log. Arguments are redacted and shortened."""
 
     at: float
     tool: str
@@ -157,7 +156,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class RecentCalls(Struct, frozen=True):
-    """Recent calls, newest first; `kept` says whether calls are logged at all."""
+    """Recent calls, newest first. `kept` is whether calls are logged."""
 
     kept: bool
     most: int
@@ -165,7 +164,7 @@ class RecentCalls(Struct, frozen=True):
 
 
 class TeamWorkspace(Struct, frozen=True):
-    """A workspace and its projects that the reader may see."""
+    """A workspace, with the projects that the reader may see."""
 
     name: str
     projects: list[str]
@@ -191,7 +190,7 @@ class TeamJob(Struct, frozen=True):
 
 
 class TeamToken(Struct, frozen=True):
-    """An access token without its secret. No projects means all projects; `state` is valid, expired or revoked."""
+    """An access token without its secret. Empty `projects` means all; `state` is valid, expired or revoked."""
 
     id: str
     name: str
@@ -203,8 +202,7 @@ class TeamToken(Struct, frozen=True):
 
 
 class Team(Struct, frozen=True):
-    """Data that servers and workers share in a database; `workers` and `jobs` are shown only to readers of all
-    projects."""
+    """Data of a shared database. `workers` and `jobs` are empty unless the reader may see all projects."""
 
     database: str
     sees_all: bool
@@ -215,7 +213,7 @@ class Team(Struct, frozen=True):
 
 
 class TokenList(Struct, frozen=True):
-    """Every access token, newest first."""
+    """All access tokens, newest first."""
 
     tokens: list[TeamToken]
 
@@ -237,7 +235,7 @@ class Memo(Struct, frozen=True):
 
 
 class MemoryPage(Struct, frozen=True):
-    """A page of the timeline, newest first; `more_before` is the cursor of the next page, `redacted` counts by kind."""
+    """A page of the timeline. `more_before` is the cursor of the next page; `redacted` counts redactions by kind."""
 
     show: str
     memos: list[Memo]
@@ -252,7 +250,7 @@ class MemoryPage(Struct, frozen=True):
 
 
 class SourceState(Struct, frozen=True):
-    """State of a source. An API description has the kind "api", and operations instead of pages."""
+    """State of a source. An API description has the kind "api" and operations instead of pages."""
 
     id: str
     name: str
@@ -281,7 +279,7 @@ class SourcesPage(Struct, frozen=True):
 
 
 class ApiSummary(Struct, frozen=True):
-    """An API description in a list."""
+    """Summary of an API."""
 
     name: str
     source: str
@@ -290,7 +288,7 @@ class ApiSummary(Struct, frozen=True):
 
 
 class ApiOperation(Struct, frozen=True):
-    """An operation of an API in a list."""
+    """Summary of an operation of an API."""
 
     id: str
     method: str
@@ -301,14 +299,14 @@ class ApiOperation(Struct, frozen=True):
 
 
 class ApiSchema(Struct, frozen=True):
-    """A schema or message of an API in a list."""
+    """Summary of a schema or message of an API."""
 
     id: str
     name: str
 
 
 class ApisPage(Struct, frozen=True):
-    """All API descriptions, and the operations and schemas of the selected one with their total numbers."""
+    """All APIs, with the operations and schemas of the selected API and their total numbers."""
 
     apis: list[ApiSummary]
     name: str
@@ -319,7 +317,7 @@ class ApisPage(Struct, frozen=True):
 
 
 class ModuleBox(Struct, frozen=True):
-    """A file in the module map with its size and number of importing files."""
+    """A file in the module map, with its size and number of importers."""
 
     path: str
     size_bytes: int
@@ -336,7 +334,7 @@ class Cycle(Struct, frozen=True):
 
 
 class ModulesPage(Struct, frozen=True):
-    """The module map of a project and its circular imports; `notes` report missing data."""
+    """The module map of a project, with circular imports. `notes` report missing data."""
 
     modules: list[ModuleBox]
     total: int
@@ -345,7 +343,7 @@ class ModulesPage(Struct, frozen=True):
 
 
 class GraphNode(Struct, frozen=True):
-    """A symbol in a drawn graph with its position; `ring` is its distance from the middle."""
+    """A symbol in a drawn graph, with its position. `ring` is the distance from the middle."""
 
     id: str
     label: str
@@ -368,14 +366,14 @@ class GraphEdge(Struct, frozen=True):
 
 
 class GraphRing(Struct, frozen=True):
-    """The circle of all symbols at one distance from the middle."""
+    """A circle of symbols at the same distance from the middle."""
 
     distance: int
     radius: float
 
 
 class GraphPage(Struct, frozen=True):
-    """A drawn graph; `left_out` is the number of symbols that are not drawn."""
+    """A drawn graph. `left_out` is the number of symbols that are not drawn."""
 
     symbol: str
     nodes: list[GraphNode]
@@ -388,7 +386,7 @@ class GraphPage(Struct, frozen=True):
 
 
 class SymbolMap(Struct, frozen=True):
-    """The most used symbols of a project in columns, and the references between them as symbol numbers.
+    """The most used symbols of a project in columns, and the references between symbol numbers.
 
     `files`, `kinds` and `link_kinds` are numbers in `paths` and `names`. `is_partial` is whether references are
     missing.

@@ -20,16 +20,16 @@ MAX_JOBS = 200
 
 
 def show_team(request: ViewRequest) -> structs.Team:
-    """Return the workspaces that the reader may see, and the workers and jobs if the reader may see all projects."""
+    """Return the visible workspaces, with workers and jobs if the reader may see all projects."""
     database = _require_database(request)
     sees_all = may_recall_all()
     jobs = open_jobs(database) if sees_all else None
     every = jobs.all() if jobs else []
     workers = jobs.workers() if jobs else []
     return structs.Team(
-        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # without the URL
+        database=describe_database(database).rpartition(", ")[2] if sees_all else "",  # the version without the URL
         sees_all=sees_all,
-        workspaces=_workspaces(request),
+        workspaces=_visible_workspaces(request),
         workers=[structs.TeamWorker(each.id, each.seconds_ago, list(each.job_ids)) for each in workers],
         jobs=[_to_team_job(each) for each in every[:MAX_JOBS]],
         job_total=len(every),
@@ -37,7 +37,7 @@ def show_team(request: ViewRequest) -> structs.Team:
 
 
 def list_tokens(request: ViewRequest) -> structs.TokenList:
-    """Return all tokens to a reader of all projects. The caller must admit only administrators."""
+    """Return all tokens if the reader may see all projects. Callers must admit only administrators."""
     now = time.time()
     database = _require_database(request)
     tokens = open_tokens(request.app.config.home, database).all() if may_recall_all() else []
@@ -63,7 +63,7 @@ def _require_database(request: ViewRequest) -> str:
     return request.app.config.database
 
 
-def _workspaces(request: ViewRequest) -> list[structs.TeamWorkspace]:
+def _visible_workspaces(request: ViewRequest) -> list[structs.TeamWorkspace]:
     records = request.app.domains.projects.workspaces
     shown = []
     for each in records.all() if records else ():

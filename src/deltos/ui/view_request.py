@@ -1,4 +1,4 @@
-"""Requests for views, with their parameters and session."""
+"""Requests for views of the web UI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """A request for a view, with its parameters and the session of the page that sent it."""
+    """A request for a view, with its parameters and session."""
 
     app: App
     session: Session
@@ -26,7 +26,7 @@ class ViewRequest:
         return self.parameters.get(name, "")
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """Return the parameter `name`, clamped to 1 to `maximum`, or `default` if it is not a number."""
+        """Return the parameter `name`, limited to 1 to `maximum`, or `default` if it is not a number."""
         text = self.text(name)
         return max(1, min(maximum, int(text))) if text.isdecimal() and len(text) < 10 else default
 

@@ -1,4 +1,4 @@
-"""The views and changes of the web UI by name. Each returns a struct, which is sent as JSON."""
+"""Table of the views and changes of the web UI. Each returns a struct, which is sent as JSON."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from deltos.workspace.projects import Projects
 
 MAX_FAILURES = 100
-TOKENS = "tokens"  # this view is only for administrators
-# The toolsets and the kind of each search tab.
+TOKENS = "tokens"  # name of the view that only administrators may open
+# Toolsets and result kind of each search tab.
 TABS = {
     "": ((), ""),
     "code": (("code",), ""),
@@ -83,7 +83,7 @@ def page_state(request: ViewRequest) -> structs.PageState:
     """Return the initial state of the page. The HTTP routes add the level and the CSRF token."""
     root = request.session.project_root().resolve()
     indexes = [known for known in request.app.domains.projects.stores.known() if may_read(known.root)]
-    # A project in a parent folder is not considered, because requests about this folder do not search it.
+    # A project in a parent folder does not count, because requests for this folder do not search it.
     projects = _label_projects(indexes, root, request.app.domains.projects)
     return structs.PageState(
         version=__version__,
@@ -97,7 +97,7 @@ def page_state(request: ViewRequest) -> structs.PageState:
 
 
 def search(request: ViewRequest) -> structs.SearchPage:
-    """Return the results and the text of the `search` tool."""
+    """Return the results and answer text of the `search` tool."""
     started = time.perf_counter()
     tab = request.text("tab")
     if tab not in TABS:
@@ -125,11 +125,11 @@ def search(request: ViewRequest) -> structs.SearchPage:
     )
     return structs.SearchPage(
         query=search_request.query,
-        results=_results(answer.structured or {}, results, tab),
+        results=_to_results(answer.structured or {}, results, tab),
         total=results.total,
         total_is_least=results.total_is_least,
         searched=list(results.searched),
-        # The user chose a tab and no filter, so notes about filters would be confusing.
+        # Notes about filters would be confusing, because the user chose only a tab.
         notes=[note for note in results.notes if not note.startswith(NOT_FILTERED)],
         most_results=MAX_RESULTS,
         agent_text=answer.text,
@@ -165,7 +165,7 @@ def fetch(request: ViewRequest) -> structs.FetchedText:
 
 
 def known_project(known: KnownIndex) -> structs.KnownProject:
-    """Convert an index to a project for lists."""
+    """Convert an index to an entry of the project list."""
     return structs.KnownProject(
         id=known.project_id,
         name=known.root.name,
@@ -183,10 +183,10 @@ def known_project(known: KnownIndex) -> structs.KnownProject:
 def _label_projects(
     indexes: Sequence[KnownIndex], current: Path, projects: Projects
 ) -> dict[Path, structs.KnownProject]:
-    """Return projects by folder with unique names and ids.
+    """Return the projects with unique names and ids, by folder.
 
-    Clones and worktrees of one repository share its project id. The `current` folder keeps this id, or else the folder
-    that was indexed last; the other folders are given separate ids.
+    Clones and worktrees of a repository share its project id. Only one of them keeps the id: the `current` folder, or
+    the folder that was indexed last.
     """
     names = shortest_names(known.root for known in indexes)
     owners: dict[str, Path] = {}
@@ -208,13 +208,13 @@ def _unknown_project_entry(root: Path) -> structs.KnownProject:
     return structs.KnownProject("", root.name, visible_location(str(root)), 0, 0, 0.0, "", root.is_dir(), [], 0)
 
 
-def _results(answer: JsonObject, results: FederatedResults, tab: str) -> list[structs.Result]:
+def _to_results(answer: JsonObject, results: FederatedResults, tab: str) -> list[structs.Result]:
     hits = {ranked.hit.id: ranked.hit for ranked in results.ranked}
-    listed = [_result(line, hits[line["id"]]) for line in answer.get("results", ())]
+    listed = [_to_result(line, hits[line["id"]]) for line in answer.get("results", ())]
     return [result for result in listed if result.kind == tab] if tab else listed
 
 
-def _result(line: JsonObject, hit: Hit) -> structs.Result:
+def _to_result(line: JsonObject, hit: Hit) -> structs.Result:
     first_line = hit.url.rpartition("#L")[2].partition("-")[0] if hit.kind == "code" else ""
     return structs.Result(
         id=hit.id,
@@ -231,7 +231,7 @@ def _result(line: JsonObject, hit: Hit) -> structs.Result:
 
 
 def _absolute_path(request: ViewRequest, project_id: str, path: str) -> str:
-    """Return the absolute path of a file; empty for callers that may not see local paths."""
+    """Return the absolute path of a file, or an empty string if the caller may not see local paths."""
     root = request.app.domains.projects.find(project_id, request.session.project_root()).project.root
     return f"{root}/{path}" if visible_location(str(root)) == str(root) and may_recall_all() else ""
 
@@ -244,7 +244,7 @@ def _to_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its function, and the toolset that it requires, if it requires one."""
+    """A view: its function and required toolset, if any."""
 
     show: Callable[[ViewRequest], msgspec.Struct]
     toolset: str = ""

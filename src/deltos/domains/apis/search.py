@@ -153,7 +153,7 @@ def _unit_cosines(found: Iterable[FoundUnit], similarities: Similarities) -> dic
     kinds = {unit.row.id: unit.row.kind for unit in found}
     return {
         key: cosine * (1.0 if kinds[key] == "operation" else _OTHER_KIND_FACTOR)
-        for key, cosine in similarities.raw([*kinds]).items()
+        for key, cosine in similarities.cosines([*kinds]).items()
     }
 
 
@@ -174,7 +174,7 @@ def find_units(
     if similarities:
         known = {unit.row.id for unit in found}
         if api_id is not None:
-            similarities = similarities.among(store.unit_ids(api_id))
+            similarities = similarities.limited_to(store.unit_ids(api_id))
         is_one_word = len(question.concepts) == 1
         keys = similarities.semantic_matches(
             _MAX_SIMILARITY_CANDIDATES, min_similarity=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
@@ -304,7 +304,7 @@ def api_similarities(
     if similarities is None or len(names) < 2:
         return {}
     overviews = {unit_id: name for name, unit_id in store.overview_ids().items() if name in names}
-    return {overviews[key]: max(0.0, cosine) for key, cosine in similarities.raw(list(overviews)).items()}
+    return {overviews[key]: max(0.0, cosine) for key, cosine in similarities.cosines(list(overviews)).items()}
 
 
 def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:

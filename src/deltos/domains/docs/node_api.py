@@ -98,8 +98,8 @@ def describe_declarations(name: str, data: bytes, public: PublicNames = NO_PUBLI
     for alias, statement in undefined:
         if alias not in written:
             written.add(alias)
-            writer.heading(_HEADING_RANK, alias, [alias], is_definition=True)
-            writer.block(fenced(statement[:_MAX_STATEMENT_CHARACTERS], "typescript"), "code")
+            writer.start_section(_HEADING_RANK, alias, [alias], is_definition=True)
+            writer.add_block(fenced(statement[:_MAX_STATEMENT_CHARACTERS], "typescript"), "code")
     return Document(title=name, sections=writer.sections())
 
 
@@ -205,10 +205,12 @@ def _is_defined_elsewhere(export: Export) -> bool:
 
 def _write_section(writer: Outline, names: list[str], declaration: _DeclarationText) -> None:
     """Write a section with the comment, import and code of a definition."""
-    writer.heading(_HEADING_RANK + names[0].count("."), names[0], names, is_definition=True, traits=declaration.traits)
+    writer.start_section(
+        _HEADING_RANK + names[0].count("."), names[0], names, is_definition=True, traits=declaration.traits
+    )
     for paragraph in declaration.comment.split("\n\n"):
-        writer.block(paragraph.strip("\n"))
+        writer.add_block(paragraph.strip("\n"))
     code = "\n".join(filter(None, (declaration.import_statement, declaration.code)))
     if len(code) > _MAX_CODE_CHARACTERS:
         code = f"{code[:_MAX_CODE_CHARACTERS].rstrip()} …"
-    writer.block(fenced(code, "typescript"), "code")
+    writer.add_block(fenced(code, "typescript"), "code")

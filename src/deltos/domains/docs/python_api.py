@@ -87,7 +87,7 @@ class _ModuleWriter:
     def write_module(self, tree: ast.Module) -> None:
         """Write the module and its definitions."""
         self._star_names = literal_all_names(tree)
-        self.outline.heading(1, self._module.title, [self._module.name])
+        self.outline.start_section(1, self._module.title, [self._module.name])
         self._write_docstring(tree)
         stub = self._without_overloads(self._stub.body)
         typed = {node.name: node for node in stub if isinstance(node, Definition)}
@@ -147,15 +147,15 @@ class _ModuleWriter:
         traits = _ranking_traits(node, name) if not depth else _deprecation_trait(node)
         if shown.is_undocumented:
             traits |= Trait.UNDOCUMENTED
-        self.outline.heading(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
-        self.outline.block(fenced(shown.code, "python"), "code")
+        self.outline.start_section(_DEFINITION_RANK + depth, name, [name], is_definition=True, traits=traits)
+        self.outline.add_block(fenced(shown.code, "python"), "code")
         self._write_docstring(node)
         for each in shown.descriptions:
-            self.outline.block(each)
+            self.outline.add_block(each)
         if isinstance(node, ast.ClassDef) and depth < _MAX_CLASS_DEPTH:
             for member in self._separate_members(node, known):
                 self._write_definition(member, f"{name}.{member.node.name}", depth + 1)
-        self.outline.leave(_DEFINITION_RANK + depth)
+        self.outline.close_sections(_DEFINITION_RANK + depth)
 
     def _separate_members(self, node: ast.ClassDef, known: _StubbedDefinition) -> list[_StubbedDefinition]:
         """Return the public members of a class that have their own sections; members defined only in the stub come
@@ -190,15 +190,15 @@ class _ModuleWriter:
         # A CamelCase name is a type or a type alias.
         last = name.rpartition(".")[2]
         traits = _depth_trait(name) | (Trait.TYPE if last[:1].isupper() and not last.isupper() else NO_TRAITS)
-        self.outline.heading(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
-        self.outline.block(fenced(_truncate(text, _MAX_VALUE_CHARACTERS), "python"), "code")
-        self.outline.leave(_DEFINITION_RANK)
+        self.outline.start_section(_DEFINITION_RANK, name, [name], is_definition=True, traits=traits)
+        self.outline.add_block(fenced(_truncate(text, _MAX_VALUE_CHARACTERS), "python"), "code")
+        self.outline.close_sections(_DEFINITION_RANK)
 
     def _write_docstring(self, node: ast.Module | Definition) -> None:
         """Write a docstring; doctest examples are fenced."""
         text = ast.get_docstring(node)
         for paragraph in (text or "").split("\n\n"):
-            self.outline.block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)
+            self.outline.add_block(fenced(paragraph) if _DOCTEST_PROMPT.match(paragraph) else paragraph)
 
 
 def _ranking_traits(node: Definition, name: str) -> Trait:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from deltos.clones.address import file_address
-from deltos.clones.commit_files import CommitFiles, find_local, local_reference, unread_reason
+from deltos.clones.commit_files import CommitFiles, find_local, local_reference, skip_reason
 from deltos.clones.fetching import FETCHED
 from deltos.domains.docs.folder import matches_any
 from deltos.domains.docs.local_files import API_SUFFIXES, NOT_DOCUMENTATION_REASON, LocalFiles, read_document
@@ -123,7 +123,7 @@ class GitRepository(LocalFiles):
         if file is None:
             return Skipped("gone")
         if not file.is_regular:
-            return Skipped(unread_reason(file))
+            return Skipped(skip_reason(file))
         if known and known.etag == file.id:
             return Unchanged()
         form = _format_of(file.path)

@@ -341,10 +341,10 @@ class DocsSearch:
         if len(self._store.visible(nearest, source_ids)) == len(nearest):
             return nearest
         checked = similarities.nearest(MAX_CHECKED_CHUNKS, at_least=0.0)
-        nearest = similarities.among(self._store.visible(checked, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
+        nearest = similarities.limited_to(self._store.visible(checked, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
         if len(nearest) == MAX_NEAREST_CHUNKS or len(checked) < MAX_CHECKED_CHUNKS:
             return nearest
-        return similarities.among(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
+        return similarities.limited_to(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
 
     def _translate(self, query: str) -> str:
         """Translate a query into English; also keep its original words if pages are in the same language.
@@ -479,8 +479,8 @@ def _filter_types(candidates: list[CandidateChunk], types: Collection[str]) -> l
 def _candidate_similarities(similarities: Similarities, candidates: Sequence[CandidateChunk]) -> PassageSimilarities:
     """Return the similarities of the candidates to the query."""
     ids = [candidate.chunk_id for candidate in candidates]
-    known = similarities.raw(ids)
-    return PassageSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.of(ids))
+    known = similarities.cosines(ids)
+    return PassageSimilarities([known.get(chunk_id, 0.0) for chunk_id in ids], similarities.standardised_cosines(ids))
 
 
 def _matches_version(version: str, wanted: str) -> bool:

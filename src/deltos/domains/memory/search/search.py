@@ -236,7 +236,7 @@ def search(
     best = matches.best(_MAX_FIRST_STAGE_CANDIDATES, allowed)
     similarities = _restrict_to_scope(store, scope, similarities)
     if similarities and allowed is not None:
-        similarities = similarities.among(allowed)
+        similarities = similarities.limited_to(allowed)
     semantic_places = similarities.semantic_matches(_MAX_SEMANTIC_CANDIDATES) if similarities else []
     candidates = _add_neighbours(best).union(_dated_places(store, scope, spans), semantic_places)
     if allowed is not None:
@@ -247,7 +247,9 @@ def search(
     words = {place: by_words.score(row) for place, row in word_features.items()}
     best_by_words = heapq.nlargest(_MAX_SECOND_STAGE_CANDIDATES, words, key=words.__getitem__)
     places = [*dict.fromkeys((*best_by_words, *semantic_places))]
-    similarity_by_place = similarities.raw([*dict.fromkeys((*places, *_neighbours(places)))]) if similarities else {}
+    similarity_by_place = (
+        similarities.cosines([*dict.fromkeys((*places, *_neighbours(places)))]) if similarities else {}
+    )
     missing_share = matches.missing_share()
     summaries = {item.place: item for item in store.summaries(places, head_characters=_MAX_HEAD_CHARACTERS)}
     fixed_at = _fixed_commands(summaries.values()) if query.asks_for_open else {}
