@@ -67,7 +67,7 @@ def _measure_repository(root: Path, home: Path) -> str:
         _insert_files(store, paths)
         asked = _time_each(subjects, lambda text: search_commits(history, text, now, limit=10))
         by_words = _time_each(subjects, lambda text: history.match_files(text.lower().split()[:8], limit=50))
-        together = _time_each(paths[:_QUERY_COUNT], lambda path: history.changed_with(path, limit=20))
+        together = _time_each(paths[:_QUERY_COUNT], lambda path: history.files_changed_with(path, limit=20))
         of_files = min(_time_each(range(9), lambda _: history.file_histories(paths[:_FILE_COUNT])))
         return (
             f"| {root.name} | {history.totals().commits:,} | {len(paths):,} "

@@ -81,7 +81,7 @@ def _sample_symbols(search: GraphSearch, count: int, *, is_shared: bool) -> list
     """Return a reproducible sample of functions, methods and classes that have references, optionally only symbols that
     share their name.
     """
-    names = sorted(search.reader.names())
+    names = sorted(search.reader.defined_names())
     random.Random(SEED).shuffle(names)
     found: list[Target] = []
     for name in names:

@@ -77,7 +77,7 @@ def examples(number: int) -> list[Example]:
 
 
 def _build_example(week: int, question: Question, rows: Mapping[int, ObservationFeatures], memory: Memory) -> Example:
-    texts = {row.place: row.text for row in memory.store.at_places(list(rows))}
+    texts = {row.place: row.text for row in memory.store.at_row_numbers(list(rows))}
     right = [question.is_answered([texts[place]]) for place in rows]
     outdated = [
         bool(question.outdated) and question.outdated in texts[place] and not answers

@@ -114,7 +114,7 @@ class History:
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
         return {commit_id: list(self._past.commits[-commit_id].paths[:limit]) for commit_id in ids}
 
-    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+    def files_changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
         touches = self._past.touches.get(path, [])
         commits = [self._past.commits[at] for at in touches[bisect_left(touches, self._start) :]]
         counted = [commit for commit in commits if commit.file_count <= MAX_RELATED_FILES][:MAX_COUNTED_COMMITS]

@@ -312,10 +312,10 @@ def _remember_many(root: Path) -> None:
         day = 86_400_000_000
         kinds = ("finding", "decision", "preference", "error", "edit")
         with store.writing() as writer:
-            key = writer.project(project.project_id, root=str(root), now=1)
+            key = writer.upsert_project(project.project_id, root=str(root), now=1)
             for number in range(OBSERVATIONS):
                 at = 1_700_000_000_000_000 + number * day // 130  # two years
-                session = writer.session(key, f"session-{number // 50}", agent="", now=at)
+                session = writer.upsert_session(key, f"session-{number // 50}", agent="", now=at)
                 text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms, for {number} lines"
                 new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean(kinds[number % 5]), Clean(""), at)
                 place = writer.insert(key, session, new)

@@ -28,7 +28,7 @@ import psycopg
 
 from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
-from deltos.store.postgres.rights import admit_role, quote_identifier
+from deltos.store.postgres.row_security import admit_role, quote_identifier
 from deltos.store.sqlite.lock import hold_lock
 
 USER, PASSWORD, DATABASE = "deltos", "p@ss:word/ü", "deltos"

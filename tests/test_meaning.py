@@ -10,7 +10,7 @@ from deltos.errors import EmbedderUnavailable
 from deltos.semantic_index import SemanticIndex, standardised
 from deltos.store.migration import Migration
 from deltos.store.sqlite.database import SqliteDatabase
-from deltos.store.sqlite.vectors import SqliteVectorOwner, SqliteVectors, migration
+from deltos.store.sqlite.vectors import SqliteVectorOwner, SqliteVectors, create_migration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class LetterCounter:
 
 @pytest.fixture
 def database(tmp_path: Path) -> SqliteDatabase:
-    return SqliteDatabase(tmp_path / "notes.db", (TABLE, migration(NOTES)))
+    return SqliteDatabase(tmp_path / "notes.db", (TABLE, create_migration(NOTES)))
 
 
 @pytest.fixture

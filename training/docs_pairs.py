@@ -244,7 +244,7 @@ def passages_of(name: str, folder: Path, home: Path) -> list[Text]:
     (source,) = docs.library.sources()
     texts = []
     for some in np.array_split(sorted(words), len(words) // 500 + 1):
-        for each in library.passages.candidates_with(some.tolist(), [source.id]):
+        for each in library.passages.candidates_by_id(some.tolist(), [source.id]):
             path = each.url.partition("#")[0].split(f"{folder.as_posix()}/", 1)[1]
             texts.append(Text(path, each.position, words[each.chunk_id].text, words[each.chunk_id].words))
     return sorted(texts, key=lambda text: (text.path, text.position))

@@ -125,7 +125,7 @@ class OpenedDomains:
 
     def _find_defining_files(self, root: Path, names: Sequence[str]) -> list[str]:
         """Return the indexed files that define the names. Names defined in several files are ignored."""
-        if all(known.root != root for known in self.projects.stores.known()):
+        if all(known.root != root for known in self.projects.stores.indexed_projects()):
             return []
         found: dict[str, None] = {}
         with suppress(DeltosError):  # a broken index must not keep memory from storing

@@ -89,7 +89,7 @@ def _move_memory(source: MemoryTransfer, target: MemoryTransfer) -> int | None:
 
 
 def _move_library(source: LibraryTransfer, target: LibraryTransfer, say: Callable[[str], None]) -> tuple[int, int]:
-    known = target.names()
+    known = target.existing_names()
     sources = apis = 0
     for carried in source.sources():
         if carried.source.id not in known:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deltos.store.jobs import JobHandlers, Jobs, WorkerSettings
     from deltos.store.library import LibraryStore
     from deltos.store.observations import Observations
-    from deltos.store.pools import PoolUse
+    from deltos.store.pools import PoolStatistics
     from deltos.store.postgres.health import Health
     from deltos.store.project import ProjectStores
     from deltos.store.sqlite.external_tables import ExternalTables
@@ -173,7 +173,7 @@ def describe_database(database: str) -> str:
 def admit_role(database: str, name: str, password: str = "") -> bool:
     """Grant a role access to the tables under row-level security. Return whether the role was created."""
     with _driver():
-        from deltos.store.postgres.rights import admit_role as admit
+        from deltos.store.postgres.row_security import admit_role as admit
         from deltos.store.postgres.shared_databases import shared_database
 
     with shared_database(database).write() as connection:
@@ -183,10 +183,10 @@ def admit_role(database: str, name: str, password: str = "") -> bool:
 def examine_database(database: str) -> Health:
     """Return the size of a database and risky settings of its server."""
     with _driver():
-        from deltos.store.postgres.health import examine
+        from deltos.store.postgres.health import read_health
         from deltos.store.postgres.shared_databases import shared_database
 
-    return examine(shared_database(database))
+    return read_health(shared_database(database))
 
 
 def database_trouble(database: str) -> str:
@@ -197,20 +197,20 @@ def database_trouble(database: str) -> str:
     if not database:
         return ""
     with _driver():
-        from deltos.store.postgres.health import schema_problem
+        from deltos.store.postgres.health import find_schema_problem
         from deltos.store.postgres.shared_databases import shared_database
 
-    return schema_problem(shared_database(database))
+    return find_schema_problem(shared_database(database))
 
 
-def database_pool(database: str) -> PoolUse | None:
+def database_pool(database: str) -> PoolStatistics | None:
     """Return the number of used database connections of this process, or None if no database is open."""
     if not database:
         return None
     with _driver():
-        from deltos.store.postgres.shared_databases import pool_of
+        from deltos.store.postgres.shared_databases import pool_use
 
-    return pool_of(database)
+    return pool_use(database)
 
 
 @contextmanager

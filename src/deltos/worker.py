@@ -83,7 +83,7 @@ class _Handlers:
     def check_freshness(self, _request: JobRequest, progress: Progress) -> None:
         """Queue jobs for projects whose files differ from their indexes. Servers may not have the files."""
         projects = self._app.domains.projects
-        for known in projects.stores.known():
+        for known in projects.stores.indexed_projects():
             _raise_if_stopping(progress)
             if not known.root.is_dir():
                 self._report_missing(known.root)
@@ -103,7 +103,7 @@ class _Handlers:
 
     def sweep(self, _request: JobRequest, _progress: Progress) -> None:
         """Delete unreferenced contents and clones, and embed passages without vectors of the current model."""
-        self._app.domains.projects.stores.sweep()
+        self._app.domains.projects.stores.delete_unused_contents()
         crawls = self._app.domains.docs.library.crawls
         crawls.sweep_clones()
         crawls.embed_new()

@@ -246,13 +246,13 @@ def test_an_ambiguous_project_name_is_an_error(home: Path, tmp_path: Path, capsy
         with store.writing() as writer:
             writer.set_metadata({"root": str(tmp_path / folder / "shop"), "project_id": folder, "synced_at": "0"})
         store.close()
-    assert len(stores.known()) == 2
+    assert len(stores.indexed_projects()) == 2
     code, _, err = run_command(["forget-project", "shop", "--yes"], capsys)
-    assert (code, len(stores.known())) == (2, 2)
+    assert (code, len(stores.indexed_projects())) == (2, 2)
     assert "2 indexes are called shop. Choose one of: " in err
     assert all(name in err for name in ("a/shop", "b/shop"))
     assert run_command(["forget-project", "a/shop", "--yes"], capsys)[0] == 0
-    assert [index.root.parent.name for index in stores.known()] == ["b"]
+    assert [index.root.parent.name for index in stores.indexed_projects()] == ["b"]
 
 
 def test_doctor_repairs_a_damaged_index_and_a_client_with_a_broken_command(

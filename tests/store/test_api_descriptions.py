@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnitWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ def make_api(name: str, source: str = "s") -> ApiRow:
 
 def make_unit(key: str, words: str = "", kind: str = "operation", pointer: str = "#/p") -> NewUnit:
     return NewUnit(
-        UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), WordsRow(names=words) if words else None
+        UnitRow(kind, key, pointer, key, "g", "GET", "/a"), key.encode(), UnitWords(names=words) if words else None
     )
 
 

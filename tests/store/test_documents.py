@@ -94,28 +94,28 @@ def test_a_closed_crawl_rejects_pages(library: LibraryStore) -> None:
 def test_failed_urls_are_queued_by_the_next_crawl(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
-    library.sources.seed(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
+    library.sources.seed_crawl(SOURCE.id, [CrawlAddress("a"), CrawlAddress("b", state="failed", reason="timed out")])
     assert library.sources.address_counts(SOURCE.id) == {"queued": 1, "failed": 1}
     assert library.sources.first_skip_reason(SOURCE.id) == "timed out"
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
-    assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b"]
+    assert [address.url for address in library.sources.queued_addresses(SOURCE.id)] == ["b"]
 
 
 def test_a_url_without_a_page_keeps_its_validators_and_reason(library: LibraryStore) -> None:
     library.sources.add_source(SOURCE)
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     known = [CrawlAddress("a", 1, "missing", 1, "says so", '"1"'), CrawlAddress("b", 1, "skipped", 0, "empty", "", "m")]
-    library.sources.seed(SOURCE.id, [*known, CrawlAddress("c", 1, "missing", 1, "HTTP 404")])
+    library.sources.seed_crawl(SOURCE.id, [*known, CrawlAddress("c", 1, "missing", 1, "HTTP 404")])
     assert library.sources.failed_addresses(SOURCE.id)[0] == known[0]
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=2.0)
-    assert library.sources.queued(SOURCE.id) == [
+    assert library.sources.queued_addresses(SOURCE.id) == [
         CrawlAddress("a", 1, reason="says so", etag='"1"'),
         CrawlAddress("b", 1, reason="empty", last_modified="m"),
         CrawlAddress("c", 1, reason="missing"),
     ]
-    assert library.pages.write(SOURCE.id, 1, Batch(settled=(CrawlAddress("a", 1, "done"),)))
+    assert library.pages.write(SOURCE.id, 1, Batch(crawled=(CrawlAddress("a", 1, "done"),)))
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=3.0)
-    assert [address.url for address in library.sources.queued(SOURCE.id)] == ["b", "c"]
+    assert [address.url for address in library.sources.queued_addresses(SOURCE.id)] == ["b", "c"]
 
 
 def test_skipped_urls_are_counted_by_reason(library: LibraryStore) -> None:
@@ -123,7 +123,7 @@ def test_skipped_urls_are_counted_by_reason(library: LibraryStore) -> None:
     library.sources.begin_crawl(SOURCE.id, is_full=False, now=1.0)
     skipped = [CrawlAddress(url, state="skipped", reason="a signature") for url in ("b.asc", "a.asc")]
     other = CrawlAddress("c", state="skipped", reason="not text")
-    library.sources.seed(SOURCE.id, [*skipped, other, CrawlAddress("d", state="failed", reason="a signature")])
+    library.sources.seed_crawl(SOURCE.id, [*skipped, other, CrawlAddress("d", state="failed", reason="a signature")])
     assert library.sources.skip_reasons(SOURCE.id, 5) == [
         SkippedAddresses("a signature", 2, "a.asc"),
         SkippedAddresses("not text", 1, "c"),

@@ -21,7 +21,7 @@ def commit_record(name: str, time: int, words: str, *paths: str, body: str = "",
 
 def settle_history(project: ProjectStore) -> None:
     with project.writing() as writer:
-        while writer.history.settle(limit=1):
+        while writer.history.update_changed_files(limit=1):
             pass
 
 
@@ -134,9 +134,9 @@ def test_files_change_together_after_three_common_commits(project: ProjectStore)
             ]
         )
     settle_history(project)
-    assert project.history.changed_with("a.py", limit=5) == [ChangedTogether("b.py", 3, 4)]
-    assert project.history.changed_with("b.py", limit=5) == [ChangedTogether("a.py", 3, 3)]
-    assert project.history.changed_with("none.py", limit=5) == []
+    assert project.history.files_changed_with("a.py", limit=5) == [ChangedTogether("b.py", 3, 4)]
+    assert project.history.files_changed_with("b.py", limit=5) == [ChangedTogether("a.py", 3, 3)]
+    assert project.history.files_changed_with("none.py", limit=5) == []
 
 
 def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
@@ -145,14 +145,14 @@ def test_a_renamed_file_keeps_its_history(project: ProjectStore) -> None:
     settle_history(project)
     with project.writing() as writer:
         writer.history.rename("old.py", "new.py")
-        writer.history.add_renamed({"old.py": "new.py"})
+        writer.history.add_renames({"old.py": "new.py"})
         writer.history.add_newer([commit_record("b", 2, "two", "new.py")])
         writer.history.keep_files({"new.py"})
     settle_history(project)
     assert project.history.file_histories(["old.py", "new.py", "gone.py"]) == {
         "new.py": FileHistoryRow("two one", 2, 2)
     }
-    assert project.history.renamed() == {"old.py": "new.py"}
+    assert project.history.renamed_files() == {"old.py": "new.py"}
     assert [row.subject for row in project.history.commits_of("new.py", limit=5)] == ["two", "one"]
     assert [row.subject for row in project.history.commits_by_hash("aaa", limit=5)] == ["one"]
 

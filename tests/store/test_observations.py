@@ -22,9 +22,9 @@ def add_observation(
     observations: Observations, text: str, *, session_id: str | None = "s", project_id: str = "p", at: int = 1
 ) -> int:
     with observations.writing() as writer:
-        project = writer.project(project_id, root="", now=at)
-        session = writer.session(project, session_id, agent="", now=at)
-        count = len(list(writer.recent(project, limit=1000)))
+        project = writer.upsert_project(project_id, root="", now=at)
+        session = writer.upsert_session(project, session_id, agent="", now=at)
+        count = len(list(writer.recent_observations(project, limit=1000)))
         return writer.insert(project, session, new_observation(f"{text[:8]}{count}", text, at))
 
 
@@ -52,10 +52,10 @@ def test_a_deleted_observation_is_not_found_by_its_words_until_it_is_restored(ob
     place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
         writer.mark_deleted(place, 5)
-    assert observations.places_with(["parser"], at_most=9) == []
+    assert observations.row_numbers_with(["parser"], at_most=9) == []
     with observations.writing() as writer:
         writer.mark_deleted(place, 6, undo=True)
-    assert observations.places_with(["parsers"], at_most=9) == [place]
+    assert observations.row_numbers_with(["parsers"], at_most=9) == [place]
 
 
 def test_containing_finds_literal_text_in_one_project_including_deleted_observations(
@@ -69,15 +69,15 @@ def test_containing_finds_literal_text_in_one_project_including_deleted_observat
     add_observation(observations, "the 50% rule_1 holds", project_id="q")
     with observations.writing() as writer:
         writer.mark_deleted(deleted, 5)
-        project = writer.project_of(first)
-        assert sorted(row.place for row in writer.containing(project, "50% rule_1")) == [first, deleted]
+        project = writer.project_key_of(first)
+        assert sorted(row.place for row in writer.observations_containing(project, "50% rule_1")) == [first, deleted]
 
 
 def test_a_rewritten_text_is_found_only_by_its_current_words(observations: Observations) -> None:
     place = add_observation(observations, "the parser hangs")
     with observations.writing() as writer:
         writer.replace(place, new_observation("again", "the parser returns late", 5))
-    assert [observations.places_with([word], at_most=9) for word in ("parser", "late", "hangs")] == [
+    assert [observations.row_numbers_with([word], at_most=9) for word in ("parser", "late", "hangs")] == [
         [place],
         [place],
         [],
@@ -97,28 +97,28 @@ def test_purge_can_be_limited_to_some_projects(observations: Observations) -> No
     with observations.writing() as writer:
         for place in places:
             writer.mark_deleted(place, 5)
-        assert writer.purge(6, [writer.project_of(places[0])]) == 1
+        assert writer.purge(6, [writer.project_key_of(places[0])]) == 1
         assert writer.purge(6, []) == 0
     assert [row.place for row in observations.all()] == [places[1]]
 
 
 def test_query_words_are_never_parsed_as_query_syntax(observations: Observations) -> None:
     place = add_observation(observations, 'say "hello" AND near')
-    assert observations.places_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]
+    assert observations.row_numbers_with(['"', "NEAR", "*", "NOT"], at_most=9) == [place]
 
 
 def test_a_folder_that_got_a_remote_keeps_its_memory(observations: Observations) -> None:
     with observations.writing() as writer:
-        before = writer.project("path:abc", root="/home/ada/app", now=1)
-        after = writer.project("host/app", root="/home/ada/app", now=2)
+        before = writer.upsert_project("path:abc", root="/home/ada/app", now=1)
+        after = writer.upsert_project("host/app", root="/home/ada/app", now=2)
     assert after == before
     assert [project.project_id for project in observations.projects()] == ["host/app"]
 
 
 def test_a_project_known_by_its_commit_is_found_by_its_folder(observations: Observations) -> None:
     with observations.writing() as writer:
-        known = writer.project("git:123", root="/home/ada/app", now=1)
-        assert writer.project("path:abc", root="/home/ada/app", now=2) == known
+        known = writer.upsert_project("git:123", root="/home/ada/app", now=1)
+        assert writer.upsert_project("path:abc", root="/home/ada/app", now=2) == known
     assert [project.project_id for project in observations.projects()] == ["git:123"]
 
 
@@ -126,21 +126,24 @@ def test_observations_of_a_clone_move_to_the_project_of_its_repository(
     observations: Observations,
 ) -> None:
     with observations.writing() as writer:
-        shared = writer.project("git:123", root="/home/ada/first", now=1)
-        writer.session(shared, "s", agent="", now=1)
-        alone = writer.project("path:abc", root="/home/ada/second", now=2)
-        session = writer.session(alone, "s", agent="", now=2)
+        shared = writer.upsert_project("git:123", root="/home/ada/first", now=1)
+        writer.upsert_session(shared, "s", agent="", now=1)
+        alone = writer.upsert_project("path:abc", root="/home/ada/second", now=2)
+        session = writer.upsert_session(alone, "s", agent="", now=2)
         writer.insert(alone, session, new_observation("one", "quokka", 2))
-        assert writer.project("git:123", root="/home/ada/second", now=3) == shared
+        assert writer.upsert_project("git:123", root="/home/ada/second", now=3) == shared
     assert [project.project_id for project in observations.projects()] == ["git:123"]
     assert [row.project_id for row in observations.all()] == ["git:123"]
-    assert observations.session_keys([shared]) == {session_of(observations.places_with(["quokka"], at_most=9)[0]), 1}
+    assert observations.session_keys([shared]) == {
+        session_of(observations.row_numbers_with(["quokka"], at_most=9)[0]),
+        1,
+    }
 
 
 def test_a_different_repository_in_the_same_folder_is_a_different_project(observations: Observations) -> None:
     with observations.writing() as writer:
-        first = writer.project("host/one", root="/home/ada/app", now=1)
-        assert writer.project("host/two", root="/home/ada/app", now=2) != first
+        first = writer.upsert_project("host/one", root="/home/ada/app", now=1)
+        assert writer.upsert_project("host/two", root="/home/ada/app", now=2) != first
 
 
 def test_a_failed_transaction_is_rolled_back(observations: Observations) -> None:
@@ -148,8 +151,10 @@ def test_a_failed_transaction_is_rolled_back(observations: Observations) -> None
 
     def fail() -> None:
         with observations.writing() as writer:
-            project = writer.project("p", root="", now=1)
-            writer.insert(project, writer.session(project, "s", agent="", now=1), new_observation("other", "lost", 1))
+            project = writer.upsert_project("p", root="", now=1)
+            writer.insert(
+                project, writer.upsert_session(project, "s", agent="", now=1), new_observation("other", "lost", 1)
+            )
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -179,20 +184,20 @@ def test_timeline_pages_are_complete_and_can_list_deleted_observations(observati
     assert [row.text for row in observations.page([key], 8, 0, limit=9, deleted=True)] == ["two"]
     assert len(observations.page([key], 8, 0, limit=9, kinds=["finding"])) == 3
     assert observations.page([key], 8, 0, limit=9, kinds=["other"]) == []
-    assert observations.tally([key]) == {"finding": (3, 1)}
-    assert observations.tally([]) == {}
+    assert observations.counts_by_kind([key]) == {"finding": (3, 1)}
+    assert observations.counts_by_kind([]) == {}
 
 
 def test_before_and_after_return_adjacent_observations_oldest_first(observations: Observations) -> None:
     places = [add_observation(observations, text, at=at) for at, text in enumerate(["one", "two", "three", "four"], 1)]
     [key] = [project.key for project in observations.projects()]
-    assert [row.text for row in observations.before([key], 3, places[2], limit=2)] == ["one", "two"]
-    assert [row.text for row in observations.after([key], 2, places[1], limit=2)] == ["three", "four"]
-    assert [row.text for row in observations.recent([key], limit=2)] == ["four", "three"]
-    assert observations.places_between([key], 2, 4, at_most=9) == [places[2], places[1]]
-    [kind] = {row.kind for row in observations.recent([key], limit=9)}
-    assert observations.places_between([key], 2, 4, at_most=9, kinds=["other", kind]) == [places[2], places[1]]
-    assert observations.places_between([key], 2, 4, at_most=9, kinds=["other"]) == []
+    assert [row.text for row in observations.observations_before([key], 3, places[2], limit=2)] == ["one", "two"]
+    assert [row.text for row in observations.observations_after([key], 2, places[1], limit=2)] == ["three", "four"]
+    assert [row.text for row in observations.recent_observations([key], limit=2)] == ["four", "three"]
+    assert observations.row_numbers_between([key], 2, 4, at_most=9) == [places[2], places[1]]
+    [kind] = {row.kind for row in observations.recent_observations([key], limit=9)}
+    assert observations.row_numbers_between([key], 2, 4, at_most=9, kinds=["other", kind]) == [places[2], places[1]]
+    assert observations.row_numbers_between([key], 2, 4, at_most=9, kinds=["other"]) == []
 
 
 def test_word_frequency_counts_up_to_the_limit(observations: Observations) -> None:
@@ -233,18 +238,18 @@ def test_pinned_observations_are_listed_and_superseded_ones_are_not_recent(obser
         writer.mark_pinned(second, 8)
         writer.mark_superseded(third, "two", 9)
     keys = [project.key for project in observations.projects()]
-    assert [row.place for row in observations.pinned(keys, limit=5)] == [first, second]
-    assert [row.place for row in observations.recent(keys, limit=5)] == [second, first]
-    assert [row.place for row in observations.recent(keys, limit=5, kinds=("finding",))] == [second, first]
+    assert [row.place for row in observations.pinned_observations(keys, limit=5)] == [first, second]
+    assert [row.place for row in observations.recent_observations(keys, limit=5)] == [second, first]
+    assert [row.place for row in observations.recent_observations(keys, limit=5, kinds=("finding",))] == [second, first]
     assert [summary.place for summary in observations.summaries([first, third], head_characters=9)] == [first]
-    assert [row.place for row in observations.at_places([third])] == [third]
+    assert [row.place for row in observations.at_row_numbers([third])] == [third]
 
 
 def test_note_shown_returns_the_time_of_the_previous_call(observations: Observations) -> None:
     with observations.writing() as writer:
-        session = writer.session(writer.project("p", root="", now=1), "s", agent="", now=1)
-        assert writer.note_shown(session, 5) is None
-        assert writer.note_shown(session, 7) == 5
+        session = writer.upsert_session(writer.upsert_project("p", root="", now=1), "s", agent="", now=1)
+        assert writer.record_shown(session, 5) is None
+        assert writer.record_shown(session, 7) == 5
 
 
 def test_a_vector_of_another_model_is_accepted_only_if_listed_as_alternative(observations: Observations) -> None:

@@ -45,9 +45,9 @@ def test_files_are_read_back_as_they_were_written(engine: Engine, project: Proje
         assert file is not None
         assert (file.id, file.hash, file.stamp) == (file_id, b"hash", STAMP)
         assert set(other.files()) == {"a.py"}
-        assert set(other.skipped()) == {"b.bin"}
+        assert set(other.skipped_files()) == {"b.bin"}
         assert set(other.stamps()) == {"a.py", "b.bin"}
-        assert (other.meta("complete"), other.meta("other"), other.folders()) == ("1", "", {"": 5})
+        assert (other.meta("complete"), other.meta("other"), other.folder_times()) == ("1", "", {"": 5})
         assert (other.totals().lines, other.totals().skipped) == (3, {"binary": 1})
 
 
@@ -165,7 +165,7 @@ def test_projects_are_known_once_they_are_synchronised(engine: Engine) -> None:
             add_file(writer, "a.py")
             if synced_at:
                 writer.set_metadata({"root": f"/src/{name}", "project_id": name, "synced_at": synced_at})
-    assert [(each.project_id, each.root, each.files) for each in projects.known()] == [
+    assert [(each.project_id, each.root, each.files) for each in projects.indexed_projects()] == [
         ("two", Path("/src/two"), 1),
         ("one", Path("/src/one"), 1),
     ]
@@ -177,8 +177,8 @@ def test_unfinished_first_indexes_are_listed_on_request(engine: Engine) -> None:
         with closing(projects.store_of(Path("/src", name))) as project, project.writing() as writer:
             add_file(writer, "a.py")
             writer.set_metadata({"root": f"/src/{name}", "project_id": name, **facts})
-    assert [each.project_id for each in projects.known()] == ["ended"]
-    every = projects.known(with_unfinished=True)
+    assert [each.project_id for each in projects.indexed_projects()] == ["ended"]
+    every = projects.indexed_projects(with_unfinished=True)
     assert [(each.project_id, each.is_finished, each.files) for each in every] == [
         ("ended", True, 1),
         ("begun", False, 1),
@@ -297,11 +297,11 @@ class TestGraph:
             yield writer
 
     def test_changed_facts_are_unsettled_until_settle(self, writer: ProjectWriter) -> None:
-        assert [file.path for file in writer.graph.unsettled()] == ["a.py", "b.py"]
-        writer.graph.settle()
-        assert writer.graph.unsettled() == []
+        assert [file.path for file in writer.graph.stale_files()] == ["a.py", "b.py"]
+        writer.graph.mark_all_resolved()
+        assert writer.graph.stale_files() == []
         writer.graph.write_facts("a.py", [], facts(b"2"))
-        assert [file.path for file in writer.graph.unsettled()] == ["a.py"]
+        assert [file.path for file in writer.graph.stale_files()] == ["a.py"]
         assert writer.graph.languages() == {"a.py": "python", "b.py": "python"}
 
     def test_uncommitted_facts_are_visible_inside_the_transaction_and_in_pending(self, writer: ProjectWriter) -> None:
@@ -310,7 +310,7 @@ class TestGraph:
         assert writer.graph.facts().symbols_named("run") == [("a.py", "run", "function")]
         elsewhere = writer.graph.fact_source().reader()
         assert elsewhere.interface("a.py") is None
-        pending = writer.graph.pending(["a.py"])
+        pending = writer.graph.pending_facts(["a.py"])
         assert pending.facts == {"a.py": (b"interface", b"body")}
         assert pending.symbols == {"run": [("a.py", "run", "function")]}
 
@@ -335,7 +335,7 @@ class TestGraph:
         edges = [Edge("a.py", "run"), Edge("", "walk")]
         writer.graph.write_resolution(ResolutionRecord("b.py", edges, [(1, "a.py", "now")], ["a.py"], 2, 1))
         assert writer.graph.dependants(["a.py"]) == {"b.py"}
-        assert writer.graph.depends("b.py", "a.py")
+        assert writer.graph.depends_on("b.py", "a.py")
         graph = project.graph
         [symbol] = graph.symbols_named("RUN", any_case=True)
         assert [(row.path, row.line) for row in graph.references([symbol.node_id])] == [("b.py", 4)]
@@ -345,8 +345,8 @@ class TestGraph:
         assert graph.counts().external_imports == 2
         assert graph.symbols_at([("a.py", "run"), ("a.py", "walk"), ("b.py", "run")]) == [symbol]
         assert graph.subclasses([symbol.node_id]) == set()
-        assert [used.key for used in graph.most_used(limit=1)] == ["run"]
-        assert graph.most_used(limit=0) == []
+        assert [used.key for used in graph.most_referenced_symbols(limit=1)] == ["run"]
+        assert graph.most_referenced_symbols(limit=0) == []
         [(pair, link_info)] = graph.links(limit=9).pairs.items()
         assert (pair[1], link_info) == (symbol.node_id, ("calls", True))
         assert not graph.links(limit=1).is_partial

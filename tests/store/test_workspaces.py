@@ -83,7 +83,7 @@ def test_renaming_to_a_taken_name_is_refused(engine: Engine, workspaces: Workspa
     workspaces.add("store", ["/srv/web"])
     with closing(engine.tokens()) as tokens:
         tokens.add(token_for(("workspace:shop",), "one"))
-        with pytest.raises(BadArgument, match="There is a workspace 'store' already"):
+        with pytest.raises(BadArgument, match="A workspace 'store' already exists"):
             workspaces.rename("shop", "Store")
         with pytest.raises(NotFound, match="There is no workspace 'none'"):
             workspaces.rename("none", "free")

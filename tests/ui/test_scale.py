@@ -52,10 +52,10 @@ def add_many_observations(app: App, root: Path) -> None:
     """Write observations of 2,000 sessions directly to the store."""
     project = app.domains.project_with_stored_identity(root)
     with app.domains.memory.store.writing() as writer:
-        key = writer.project(project.project_id, root=str(root), now=1)
+        key = writer.upsert_project(project.project_id, root=str(root), now=1)
         for number in range(OBSERVATIONS):
             at = FIRST_TIME_US + number * DAY_US // 130
-            session = writer.session(key, f"session-{number // 50}", agent="", now=at)
+            session = writer.upsert_session(key, f"session-{number // 50}", agent="", now=at)
             text = f"Observation {number}: parsing module {number % 997} takes {number % 89} ms"
             new = NewObservation(Clean(f"o{number:07d}"), Clean(text), Clean("finding"), Clean(""), at)
             place = writer.insert(key, session, new)

@@ -12,7 +12,7 @@ from deltos.app import App
 from deltos.config import Config, Embedding
 from deltos.errors import NoSuchFolder
 from deltos.store.content_compression import pack
-from deltos.store.postgres.blobs import sweep_blobs
+from deltos.store.postgres.blobs import delete_all_unused_blobs
 from deltos.store.postgres.projects import PostgresProjects
 from deltos.store.postgres.shared_databases import shared_database
 from deltos.store.project import FileRecord, SeenStamp
@@ -152,7 +152,7 @@ def test_a_project_with_missing_contents_is_reindexed(
     index.index()
     with database.write() as connection:
         connection.execute("DELETE FROM blob")
-    served().domains.projects.stores.sweep()
+    served().domains.projects.stores.delete_unused_contents()
     assert index.is_behind()
     index.index()
     assert stored_contents(database) == {digest_of(ORDERS)}
@@ -169,7 +169,9 @@ def test_contents_being_written_are_not_deleted(database: PostgresDatabase, tmp_
             digest
         }  # the content is visible before the file that refers to it
         swept: list[int] = []
-        sweeping = threading.Thread(target=lambda: swept.append(sweep_blobs(database.with_own_transactions())))
+        sweeping = threading.Thread(
+            target=lambda: swept.append(delete_all_unused_blobs(database.with_own_transactions()))
+        )
         sweeping.start()
     sweeping.join()
     assert swept == [0]
@@ -190,5 +192,5 @@ def test_contents_of_a_failed_writer_are_deleted(database: PostgresDatabase, tmp
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert len(stored_contents(database)) == 1
-    assert sweep_blobs(database) == 1
+    assert delete_all_unused_blobs(database) == 1
     assert stored_contents(database) == set()

@@ -47,7 +47,7 @@ def project(folder: Path, name: str = "shop") -> Path:
 
 def indexed_files(url: str) -> dict[Path, int]:
     with open_queue(url) as (database, _):
-        return {index.root: index.files for index in PostgresProjects(lambda: database).known()}
+        return {index.root: index.files for index in PostgresProjects(lambda: database).indexed_projects()}
 
 
 def test_a_worker_indexes_a_queued_project_and_deletes_the_job(

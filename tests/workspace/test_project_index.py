@@ -400,8 +400,8 @@ def test_a_damaged_index_is_set_aside_and_rebuilt_with_a_note(index: ProjectInde
     assert found == FILES
     assert len(notes) == 1
     assert "damaged" in notes[0]
-    assert index.store.set_aside
-    assert index.store.set_aside in notes[0]
+    assert index.store.damaged_file
+    assert index.store.damaged_file in notes[0]
     assert index.answer(lambda freshness: freshness.notes) == ()
 
 

@@ -62,7 +62,7 @@ def test_each_worktree_has_its_own_index(projects: Projects, tmp_path: Path) -> 
         projects.index_of(root).index()
     assert indexed_texts(projects.index_of(main)) == FILES
     assert indexed_texts(projects.index_of(tmp_path / "tree"))["a.py"] == "a = 'in the worktree'\n"
-    assert {index.project_id for index in projects.stores.known()} == {"example.org/team/tool"}
+    assert {index.project_id for index in projects.stores.indexed_projects()} == {"example.org/team/tool"}
 
 
 def test_a_project_is_found_by_its_id_from_anywhere(projects: Projects, tmp_path: Path) -> None:
@@ -114,17 +114,17 @@ def test_known_indexes_are_listed_with_their_projects(projects: Projects, tmp_pa
     roots = [write_files(tmp_path / name, FILES) for name in ("one", "two")]
     for root in roots:
         projects.index_of(root).index()
-    known = projects.stores.known()
+    known = projects.stores.indexed_projects()
     assert [index.root for index in known] == [roots[1], roots[0]]
     assert [index.files for index in known] == [1, 1]
-    assert known[0].place == str(project_database(projects.index_of(roots[1])).path)
+    assert known[0].location == str(project_database(projects.index_of(roots[1])).path)
 
 
 def test_unfinished_and_damaged_indexes_are_left_out_of_the_list(projects: Projects, tmp_path: Path) -> None:
     projects.index_of(write_files(tmp_path / "unfinished", FILES))
     (tmp_path / "ho?me #1%41" / "projects" / "damaged.db").write_bytes(b"garbage" * 999)
-    assert projects.stores.known() == []
-    assert SqliteProjects(tmp_path / "nowhere").known() == []
+    assert projects.stores.indexed_projects() == []
+    assert SqliteProjects(tmp_path / "nowhere").indexed_projects() == []
 
 
 def test_an_index_is_named_after_its_folder_and_never_escapes_the_data_folder() -> None:

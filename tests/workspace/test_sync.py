@@ -150,7 +150,7 @@ def test_a_skipped_file_that_becomes_source_is_indexed_and_vice_versa(index: Pro
     report = index.index()
     assert (report.written, report.removed) == ({"later.py"}, {"a.py"})
     assert set(indexed_texts(index)) == {"later.py", "b.py", "deep/c.md"}
-    assert set(index.store.skipped()) == {"a.py"}
+    assert set(index.store.skipped_files()) == {"a.py"}
 
 
 def test_a_deleted_skipped_file_is_removed(index: ProjectIndex, root: Path) -> None:

@@ -75,9 +75,9 @@ def test_a_copied_index_is_not_complete_before_its_files_are_compared(projects: 
     projects.index_of(main).index()
     tree = add_worktree(main, "tree")
     assert not projects.index_of(tree).is_complete
-    assert [index.root for index in projects.stores.known()] == [main]
+    assert [index.root for index in projects.stores.indexed_projects()] == [main]
     assert projects.index_of(tree).freshen().complete
-    assert {index.root for index in projects.stores.known()} == {main, tree}
+    assert {index.root for index in projects.stores.indexed_projects()} == {main, tree}
 
 
 def test_an_edit_that_keeps_size_and_time_of_another_worktree_is_read(projects: Projects, tmp_path: Path) -> None:

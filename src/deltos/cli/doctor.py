@@ -156,12 +156,12 @@ def _check_grammars() -> Finding:
 def _incomplete_parts(path: Path, project: KnownIndex | None) -> list[str]:
     """Return descriptions of the missing parts of an index."""
     from deltos.cli.status import UNFINISHED
-    from deltos.store.sqlite.apis import read_unread
+    from deltos.store.sqlite.apis import read_unreadable_documents
     from deltos.store.sqlite.library import FILE_NAME
     from deltos.workspace.failure_messages import failure_summaries
 
     if path.name == FILE_NAME:
-        return [f"{row.document} could not be read: {row.reason}" for row in read_unread(path)]
+        return [f"{row.document} could not be read: {row.reason}" for row in read_unreadable_documents(path)]
     if project is None:
         return []
     unfinished = [] if project.is_finished else [UNFINISHED]
@@ -175,7 +175,7 @@ def _check_indexes(home: Path) -> Iterator[Finding]:
     from deltos.store.sqlite.database import check_file
     from deltos.workspace.project_names import shortest_names
 
-    projects = {index.place: index for index in open_projects(home).known(with_unfinished=True)}
+    projects = {index.location: index for index in open_projects(home).indexed_projects(with_unfinished=True)}
     names = shortest_names(index.root for index in projects.values())
     files = [(path, _REBUILD_ADVICE) for path in sorted((home / "projects").glob("*.db"))]
     files += [(home / name, advice) for name, advice in _DAMAGE_ADVICE.items() if (home / name).exists()]

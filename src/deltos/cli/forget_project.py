@@ -42,7 +42,7 @@ def _forget(arguments: argparse.Namespace) -> int:
     ):  # an empty shell variable must not select the current folder
         raise BadArgument("No project is given", hint="`deltos status` lists all projects.")
     stores = _open_stores()
-    indexes = stores.known(with_unfinished=True)
+    indexes = stores.indexed_projects(with_unfinished=True)
     chosen: dict[str, KnownIndex] = {}
     for word in arguments.projects:
         matches = find_indexes(word, indexes, Path.cwd())
@@ -54,13 +54,13 @@ def _forget(arguments: argparse.Namespace) -> int:
             names = shortest_names(index.root for index in indexes)
             several = ", ".join(names[index.root] for index in matches[:MAX_LISTED_NAMES])
             raise BadArgument(f"{len(matches)} indexes are called {word[:100]}", hint=f"Choose one of: {several}.")
-        chosen |= {index.place: index for index in matches}
+        chosen |= {index.location: index for index in matches}
     return _remove_if_confirmed([_describe_removal(stores, index, indexes) for index in chosen.values()], arguments)
 
 
 def _gc(arguments: argparse.Namespace) -> int:
     stores = _open_stores()
-    stores.sweep()
+    stores.delete_unused_contents()
     return _remove_if_confirmed(unneeded_indexes(stores), arguments)
 
 
@@ -83,7 +83,7 @@ def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
 
     A project with stored contents is kept, because the folder of the project may be on another machine.
     """
-    indexes = stores.known(with_unfinished=True)
+    indexes = stores.indexed_projects(with_unfinished=True)
     gone = [
         _describe_removal(stores, index, indexes)
         for index in indexes
@@ -91,17 +91,17 @@ def unneeded_indexes(stores: ProjectStores) -> list[Removal]:
     ]
     damaged = [
         Removal(
-            f"{Path(damaged_index.place).name} (damaged, set aside)",
+            f"{Path(damaged_index.location).name} (damaged, set aside)",
             damaged_index.size_bytes,
-            _index_remover(stores, damaged_index.place),
+            _index_remover(stores, damaged_index.location),
         )
-        for damaged_index in stores.set_aside()
+        for damaged_index in stores.damaged_stores()
     ]
     return [*gone, *damaged]
 
 
 def _index_remover(stores: ProjectStores, place: str) -> Callable[[], None]:
-    return lambda: stores.remove_set_aside(place)
+    return lambda: stores.remove_damaged_store(place)
 
 
 def _describe_removal(stores: ProjectStores, index: KnownIndex, indexes: Sequence[KnownIndex]) -> Removal:

@@ -62,7 +62,7 @@ def _print_queued(index: ProjectIndex, job: JobRow, *, as_json: bool) -> int:
 
 def _too_large_note(index: ProjectIndex) -> str:
     """Return a line that lists the files that are too large to index."""
-    paths = sorted(path for path, file in index.store.skipped().items() if file.reason == _TOO_LARGE_REASON)
+    paths = sorted(path for path, file in index.store.skipped_files().items() if file.reason == _TOO_LARGE_REASON)
     more = f" and {len(paths) - _MAX_SHOWN_PATHS} more" if len(paths) > _MAX_SHOWN_PATHS else ""
     return f"too large to index: {', '.join(paths[:_MAX_SHOWN_PATHS])}{more}"
 

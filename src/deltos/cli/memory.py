@@ -481,7 +481,7 @@ def _purge(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     with _open_memory() as memory:
-        upto = memory.store.last_change()
+        upto = memory.store.last_change_number()
         lines = _lines_to_export(memory, args)
         if args.file == "-":
             for line in lines:
@@ -491,7 +491,7 @@ def _export(args: argparse.Namespace) -> int:
             count = _write_lines(Path(args.file), lines, keeps_empty=not args.since)
         if args.since == _SINCE_LAST_EXPORT:
             with memory.store.writing() as writer:
-                writer.note_exported(_export_target(args.file), upto)
+                writer.record_exported(_export_target(args.file), upto)
     if count >= 0:
         text = (
             f"Wrote {counted(count, 'line')} to {args.file}."
@@ -507,16 +507,16 @@ def _lines_to_export(memory: Memory, args: argparse.Namespace) -> Iterator[str]:
     if not args.since:
         return export(memory)
     if args.since == _SINCE_LAST_EXPORT:
-        return export_changes(memory, after=memory.store.exported(_export_target(args.file)))
+        return export_changes(memory, after=memory.store.last_exported_change(_export_target(args.file)))
     if (moment := parse_iso(args.since)) is not None:
         return export_changes(memory, since=moment)
     with memory.store.writing() as writer:  # unlike the reader, the writer finds forgotten observations
-        rows = [row for one in possible_ids(args.since) for row in writer.with_id(one)]
+        rows = [row for one in possible_ids(args.since) for row in writer.observations_with_id(one)]
     if not rows:
         raise BadArgument(
             f"--since is neither a date nor an id: {args.since[:40]}", hint="Give 2025-05-07, an id, or last."
         )
-    return export_changes(memory, after=max(memory.store.change_of(row.place) for row in rows))
+    return export_changes(memory, after=max(memory.store.change_number(row.place) for row in rows))
 
 
 def _export_target(file: str) -> bytes:
@@ -662,7 +662,7 @@ def _current_project() -> Project:
 @contextmanager
 def _open_app_with_warnings() -> Iterator[App]:
     with open_app() as app:
-        if aside := app.domains.memory.store.set_aside:
+        if aside := app.domains.memory.store.damaged_file:
             print(set_aside_text(aside), file=sys.stderr)
         yield app
 

@@ -38,7 +38,7 @@ def add_commands(subparsers: Subparsers) -> None:
 
 def _status(arguments: argparse.Namespace) -> int:
     with open_app() as app:
-        indexes = app.domains.projects.stores.known(with_unfinished=True)
+        indexes = app.domains.projects.stores.indexed_projects(with_unfinished=True)
         if arguments.json:
             for index in indexes:
                 print_json(_as_data(index))
@@ -50,12 +50,12 @@ def _status(arguments: argparse.Namespace) -> int:
             print("No project is indexed yet. Run `deltos index` in a repository.")
             return 0
         names = shortest_names(index.root for index in indexes)
-        notes = {index.place: _index_notes(index) for index in indexes}
-        plain = [line for index in indexes for line in (_index_line(index, names), *notes[index.place])]
+        notes = {index.location: _index_notes(index) for index in indexes}
+        plain = [line for index in indexes for line in (_index_line(index, names), *notes[index.location])]
         print_table(_COLUMNS, [_table_row(index, names) for index in indexes], plain)
         if is_interactive(sys.stdout):
             for index in indexes:
-                for note in notes[index.place][bool(index.history) :]:
+                for note in notes[index.location][bool(index.history) :]:
                     print(f"{names[index.root]}: {note.strip()}")
     return 0
 
@@ -87,7 +87,7 @@ def _as_data(index: KnownIndex) -> dict[str, object]:
         "files": index.files,
         "synced_at": index.synced_at,
         "finished": index.is_finished,
-        "database": index.place,
+        "database": index.location,
         "bytes": index.size_bytes,
         "history": index.history,
         "failures": [asdict(failure) for failure in index.failures],

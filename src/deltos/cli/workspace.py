@@ -211,7 +211,7 @@ def _indexes_by_root(workspace: StoredWorkspace) -> dict[str, KnownIndex]:
 
 def _list_indexes() -> Sequence[KnownIndex]:
     config = Config.from_environment()
-    return open_projects(config.home, config.database).known()
+    return open_projects(config.home, config.database).indexed_projects()
 
 
 def _require_workspace(records: WorkspaceRecords, name: str) -> StoredWorkspace:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.fetch.http import HttpClient, HttpResponse
     from deltos.isolated_parser import Parser
     from deltos.private_hosts import PrivateHosts
-    from deltos.store.apis import UnreadRow
+    from deltos.store.apis import UnreadableDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SharedApis:
         """Return one-line descriptions, by name, of the APIs that are visible to the projects at `roots`."""
         library = self.domains.apis.library
         others = library.apis_of_other_projects(roots).values()
-        unread: dict[str, list[UnreadRow]] = {}
+        unread: dict[str, list[UnreadableDocument]] = {}
         for row in library.unread_documents():
             unread.setdefault(row.source, []).append(row)
         return {
@@ -131,7 +131,7 @@ def check_refreshable(domains: Domains, name: str) -> None:
             )
 
 
-def _api_line(api: Api, unread: Sequence[UnreadRow]) -> str:
+def _api_line(api: Api, unread: Sequence[UnreadableDocument]) -> str:
     line = f"{api.name} ({visible_location(api.source)}): API description, {counted(api.operation_count, 'operation')}"
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
     return f"{line}; {render_unread(unread[0].document, unread[0].reason)}{more}" if unread else line

@@ -125,7 +125,7 @@ class DomainLinks:
 
     def files_changed_with(self, path: str, root: Path) -> list[ChangedTogether]:
         """Return files that change in at least every fourth commit of a file, most frequent first."""
-        found = self._with_history(root).store.history.changed_with(path, limit=_MAX_FILES)
+        found = self._with_history(root).store.history.files_changed_with(path, limit=_MAX_FILES)
         return [each for each in found if each.together * _MIN_SHARE_DIVISOR >= each.changes][:_MAX_CHANGED_TOGETHER]
 
     def _with_history(self, root: Path) -> ProjectIndex:

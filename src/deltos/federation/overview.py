@@ -62,7 +62,7 @@ def render_overview(index: ProjectIndex, reader: Graph, *, token_budget: int) ->
 def central_files(reader: Graph) -> list[CentralFile]:
     """Return the most central files, excluding tests."""
     with reader.snapshot():
-        users = reader.users(limit=_MAX_CANDIDATES)
+        users = reader.referring_file_counts(limit=_MAX_CANDIDATES)
         symbols = reader.symbols(users)
         weights = page_rank([row for row in reader.imports() if not is_test(row.path)])
         paths = [path for path in reader.paths() if not is_test(path)]

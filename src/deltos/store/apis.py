@@ -24,11 +24,11 @@ class ApiRow:
     webhooks: int
     warnings: bytes
     indexed_at: float
-    projects: str = '["*"]'  # JSON list of the projects that see the API; `*` means all projects
+    projects: str = '["*"]'  # JSON list of the root folders of projects that can use the API; `*` means all projects
     id: int = 0
 
 
-class UnreadRow(NamedTuple):
+class UnreadableDocument(NamedTuple):
     """A document of a source that could not be indexed, with the reason."""
 
     source: str
@@ -36,8 +36,8 @@ class UnreadRow(NamedTuple):
     reason: str
 
 
-class WordsRow(NamedTuple):
-    """Index words of a unit by field. `names` has the highest weight."""
+class UnitWords(NamedTuple):
+    """Index words of a unit by field."""
 
     names: str = ""
     title: str = ""
@@ -47,9 +47,9 @@ class WordsRow(NamedTuple):
 
 
 class UnitRow(NamedTuple):
-    """One part of an API (operation, schema, webhook or fragment) with the columns that lists show.
+    """A unit of an API: operation, schema, webhook or fragment.
 
-    Units without words can be found only by their pointer.
+    Units without index words can be found only by their pointer.
     """
 
     kind: str
@@ -69,16 +69,16 @@ class NewUnit(NamedTuple):
 
     row: UnitRow
     body: bytes
-    words: WordsRow | None
+    words: UnitWords | None
 
 
 @dataclass(frozen=True, slots=True)
-class FoundUnit:
+class UnitMatch:
     """A unit that matches a query. A higher score is better."""
 
     row: UnitRow
     api_name: str
-    words: WordsRow
+    words: UnitWords
     score: float
 
 
@@ -89,16 +89,16 @@ class ApiDescriptions(Protocol):
         """Return a context manager within which all reads see the same state."""
 
     def replace(self, api: ApiRow, units: Iterable[NewUnit]) -> None:
-        """Store an API with its units. An API with the same name is replaced in one transaction."""
+        """Store an API with its units, replacing an API with the same name."""
 
     def remove(self, name: str) -> bool:
         """Delete an API, and return whether it existed."""
 
-    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
-        """Replace the list of a source's documents that could not be read."""
+    def replace_unreadable(self, source: str, rows: Iterable[UnreadableDocument]) -> None:
+        """Replace the list of unreadable documents of a source."""
 
-    def unread(self) -> list[UnreadRow]:
-        """Return all documents that could not be read, ordered by source."""
+    def unreadable_documents(self) -> list[UnreadableDocument]:
+        """Return the unreadable documents of all sources, ordered by source."""
 
     def apis(self) -> list[ApiRow]:
         """Return all APIs, ordered by name."""
@@ -131,7 +131,7 @@ class ApiDescriptions(Protocol):
         """Return the key and body of every operation and webhook, in document order."""
 
     def target(self, api_id: int, pointer: str) -> bytes | None:
-        """Return the body that a `$ref` points to: a schema, message or fragment."""
+        """Return the body of the schema, message or fragment that a `$ref` points to."""
 
     def search(
         self,
@@ -141,17 +141,17 @@ class ApiDescriptions(Protocol):
         api_id: int | None,
         kinds: Sequence[str],
         limit: int,
-        without: Sequence[int] = (),
-    ) -> list[FoundUnit]:
-        """Return the units that best match any of the words. `weights` has a weight per field; 0 excludes a field.
+        excluded_apis: Sequence[int] = (),
+    ) -> list[UnitMatch]:
+        """Return the units that best match any of the words.
 
-        `without` are the ids of excluded APIs.
+        `weights` contains a weight per field; 0 excludes a field. `excluded_apis` contains the ids of APIs to skip.
         """
 
     def units_by_id(
-        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
-    ) -> list[FoundUnit]:
-        """Return those of the given units that belong to the API and the kinds, in the given order, with score 0."""
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], excluded_apis: Sequence[int] = ()
+    ) -> list[UnitMatch]:
+        """Return units by id as matches with score 0, in the given order. The filters are the same as in `search`."""
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
         """Return the number of units that contain each stem."""

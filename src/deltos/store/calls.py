@@ -1,4 +1,4 @@
-"""Protocol and row type of the log of recent tool calls. It has durations and answer sizes, but never answers."""
+"""Protocol and row type of the log of recent tool calls. It contains durations and answer sizes, but no answers."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class CodeChunkWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Concatenated int8 vectors of one file's chunks, in order, and the embedding model."""
+    """Embedding model of one file's chunks, and their concatenated int8 vectors in file order."""
 
     model: str
     data: bytes
@@ -86,7 +86,7 @@ class ChunkVectors:
 
 @dataclass(frozen=True, slots=True)
 class FileVectors:
-    """Vectors of a file's chunks, whose ids start at `first_chunk`. `number` increases with every write."""
+    """Vectors of a file's chunks, with ascending chunk ids from `first_chunk`. `number` increases with every write."""
 
     number: int
     file_id: int
@@ -105,13 +105,13 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileScope:
-    """Filter for files by relative folder and by file suffixes. An empty value selects all files."""
+    """Filter for files by relative folder and by suffix. Empty fields select all files."""
 
     folder: str = ""
     suffixes: tuple[str, ...] = ()
 
     def includes(self, path: str) -> bool:
-        """Whether the filter selects a path."""
+        """Whether the filter includes a path."""
         return f"{path}/".startswith(f"{self.folder}/" if self.folder else "") and (
             not self.suffixes or path.lower().endswith(self.suffixes)
         )
@@ -138,7 +138,8 @@ class Code(Protocol):
     def match_chunks(
         self, single_terms: Sequence[str], paired_terms: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[ChunkMatch]:
-        """Return the best-matching chunks that contain one of `single_terms` (never empty) or two of `paired_terms`."""
+        """Return the best-matching chunks that contain any of `single_terms` or any two of `paired_terms`.
+        `single_terms` must not be empty."""
 
     def match_files(
         self,
@@ -151,7 +152,7 @@ class Code(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the files whose paths or defined names match best.
 
-        Any of `terms` matches the file name. Other fields are matched as in `match_chunks`.
+        Any of `terms` may match the file name. Other fields are matched as in `match_chunks`.
         """
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
@@ -176,24 +177,24 @@ class Code(Protocol):
         """Return the chunks of a file in order."""
 
     def first_chunk(self, file_id: int) -> list[CodeChunkRow]:
-        """Return the first chunk of a file, or None if it has no chunks."""
+        """Return the first chunk of a file in a list, which is empty if the file has no chunks."""
 
     def vectors_since(self, model: str, number: int) -> list[FileVectors]:
-        """Return the vectors of a model whose number is higher than `number`."""
+        """Return the vectors of a model that were written after write number `number`."""
 
     def vector_count(self, model: str) -> int:
         """Return the number of files that have vectors of a model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """Return the numbers of all vectors of a model."""
+        """Return the write numbers of all vectors of a model."""
 
     def definitions_named(
         self, names: Sequence[str], scope: FileScope, *, limit: int
     ) -> list[tuple[int, DefinitionRecord]]:
         """Return (file id, definition) for each definition with one of the names, ignoring case."""
 
-    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        """Return the definitions in each range (file id, first line, last line), outer definitions first."""
+    def definitions_in(self, ranges: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+        """Return the definitions in each line range (file id, first line, last line), outer definitions first."""
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         """Return the id and path of every file in scope."""
@@ -225,4 +226,4 @@ class CodeWriter(Protocol):
         """Return the number of searchable files."""
 
     def tidy(self) -> None:
-        """Optimise the word indexes after many writes, and count common words again."""
+        """Optimise the word indexes after many writes, and update the counts of common words."""

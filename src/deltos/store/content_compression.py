@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from deltos.errors import StoreError
 
-MAX_CONTENT_BYTES = 32_000_000  # size of a file as UTF-8; larger files are not indexed
-_LEVEL = 6  # higher levels take much longer and save little for source code
+MAX_CONTENT_BYTES = 32_000_000  # maximum size of an indexed file, encoded as UTF-8
+_LEVEL = 6  # zstandard compression level; higher levels are much slower and save little for source code
 
 
 def pack(data: bytes) -> bytes:
     """Return the compressed content of a file."""
-    import zstandard  # deferred: installed with the PostgreSQL extra only
+    import zstandard  # imported here because only the PostgreSQL extra installs it
 
     return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
 

@@ -18,7 +18,10 @@ AddressState = Literal["queued", "done", "unchanged", "failed", "missing", "skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A documentation source that the user added. Readers see its pages of `generation`; 0 means no pages yet."""
+    """A documentation source that the user added.
+
+    Search uses the pages of `generation`, which is 0 before the first crawl is published.
+    """
 
     id: str
     name: str
@@ -34,15 +37,15 @@ class SourceRow:
     added_at: float = 0.0
     crawled_at: float = 0.0
     auth: str = ""  # name of the login used to fetch the source, never the secret itself
-    browser: bool = False
-    folder: str = ""  # folder of a repository (no pattern); empty means the whole repository
+    browser: bool = False  # whether a browser renders the pages
+    folder: str = ""  # folder of the repository, not a glob pattern; empty for the whole repository
     reference: str = ""  # full name of a repository's branch or tag; `version` is the short name
-    projects: tuple[str, ...] = ()  # root folders of the projects that see the source; `*` means all projects
+    projects: tuple[str, ...] = ()  # root folders of projects that can use the source; `*` means all projects
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """The running or last crawl of a source, which creates the pages of `generation`."""
+    """The running or last crawl of a source. It creates the pages of `generation`."""
 
     source_id: str
     generation: int
@@ -58,7 +61,7 @@ class CrawlRow:
 class CrawlAddress:
     """A URL of a crawl and its state.
 
-    `etag` and `last_modified` come from a response without a page; a page stores its own values.
+    `etag` and `last_modified` are set only for a URL whose response contained no page.
     """
 
     url: str
@@ -72,7 +75,7 @@ class CrawlAddress:
 
 @dataclass(frozen=True, slots=True)
 class SkippedAddresses:
-    """Number of URLs that were skipped for one reason, and the first of them."""
+    """Reason for skipping URLs, with the number of skipped URLs and the first URL."""
 
     reason: str
     count: int
@@ -80,7 +83,9 @@ class SkippedAddresses:
 
 
 class DocsChunkRow(NamedTuple):
-    """A chunk to store. It is sent between processes, and named tuples are pickled several times faster."""
+    """A chunk to store."""
+
+    # A named tuple, because processes exchange chunks, and named tuples are pickled several times faster.
 
     section: str
     anchors: tuple[str, ...]
@@ -91,9 +96,9 @@ class DocsChunkRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page to store. `requested_url` is the requested URL, `url` is the URL to cite.
+    """A page to store. `url` is the URL for citations.
 
-    `links` are (URL with fragment, link text) pairs that point to pages of the same source.
+    `links` contains the (URL with fragment, link text) pairs that point to pages of the same source.
     """
 
     url: str
@@ -108,7 +113,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """HTTP validators and content hash of a stored page, used to check whether it has changed."""
+    """HTTP validators and content hash of a stored page, used to check whether the page has changed."""
 
     etag: str
     last_modified: str
@@ -117,16 +122,16 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Results of a part of a crawl, which are written in one transaction."""
+    """Results of a crawl that are written in one transaction: pages, crawled URLs and discovered URLs."""
 
     pages: tuple[PageRow, ...] = ()
-    settled: tuple[CrawlAddress, ...] = ()
+    crawled: tuple[CrawlAddress, ...] = ()
     discovered: tuple[CrawlAddress, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk of the next generation."""
+    """A chunk of the next generation, which is not yet published."""
 
     id: int
     section: str
@@ -136,7 +141,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page of the next generation."""
+    """A page of the next generation, which is not yet published."""
 
     id: int
     url: str
@@ -204,7 +209,7 @@ class CandidateChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """A chunk with all values that a search result shows."""
+    """A chunk with the fields that a search result shows."""
 
     id: int
     source_id: str
@@ -218,19 +223,20 @@ class ShownChunk:
 
 
 class Pages(Protocol):
-    """The write path: store and index the pages of a crawl, and publish them to readers."""
+    """Writer of documentation: stores and indexes the pages of a crawl, and publishes them."""
 
     def known_pages(self, source_id: str) -> dict[str, KnownPage]:
-        """Return stored pages by URL: the pages that readers see or that the open crawl has already written."""
+        """Return the published pages and the pages already written by the open crawl, by requested URL."""
 
-    def live_addresses(self, source_id: str) -> list[str]:
-        """Return the URLs of all pages that readers see."""
+    def published_urls(self, source_id: str) -> list[str]:
+        """Return the requested URLs of all published pages."""
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
         """Write a batch of a crawl. Write nothing and return False if the crawl was cancelled or replaced."""
 
     def drop_unseen_pages(self, source_id: str, generation: int) -> int:
-        """Mark pages that the crawl did not find again, and return how many pages the new generation drops in total."""
+        """Mark the pages that the crawl did not find as dropped. Return the total number of pages dropped in the new
+        generation."""
 
     def next_pages(self, source_id: str) -> list[StoredPage]:
         """Return the pages of the next generation."""
@@ -242,7 +248,7 @@ class Pages(Protocol):
         """Yield (page id, target, link text) for each link of the next generation."""
 
     def indexed_links(self, source_id: str) -> dict[int, tuple[str, int]]:
-        """Return the link words and link count of each chunk that is already indexed, by chunk id."""
+        """Return the link words and the link count of each indexed chunk, by chunk id."""
 
     def chunks_of(self, page_id: int) -> list[StoredChunk]:
         """Return the chunks of a page in reading order."""
@@ -254,20 +260,20 @@ class Pages(Protocol):
         """Update the link words of indexed chunks (chunk, words, count) and the link counts of pages (page, count)."""
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
-        """Make the new generation visible to readers at once. Return False if the crawl was cancelled.
+        """Publish the new generation atomically. Return False if the crawl was cancelled.
 
-        `left_out` describes the pages that the source's limits excluded.
+        `left_out` is a message about the pages excluded by the limits of the source.
         """
 
     def discard(self, source_id: str) -> None:
-        """Delete the data of an abandoned crawl. Readers keep seeing the published generation."""
+        """Delete the data of an abandoned crawl. The published generation does not change."""
 
     def remove_source(self, source_id: str) -> int:
-        """Delete a source with all its data, and return the number of its pages."""
+        """Delete a source with all its data, and return the number of deleted pages."""
 
 
 class Passages(Protocol):
-    """The read path: candidates with all ranking inputs, and chunks for results."""
+    """Search over published passages: candidates with all ranking inputs, and chunks for results."""
 
     def snapshot(self) -> AbstractContextManager[object]:
         """Return a context manager within which all reads see the same state."""
@@ -284,11 +290,11 @@ class Passages(Protocol):
     def candidates(self, words: Sequence[str], source_ids: Collection[str], *, limit: int) -> list[CandidateChunk]:
         """Return the best-matching chunks in arbitrary order, or an empty list if there are no words."""
 
-    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
-        """Return as candidates those of the given chunks that are visible in the sources."""
+    def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
+        """Return the given chunks as candidates, omitting chunks that are not visible in the sources."""
 
-    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
-        """Return the visible subset of the given chunk ids. Fast even for thousands of ids."""
+    def visible_chunk_ids(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+        """Return those of the given chunk ids that are visible in the sources. Fast even for thousands of ids."""
 
     def chunk_ids(self, source_ids: Collection[str]) -> list[int]:
         """Return the ids of all visible chunks of the given sources."""
@@ -305,15 +311,15 @@ class Documents(Protocol):
 
     @property
     def sources(self) -> Sources:
-        """Sources and crawls."""
+        """Documentation sources and their crawls."""
 
     @property
     def pages(self) -> Pages:
-        """The write path."""
+        """Writer of pages."""
 
     @property
     def passages(self) -> Passages:
-        """The read path."""
+        """Search over published passages."""
 
     @property
     def vectors(self) -> VectorRecords:

@@ -6,7 +6,7 @@ import zlib
 from array import array
 from typing import TYPE_CHECKING
 
-from deltos.store.graph import APPEARED, BODY_CHANGED, INTERFACE_CHANGED
+from deltos.store.graph import BODY_CHANGED, FILE_ADDED, INTERFACE_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,8 +15,8 @@ _DIGEST_BYTES = 8
 
 
 def checksum(dependency: str) -> int:
-    """Return the checksum of a dependency. A collision only causes an unnecessary resolution, which costs less than a
-    table of names."""
+    """Return the CRC-32 checksum of a dependency."""
+    # A collision only causes an unnecessary resolution, which costs less than a table of names.
     return zlib.crc32(dependency.encode("utf-8", "surrogateescape"))
 
 
@@ -25,21 +25,25 @@ def encode_dependencies(dependencies: Iterable[str]) -> bytes:
     return array("I", sorted(map(checksum, dependencies))).tobytes()
 
 
-def resolution_state(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
-    """Return how much of a file must be resolved, given its stored (hash, state, parts) and its new hash."""
+def change_level(known: tuple[bytes, int, bytes] | None, interface_hash: bytes, *, only_added: bool) -> int:
+    """Return how much the facts of a file changed since the last resolution.
+
+    `known` contains the stored (hash, state, parts) of the file, or None for a new file.
+    """
     if known is None:
-        return APPEARED
+        return FILE_ADDED
     changed = BODY_CHANGED if known[0] == interface_hash or only_added else INTERFACE_CHANGED
     return max(changed, known[1])
 
 
 def encode_parts(parts: Mapping[str, bytes]) -> bytes:
-    """Encode names and digests as one value: first all names, then all digests in the same order."""
+    """Encode the digest of each name as one value: first all names, then all digests in the same order."""
     return "\n".join(parts).encode() + b"\0" + b"".join(parts.values())
 
 
-def only_added(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
-    """Return the added names if nothing else changed, or None if something else changed or the parts are unknown."""
+def find_added_names(stored: bytes, parts: Mapping[str, bytes]) -> list[str] | None:
+    """Return the added names if nothing else changed. Return None if something else changed or the stored parts are
+    unknown."""
     names, _, digests = stored.partition(b"\0")
     if not names or not parts:
         return None

@@ -11,24 +11,25 @@ if TYPE_CHECKING:
 
     from deltos.store.symbols import Symbol
 
-# How much of a file's facts changed since they were last resolved. A higher value includes the lower values.
-SETTLED, BODY_CHANGED, INTERFACE_CHANGED, APPEARED = range(4)
+# How much the facts of a file changed since the last resolution, in ascending order.
+UNCHANGED, BODY_CHANGED, INTERFACE_CHANGED, FILE_ADDED = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class FactRecord:
-    """The encoded facts of one file."""
+    """The encoded facts of one file. `parts` contains a digest for each name of the interface."""
 
     language: str
     interface_hash: bytes
     interface: bytes
     body: bytes
     parts: Mapping[str, bytes] = field(default_factory=dict)
+    # Whether a change of the interface makes the defined names stale, so that files that use them are resolved again.
     announces_names: bool = False
 
 
 class EdgeRecord(Protocol):
-    """A resolved reference. If `target_path` is empty, it is a mention of a name on a value of unknown type."""
+    """A resolved reference, or a mention: the name of a member of a value of unknown type."""
 
     @property
     def line(self) -> int:
@@ -36,7 +37,7 @@ class EdgeRecord(Protocol):
 
     @property
     def source_key(self) -> str:
-        """Key of the definition that contains the reference, or an empty string at module level."""
+        """Key of the enclosing definition, or an empty string at module level."""
 
     @property
     def target_path(self) -> str:
@@ -52,11 +53,11 @@ class EdgeRecord(Protocol):
 
     @property
     def origin(self) -> str:
-        """Rule that resolved the reference."""
+        """Name of the rule that resolved the reference."""
 
     @property
     def certain(self) -> bool:
-        """Whether the target is certain."""
+        """Whether the target of the reference is certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ class ResolutionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
-    """A file whose facts changed since the graph was last resolved. `state` says how much they changed."""
+class StaleFile:
+    """A file whose facts changed since the graph was last resolved. `state` is a constant such as BODY_CHANGED."""
 
     path: str
     language: str
@@ -82,9 +83,10 @@ class Unsettled:
 
 @dataclass(frozen=True, slots=True)
 class PendingFacts:
-    """Uncommitted facts of a transaction, for processes that cannot see the transaction.
+    """Uncommitted facts of a transaction, for worker processes, which cannot see the transaction.
 
-    `facts` are (interface, body) by path, both None for a deleted file. `symbols` are (path, key, kind) by name.
+    `facts` contains (interface, body) by path, both None for a deleted file. `symbols` contains (path, key, kind) by
+    name.
     """
 
     facts: dict[str, tuple[bytes | None, bytes | None]]
@@ -93,7 +95,7 @@ class PendingFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One reference to a symbol. `source_key` is the definition that contains it, or empty at module level."""
+    """One reference to a symbol. `source_key` is the key of the enclosing definition, or empty at module level."""
 
     path: str
     line: int
@@ -107,7 +109,7 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """An import of one file by another. `mode` says when the import takes effect."""
+    """An import of one file by another. `mode` is `runtime`, `type` or `deferred`."""
 
     path: str
     target: str
@@ -117,7 +119,10 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Distinct (source, target) pairs of references, with kind and certainty. If `is_partial`, there are more pairs."""
+    """Distinct (source, target) pairs of references, with kind and certainty.
+
+    `is_partial` is true if the limit on references was reached, so that pairs may be missing.
+    """
 
     pairs: dict[tuple[int, int], tuple[str, bool]]
     is_partial: bool
@@ -125,7 +130,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """Size of the graph, and the number of resolved and unresolved parts."""
+    """Numbers of files, symbols, edges and imports in the graph."""
 
     files_by_language: dict[str, tuple[int, int]]
     symbols_by_kind: dict[str, int]
@@ -150,28 +155,28 @@ class FactReader(Protocol):
 
 
 class FactSource(Protocol):
-    """Picklable description of where another process can read the committed facts."""
+    """Picklable location of the committed facts, from which another process can read them."""
 
     def reader(self) -> FactReader:
-        """Return a reader for use in this process."""
+        """Return a reader of the facts for this process."""
 
 
 class GraphWriter(Protocol):
-    """Writer of the graph within one transaction. It caches ids, so that each is looked up only once."""
+    """Writer of the graph within one transaction. It caches the ids of paths and symbols."""
 
-    def load_places(self) -> None:
-        """Load the ids of all paths at once, which is faster than single lookups if most of them are needed."""
+    def preload_path_ids(self) -> None:
+        """Preload the ids of all paths. This is faster than single lookups if most paths are needed."""
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
-        """Replace the symbols and facts of a file, and record stale dependencies."""
+        """Replace the symbols and facts of a file, and record which dependencies became stale."""
 
     def remove_file(self, path: str) -> None:
-        """Delete all facts of a file. Edges to it remain until the files that contain them are resolved again."""
+        """Delete all facts of a file. Edges from other files remain until those files are resolved again."""
 
-    def stale_names(self) -> list[str]:
+    def stale_dependencies(self) -> list[str]:
         """Return the dependencies that became stale since the last resolution."""
 
-    def unsettled(self) -> list[Unsettled]:
+    def stale_files(self) -> list[StaleFile]:
         """Return the files whose facts changed since the last resolution."""
 
     def languages(self) -> dict[str, str]:
@@ -180,30 +185,30 @@ class GraphWriter(Protocol):
     def dependants(self, dependencies: Iterable[str]) -> set[str]:
         """Return the files whose resolution depended on any of the given files or names.
 
-        The result may contain a few more files, because dependencies are stored as checksums.
+        Checksum collisions may add a few other files.
         """
 
-    def depends(self, path: str, dependency: str) -> bool:
-        """Whether the resolution of a file depended on a name. True may be wrong, because checksums may collide."""
+    def depends_on(self, path: str, dependency: str) -> bool:
+        """Whether the resolution of a file depended on a name. Checksum collisions may cause a false positive."""
 
     def facts(self) -> FactReader:
         """Return a reader of the facts as this transaction sees them."""
 
     def fact_source(self) -> FactSource:
-        """Return a description from which other processes can read the committed facts."""
+        """Return a picklable source of the committed facts for other processes."""
 
-    def pending(self, paths: Iterable[str]) -> PendingFacts:
-        """Return the uncommitted facts of the given files, for sending them to other processes."""
+    def pending_facts(self, paths: Iterable[str]) -> PendingFacts:
+        """Return the uncommitted facts of the given files for worker processes."""
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
         """Replace the edges and imports of one file."""
 
-    def settle(self) -> None:
+    def mark_all_resolved(self) -> None:
         """Mark every file as resolved, including files of languages without a resolver."""
 
 
 class StoredFacts(Protocol):
-    """Facts of a project, against which files of other projects are resolved."""
+    """Facts of a project, which are used to resolve references from other projects."""
 
     def languages(self) -> dict[str, str]:
         """Return the language of every file in the graph."""
@@ -212,12 +217,12 @@ class StoredFacts(Protocol):
         """Return a reader of the facts as this thread sees them."""
 
     def fact_source(self) -> FactSource:
-        """Return a description from which another process can read the facts."""
+        """Return a picklable source of the facts for other processes."""
 
     def dependants_by_name(self, dependencies: Iterable[str]) -> dict[str, list[str]]:
         """Return the files whose resolution depended on each given name. Names without dependants are omitted.
 
-        The result may contain a few more files, because dependencies are stored as checksums.
+        Checksum collisions may add a few other files.
         """
 
 
@@ -243,46 +248,46 @@ class Graph(FileImports, StoredFacts, Protocol):
     def symbols(self, node_ids: Iterable[int]) -> dict[int, Symbol]:
         """Return definitions by node id. Nodes without a definition in the project are omitted."""
 
-    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
+    def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
         """Return definitions by (path, key). Keys without a definition are omitted."""
 
-    def names(self) -> list[str]:
+    def defined_names(self) -> list[str]:
         """Return every distinct defined name."""
 
     def paths(self) -> list[str]:
         """Return the paths of all files in the graph."""
 
     def module_node(self, path: str) -> int | None:
-        """Return the id of the node that represents a file as a module, or None if it has no references."""
+        """Return the node id of a file's module, or None if nothing refers to the module."""
 
     def nodes(self, node_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Return the path and key of each node, even if it has no definition."""
+        """Return the path and key of each node, including nodes without a definition."""
 
     def references(self, node_ids: Iterable[int]) -> list[ReferenceRow]:
         """Return every reference to any of the symbols, ordered by file and line."""
 
-    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+    def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
         """Return the symbols that the definitions override or redeclare."""
 
-    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+    def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
         """Return the symbols that override or redeclare the definitions."""
 
     def subclasses(self, node_ids: Iterable[int]) -> set[int]:
         """Return the certain direct subclasses of the definitions."""
 
-    def declared_again(self, path: str, line: int) -> list[Symbol]:
-        """Return the definitions that a line only redeclares, such as the signature of an overload."""
+    def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
+        """Return the definitions that a line redeclares, such as the signature of an overload."""
 
-    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+    def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         """Return all references made by the given definitions of one file."""
 
     def reference_counts(self, node_ids: Iterable[int]) -> dict[int, int]:
         """Return the number of certain references to each symbol."""
 
-    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
-        """Return the symbols that the most other files refer to, with the number of these files, most used first.
+    def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
+        """Return the number of other files that refer to a symbol, for the most widely used symbols, most used first.
 
-        `below` limits the symbols to a file or to the files in a folder.
+        `below` limits the symbols to a file or a folder.
         """
 
     def mentions(self, name: str) -> list[ReferenceRow]:
@@ -291,14 +296,14 @@ class Graph(FileImports, StoredFacts, Protocol):
     def imports(self) -> list[ImportRow]:
         """Return every import of one project file by another."""
 
-    def most_used(self, *, limit: int) -> list[Symbol]:
+    def most_referenced_symbols(self, *, limit: int) -> list[Symbol]:
         """Return the symbols with the most references, most used first, without signature and documentation."""
 
     def links(self, *, limit: int) -> Links:
-        """Return the pairs of referring and referenced nodes among the first `limit` references."""
+        """Return the distinct (source, target) node pairs among the first `limit` references."""
 
     def counts(self) -> GraphCounts:
-        """Return size and resolution counts of the graph."""
+        """Return the numbers of files, symbols, edges and imports."""
 
     def symbol_count(self) -> int:
         """Return the number of symbols."""

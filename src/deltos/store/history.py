@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
     from deltos.store.version import Version
 
-# A commit with more files is a sweeping change, which is not informative about single files or related files.
+# Maximum number of files of a commit that describes single or related files. Larger commits are called sweeping.
 MAX_RELATED_FILES = 30
-# Number of latest commits whose words describe a file, and number of commits counted for files that change together.
+# Number of latest commits whose words describe a file.
 MAX_WORD_COMMITS = 30
+# Number of latest commits that are searched for files that change together.
 MAX_COUNTED_COMMITS = 500
-# Key of the one-line summary of how much history is indexed.
+# Metadata key of the one-line summary of the indexed history.
 HISTORY_SUMMARY = "history/summary"
 # Minimum number of common commits for two files to count as changing together.
 MIN_COMMITS_TOGETHER = 3
@@ -24,7 +25,7 @@ MIN_COMMITS_TOGETHER = 3
 
 @dataclass(frozen=True, slots=True)
 class CommitRow:
-    """A commit. `time` is in seconds; `file_count` is the number of project files that it touched."""
+    """A commit. `time` is in seconds. `file_count` is the number of project files that the commit touched."""
 
     id: int
     hash: str
@@ -56,7 +57,7 @@ class CommitRecord:
 
 @dataclass(frozen=True, slots=True)
 class CommitVectors:
-    """Concatenated int8 vectors of several commits, in the order of `ids`. `number` increases with every write."""
+    """Concatenated int8 vectors of the commits `ids`. `number` increases with every write."""
 
     number: int
     ids: tuple[int, ...]
@@ -75,7 +76,8 @@ class CommitMatch:
 class FileHistoryRow:
     """History of a file.
 
-    `words` come from its latest commit subjects, newest first, with repetitions. `last_changed` is in seconds.
+    `words` contains the words of the latest commit subjects, newest first, with repetitions. `last_changed` is in
+    seconds.
     """
 
     words: str
@@ -85,7 +87,7 @@ class FileHistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTogether:
-    """A file that changed in `together` of the `changes` commits that changed another file."""
+    """A file that was changed in `together` of the `changes` commits of another file."""
 
     path: str
     together: int
@@ -96,7 +98,7 @@ class ChangedTogether:
 class HistoryTotals:
     """Number of commits, times of the oldest and newest commit, and number of sweeping commits.
 
-    Sweeping commits do not count for single files.
+    Sweeping commits are not counted in the history of single files.
     """
 
     commits: int = 0
@@ -115,16 +117,16 @@ class FileHistory(Protocol):
         """Return the history of the given files by path. Files without history are omitted."""
 
     def vectors_since(self, model: str, number: int) -> list[CommitVectors]:
-        """Return the vectors of a model whose number is higher than `number`.
+        """Return the vectors of a model that were written after write number `number`.
 
-        Only commits that touched existing files, but not too many of them, have vectors.
+        Only commits that touched at least one existing file and are not sweeping have vectors.
         """
 
     def vector_count(self, model: str) -> int:
-        """Return the number of writes of vectors of a model."""
+        """Return the number of stored vector batches of a model."""
 
     def vector_numbers(self, model: str) -> list[int]:
-        """Return the numbers of all vector writes of a model."""
+        """Return the write numbers of all vector batches of a model."""
 
     def commit_words(self, ids: Collection[int]) -> dict[int, str]:
         """Return the subject words of commits by commit id. Deleted commits are omitted."""
@@ -132,8 +134,8 @@ class FileHistory(Protocol):
     def paths_of(self, ids: Collection[int], *, limit: int) -> dict[int, list[str]]:
         """Return the existing files that each commit touched, at most `limit` per commit."""
 
-    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
-        """Return the files that usually change together with this file, most frequent first."""
+    def files_changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+        """Return the files that usually change together with a file, most frequent first."""
 
 
 class History(FileHistory, Protocol):
@@ -180,7 +182,7 @@ class History(FileHistory, Protocol):
     def commits_of(self, path: str, *, limit: int) -> list[CommitRow]:
         """Return the last commits of a file, newest first."""
 
-    def renamed(self) -> dict[str, str]:
+    def renamed_files(self) -> dict[str, str]:
         """Return the current names of renamed files by their former names."""
 
 
@@ -191,22 +193,24 @@ class HistoryWriter(Protocol):
         """Delete the whole history."""
 
     def add_newer(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Store commits that are newer than all stored commits, newest first. `model` is the model of their vectors."""
+        """Store commits that are newer than all stored commits, newest first. `model` is the embedding model of the
+        vectors."""
 
     def add_older(self, commits: Sequence[CommitRecord], model: str = "") -> None:
-        """Store commits that are older than all stored commits, newest first. `model` is the model of their vectors."""
+        """Store commits that are older than all stored commits, newest first. `model` is the embedding model of the
+        vectors."""
 
     def remove(self, hashes: Collection[str]) -> None:
         """Delete commits that no longer belong to the history."""
 
     def rename(self, before: str, path: str) -> None:
-        """Move the history of a file to its new name."""
+        """Move the history of a renamed file to the new name."""
 
-    def add_renamed(self, names: dict[str, str]) -> None:
+    def add_renames(self, names: dict[str, str]) -> None:
         """Record the current names of files by their former names."""
 
     def keep_files(self, paths: Collection[str]) -> None:
         """Delete the history of all files except `paths`."""
 
-    def settle(self, *, limit: int) -> int:
-        """Recompute words and counts of up to `limit` files whose commits changed. Return the number of files."""
+    def update_changed_files(self, *, limit: int) -> int:
+        """Update the words and counts of up to `limit` files whose commits changed. Return the number of files."""

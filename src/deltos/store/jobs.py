@@ -23,7 +23,10 @@ SET_ASIDE = "set aside"
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """Request for a job, which runs once even if several callers request it. `subject` is what the job works on."""
+    """Request for a job. Equal requests from several callers are executed once.
+
+    `subject` is the path of a project or the id of a documentation source.
+    """
 
     kind: str
     subject: str = ""
@@ -32,7 +35,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job in the queue. `failures` is the number of its failures, `reason` describes the last one."""
+    """A job in the queue. `failures` is the number of failed attempts, `reason` describes the last failure."""
 
     id: int
     kind: str
@@ -48,7 +51,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, with the seconds since its last heartbeat and the jobs that it is running."""
+    """A worker, with the number of seconds since the last heartbeat and the ids of running jobs."""
 
     id: int
     seconds_ago: float
@@ -56,19 +59,19 @@ class WorkerRow:
 
 
 class Jobs(Protocol):
-    """Job queue, for callers that request work."""
+    """Job queue, as used by callers that request work."""
 
     def add(self, request: JobRequest, *, is_waited_for: bool = False) -> JobRow:
-        """Queue a request unless it is queued or set aside, and return the job. `is_waited_for` gives it priority."""
+        """Queue a request unless it is queued or set aside, and return the job. `is_waited_for` raises the priority."""
 
     def find(self, request: JobRequest) -> JobRow | None:
-        """Return the queued, running or set-aside job of a request, or None if it is done or was never added."""
+        """Return the queued, running or set-aside job of a request, or None if there is none."""
 
     def all(self) -> list[JobRow]:
         """Return all jobs that are waiting, running or set aside, in queue order."""
 
     def retry(self, job_id: int) -> JobRow:
-        """Queue a set-aside job again with all its attempts. Raise NotFound if there is no such job."""
+        """Queue a set-aside job again and reset the number of attempts. Raise NotFound if there is no such job."""
 
     def drop(self, job_id: int) -> JobRow:
         """Delete a job that is waiting or set aside. Raise NotFound if there is no such job."""
@@ -85,7 +88,7 @@ class WorkerSettings:
     """Timing and limits of a worker."""
 
     heartbeat_seconds: float = 10.0
-    attempts: int = 5  # a job that failed this often is set aside
+    attempts: int = 5  # number of failures after which a job is set aside
     backoff_seconds: float = 5.0  # delay before the second attempt; tripled for each further attempt
     ends_when_idle: bool = False
 
@@ -97,7 +100,7 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class JobHandlers:
-    """Functions that a worker calls for each kind of job, and the routine jobs that it queues itself."""
+    """Functions that run each kind of job, and the routine jobs that a worker adds to the queue."""
 
     by_kind: Mapping[str, Callable[[JobRequest, Progress], None]]
     every_minute: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LibraryStore(Documents, Protocol):
-    """Stores that the documentation domain and the API domain share."""
+    """Store of documentation and API descriptions."""
 
     @property
     def apis(self) -> ApiDescriptions:

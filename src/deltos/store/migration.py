@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Migration(NamedTuple):
     """A named schema step, which is applied once and recorded in the same transaction.
 
-    `replaces` names former steps that new databases do not need.
+    `replaces` contains the names of former steps that new databases do not need.
     """
 
     name: str
@@ -22,14 +22,14 @@ class Migration(NamedTuple):
 
 
 def missing_migrations(
-    known: Iterable[Migration], applied: Collection[str], *, place: str, hint: str
+    known: Iterable[Migration], applied: Collection[str], *, location: str, hint: str
 ) -> tuple[Migration, ...]:
     """Return the steps that have not been applied, in list order. Raise StoreTooNew if an applied step is unknown.
 
-    A step may be inserted anywhere in the list after the steps whose tables it uses.
+    A new step may be inserted anywhere in the list after the steps that create its tables.
     """
     steps = tuple(known)
     names = {name for step in steps for name in (step.name, *step.replaces)}
     if unknown := next((name for name in applied if name not in names), ""):
-        raise StoreTooNew(f"{place} was migrated by a newer version (unknown schema step '{unknown}')", hint=hint)
+        raise StoreTooNew(f"{location} was migrated by a newer version (unknown schema step '{unknown}')", hint=hint)
     return tuple(step for step in steps if step.name not in applied)

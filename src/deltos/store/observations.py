@@ -1,11 +1,8 @@
-"""Protocols and row types of memory: observations, sessions and projects, and the numbering of observations.
+"""Protocols and row types of memory: observations, sessions and projects, and the numbering of observations."""
 
-Rows are named tuples instead of dataclasses: a hook process starts for every tool call of an agent, and named tuples
-are defined five times as fast.
-"""
-
-# No `from __future__ import annotations` here: each string annotation of a named tuple would be compiled whenever a
-# hook starts.
+# A hook process starts for every tool call of an agent. Rows are named tuples, because these are defined five times as
+# fast as dataclasses. There is no `from __future__ import annotations`, because each string annotation of a named tuple
+# would be compiled whenever a hook starts.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
@@ -13,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 if TYPE_CHECKING:
     from deltos.store.vectors import VectorRecords
 
-# The place of an observation is one number that combines its session's key with its position in the session. The
-# neighbours of a match in the word index are therefore computed without reading rows.
+# The row number (`place`) of an observation is the key of the session in the upper bits and the position in the session
+# in the lower bits. The neighbours of a match in the word index are therefore computed without reading rows.
 POSITION_BITS = 24
 _LAST_POSITION = (1 << POSITION_BITS) - 1
 
@@ -31,7 +28,7 @@ class Anchor(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """One record of memory. Times are microseconds since 1970 in UTC."""
+    """One record of memory. `place` is the row number. Times are in microseconds since 1970 (UTC)."""
 
     place: int
     id: Clean
@@ -47,7 +44,7 @@ class Observation(NamedTuple):
     deleted_at: int | None
     embedding: bytes | None
     embedding_model: str | None
-    folder: str = ""  # folder in the repository where the observation was made
+    folder: str = ""  # folder of the repository in which the observation was made
     pinned_at: int | None = None  # pinned observations are shown first at the start of a session
     superseded_by: str | None = None  # id of the newer observation that replaces this one
     score: float | None = None  # confidence of a classified `kind`; None if the caller gave the kind
@@ -57,7 +54,7 @@ class Observation(NamedTuple):
 
 
 class NewObservation(NamedTuple):
-    """An observation to store. `names` contains the words inside its identifiers and paths."""
+    """An observation to store. `names` contains the words that occur inside identifiers and paths."""
 
     id: Clean
     text: Clean
@@ -81,7 +78,7 @@ class NewObservation(NamedTuple):
 
 
 class ProjectRow(NamedTuple):
-    """A project folder in memory. `folder` is its path in the repository, `root` its last known location on disk.
+    """A project folder in memory. `folder` is the path in the repository, `root` is the last known location on disk.
 
     Observations stored by versions that did not distinguish folders belong to the top folder ("").
     """
@@ -106,15 +103,15 @@ class SessionRow(NamedTuple):
 
 
 class ObservationSummary(NamedTuple):
-    """Fields of an observation that ranking needs."""
+    """The fields of an observation that ranking needs."""
 
     place: int
     created_at: int
     source: str
     files: tuple[str, ...]
     symbols: tuple[str, ...]
-    head: str
-    length: int
+    head: str  # first characters of the text
+    length: int  # number of characters of the text
     kind: str
     tail: str  # last character of the text
 
@@ -130,12 +127,12 @@ class MemoryCounts(NamedTuple):
 
 
 def session_of(place: int) -> int:
-    """Return the key of the session that contains a place."""
+    """Return the session key of the observation with row number `place`."""
     return place >> POSITION_BITS
 
 
 def session_range(session: int) -> tuple[int, int]:
-    """Return the first and the last possible place of a session."""
+    """Return the first and the last possible row number of a session's observations."""
     return session << POSITION_BITS, (session << POSITION_BITS) + _LAST_POSITION
 
 
@@ -160,18 +157,21 @@ class RepairReport(NamedTuple):
 
 
 class ObservationsWriter(Protocol):
-    """Writer within one transaction. Projects and sessions are identified by keys, observations by places."""
+    """Writer within one transaction.
 
-    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+    Projects and sessions are identified by keys. Observations are identified by row numbers (`place`).
+    """
+
+    def upsert_project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         """Return the key of a project folder, creating it if needed.
 
-        If `root` was stored under a temporary identity, its observations are moved to the permanent identity.
+        If `root` was stored under a temporary identity, the observations are moved to the permanent identity.
         """
 
     def folder_of_session(self, project_id: str, session_id: str) -> str | None:
         """Return the project folder in which a session was last recorded, or None for a new session."""
 
-    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+    def upsert_session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         """Return the key of a session, creating it if needed."""
 
     def update_session(self, key: int, *, agent: str, started_at: int, ended_at: int | None) -> None:
@@ -184,15 +184,15 @@ class ObservationsWriter(Protocol):
         """
 
     def end_session(self, key: int, now: int) -> None:
-        """Record when a session ended. If the session continues, call this again later."""
+        """Record when a session ended. A session that continues is ended again later."""
 
-    def note_shown(self, key: int, now: int) -> int | None:
-        """Record that memory was shown to a session, and return when it was last shown before."""
+    def record_shown(self, key: int, now: int) -> int | None:
+        """Record that memory was shown to a session. Return when memory was last shown to it, or None."""
 
     def last_created_at(self, session: int) -> int | None:
         """Return when the last observation of a session was created, or None outside any session."""
 
-    def recent(
+    def recent_observations(
         self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Observation]:
         """Return live observations of a project that are not superseded, newest first.
@@ -200,69 +200,73 @@ class ObservationsWriter(Protocol):
         `until` limits the creation time; `kinds` limits the kinds unless it is empty.
         """
 
-    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
-        """Return live observations of the given kinds created after a time, oldest first, including superseded ones."""
+    def observations_created_after(
+        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
+    ) -> list[Observation]:
+        """Return live observations of the given kinds created after a time, oldest first, including superseded
+        observations."""
 
-    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
         """Return the last live observations of a session, newest first."""
 
     def find(self, project: int, observation_id: str) -> Observation | None:
         """Return the observation with this id in a project, even if it is deleted, or None."""
 
-    def project_of(self, place: int) -> int:
-        """Return the key of the project that the observation at `place` belongs to."""
+    def project_key_of(self, place: int) -> int:
+        """Return the project key of the observation with row number `place`."""
 
-    def containing(self, project: int, part: str) -> list[Observation]:
-        """Return the observations of a project whose texts contain the substring `part`, including deleted ones."""
+    def observations_containing(self, project: int, part: str) -> list[Observation]:
+        """Return the observations of a project whose texts contain `part`, including deleted observations."""
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
-        """Store an observation at the end of its session and return its place."""
+        """Store an observation at the end of a session and return the row number."""
 
     def replace(self, place: int, new: NewObservation) -> None:
-        """Replace the content of the observation at `place`. Its id and place do not change."""
+        """Replace the content of the observation with row number `place`. The id does not change."""
 
     def replace_marks(self, place: int, new: NewObservation) -> None:
-        """Replace only the marks (deleted, pinned, superseded) and the update time of the observation at `place`."""
+        """Replace only the marks (deleted, pinned, superseded) and the update time of an observation."""
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         """Attach code anchors to an observation. An anchor with the same path and symbol is replaced."""
 
-    def touch(self, place: int, now: int) -> None:
+    def record_repetition(self, place: int, now: int) -> None:
         """Record that the same observation was made again."""
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Mark an observation as deleted, which hides it from all answers, or undo that."""
+        """Mark an observation as deleted, which hides it from all answers, or restore it (`undo`)."""
 
     def mark_pinned(self, place: int, now: int, *, undo: bool = False) -> None:
-        """Pin an observation, or unpin it."""
+        """Pin an observation, or unpin it (`undo`)."""
 
     def mark_superseded(self, place: int, by: str | None, now: int) -> None:
         """Record the id of the newer observation that supersedes this one. None clears the mark."""
 
-    def with_id(self, observation_id: str) -> list[Observation]:
+    def observations_with_id(self, observation_id: str) -> list[Observation]:
         """Return all observations with this id, including deleted ones."""
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
-        """Permanently delete the observations that were marked deleted before a time, and return their number.
+        """Permanently delete the observations that were marked deleted before a time, and return how many were deleted.
 
-        `projects` limits the purge to these projects. Call `Observations.scrub` to erase remaining traces on disk.
+        The purge is limited to `projects` unless this is None. Call `Observations.scrub` to erase remaining traces on
+        disk.
         """
 
     def was_purged(self, observation_id: str) -> bool:
         """Whether an observation with this id was purged."""
 
-    def note_exported(self, target: bytes, number: int) -> None:
+    def record_exported(self, target: bytes, number: int) -> None:
         """Record the number of the last change that was exported to a target."""
 
-    def note_distilled(self, keys: Iterable[bytes]) -> None:
+    def record_distilled(self, keys: Iterable[bytes]) -> None:
         """Record which journal records were distilled into observations."""
 
 
 class Observations(Protocol):
-    """Read access to all observations, and transactions for writing them. The memory domain does the ranking."""
+    """Read access to all observations, and transactions for writing them. Ranking is done by the memory domain."""
 
     @property
-    def set_aside(self) -> str:
+    def damaged_file(self) -> str:
         """Name of the damaged file that was replaced by an empty one, or an empty string."""
 
     @property
@@ -271,7 +275,10 @@ class Observations(Protocol):
 
     @property
     def vectors(self) -> "VectorRecords":
-        """Embedding vectors of live observations by place. Deleting or changing an observation deletes its vector."""
+        """Embedding vectors of live observations by row number.
+
+        Deleting or changing an observation deletes the vector.
+        """
 
     def close(self) -> None:
         """Close the store."""
@@ -303,20 +310,20 @@ class Observations(Protocol):
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
         """Return all live observations with these ids, from all projects."""
 
-    def at_places(self, places: Sequence[int]) -> list[Observation]:
-        """Return the live observations at these places, in the given order."""
+    def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
+        """Return the live observations with these row numbers, in the given order."""
 
     def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
-        """Return the ranking fields of the observations at these places that are live and not superseded."""
+        """Return the ranking fields of the observations with these row numbers, unless deleted or superseded."""
 
     def projects(self) -> list[ProjectRow]:
         """Return every project folder in memory."""
 
     def project_folder_keys(self, key: int) -> tuple[int, ...]:
-        """Return the keys of all folders of the project that the folder `key` belongs to."""
+        """Return the keys of all folders of a project. `key` is the key of any of these folders."""
 
     def known_identity(self, project_id: str, root: str) -> str | None:
-        """Return the identity under which a project is stored: its own, or an older identity of the same root."""
+        """Return the stored identity of a project, which may be an older identity of the same root, or None."""
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions in the order in which they were first written."""
@@ -333,24 +340,28 @@ class Observations(Protocol):
         All projects are counted unless `project_keys` is given.
         """
 
-    def places_with(
+    def row_numbers_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
-        """Return up to `at_most` places of observations that contain any of `words`, newest sessions first."""
+        """Return up to `at_most` row numbers of observations that contain any of `words`, newest sessions first."""
 
-    def places_between(
+    def row_numbers_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        """Return the places of live observations created in [start, end), newest first.
+        """Return the row numbers of live observations created in [start, end), newest first.
 
         `kinds` limits the kinds unless it is empty.
         """
 
-    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Return up to `limit` live observations before a position (time, place), oldest first."""
+    def observations_before(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
+        """Return up to `limit` live observations before a position (time, row number), oldest first."""
 
-    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
-        """Return up to `limit` live observations after a position (time, place), oldest first."""
+    def observations_after(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
+        """Return up to `limit` live observations after a position (time, row number), oldest first."""
 
     def page(
         self,
@@ -362,43 +373,45 @@ class Observations(Protocol):
         kinds: Sequence[str] = (),
         deleted: bool = False,
     ) -> list[Observation]:
-        """Return up to `limit` live (or deleted) observations before a position (time, place), newest first."""
+        """Return up to `limit` live (or deleted) observations before a position (time, row number), newest first."""
 
-    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+    def counts_by_kind(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
         """Return the numbers of live and deleted observations by kind."""
 
-    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+    def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         """Return the last `limit` live observations in the sessions with this id, oldest first."""
 
-    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+    def recent_observations(
+        self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
         """Return live observations that are not superseded, newest first.
 
         `kinds` limits the kinds unless it is empty.
         """
 
-    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+    def pinned_observations(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
         """Return the pinned live observations, most recently pinned first."""
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
-        """Return the code anchors of the observations at these places."""
+        """Return the code anchors of the observations with these row numbers."""
 
     def all(self) -> Iterator[Observation]:
-        """Iterate over all observations, including deleted ones, ordered by place."""
+        """Iterate over all observations, including deleted observations, ordered by row number."""
 
     def changed_after(self, number: int) -> Iterator[Observation]:
-        """Iterate over the observations whose last change number is higher than `number`, ordered by place."""
+        """Iterate over the observations that were changed after change number `number`, ordered by row number."""
 
-    def last_change(self) -> int:
+    def last_change_number(self) -> int:
         """Return the number of the last change, or 0 if there was no change."""
 
-    def change_of(self, place: int) -> int:
+    def change_number(self, place: int) -> int:
         """Return the number of the last change of an observation."""
 
-    def exported(self, target: bytes) -> int:
+    def last_exported_change(self, target: bytes) -> int:
         """Return the number of the last change that was exported to a target, or 0 for a new target."""
 
-    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
+    def distilled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the given journal record keys that were already distilled."""
 
     def counts(self) -> MemoryCounts:
-        """Return the totals of all stored records."""
+        """Return the numbers of stored records."""

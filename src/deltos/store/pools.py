@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class PoolUse(NamedTuple):
-    """Numbers of maximum, open and idle connections, and of requests waiting for a connection."""
+class PoolStatistics(NamedTuple):
+    """Maximum, open and idle connections of a pool, and requests waiting for a connection."""
 
-    most: int
-    opened: int
-    idle: int
-    waiting: int
+    max_connections: int
+    open_connections: int
+    idle_connections: int
+    waiting_requests: int

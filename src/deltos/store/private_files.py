@@ -11,7 +11,8 @@ from pathlib import Path
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-_OTHERS_MODE = 0o077
+_OTHERS_MODE = 0o077  # permissions of all users except the owner
+# Names of files and folders that Deltos creates in the data folder.
 _OWN_NAMES = frozenset({"projects", "locks", "clones", "journal", "toolsets", "memory-off", ".writable"})
 
 
@@ -30,7 +31,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def restrict_folder(folder: Path) -> None:
-    """Restrict our files in a folder that other users can access, and the folder itself unless it has other uses."""
+    """Make the Deltos files in a folder private. Make the folder private too if it contains no other files."""
     if not is_open_to_others(folder):
         return
     with suppress(OSError):  # for example a read-only file system, which `deltos doctor` reports
@@ -61,10 +62,9 @@ def open_private(path: Path, flags: int = os.O_RDWR) -> int:
 
 
 def make_private_file(path: Path) -> None:
-    """Create the file if needed, restrict it to its owner, and raise OSError if it is not writable.
-
-    An existing file is not opened: when a process closes any descriptor of a file, POSIX drops all its locks on it.
-    """
+    """Create the file if needed and restrict it to its owner. Raise OSError if it is not writable."""
+    # An existing file is not opened. When a process closes any descriptor of a file, POSIX drops all locks of the
+    # process on the file.
     real = Path(os.path.realpath(path))
     try:
         descriptor = os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE)
@@ -85,7 +85,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def restrict_file(path: Path) -> None:
-    """Restrict a file that other users can access to its owner."""
+    """Remove the access of other users to a file."""
     if is_open_to_others(path):
         _restrict(path)
 
@@ -118,10 +118,7 @@ def _is_own_file(entry: Path) -> bool:
 
 
 def _may_restrict(folder: Path) -> bool:
-    """Whether a folder can be made private.
-
-    It must not be shared like `/tmp` or contain the home folder, and this user must own it.
-    """
+    """Whether this user owns the folder, and it is not shared (like `/tmp`) and does not contain the home folder."""
     status = folder.stat()
     try:
         home = Path.home()

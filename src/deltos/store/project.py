@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SeenStamp:
-    """Size and modification time of a file when it was last read. `seen_at_ns` is the time just before reading it."""
+    """Size and modification time of a file when it was last read. `seen_at_ns` is a time just before reading."""
 
     size: int
     mtime_ns: int
@@ -46,7 +46,7 @@ class FileRecord:
     hash: bytes
     stamp: SeenStamp
     content: bytes = b""  # compressed content, if the store keeps contents
-    is_generated: bool = False  # not searchable, but its definitions and references are in the graph
+    is_generated: bool = False  # not searchable, but definitions and references are in the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class FailedFile:
-    """A file that an indexer could not read. An empty `indexer` means that no indexer could read it."""
+    """A file that an indexer could not read. If `indexer` is empty, no indexer could read the file."""
 
     path: str
     indexer: str
@@ -73,10 +73,10 @@ class FailedFile:
 class KnownIndex:
     """An existing index and its project.
 
-    `place` is the location of the index, for messages. `history` summarises the indexed history.
+    `location` is the location of the index, for messages. `history` is a summary of the indexed history.
     """
 
-    place: str
+    location: str
     size_bytes: int
     root: Path
     project_id: str
@@ -86,14 +86,14 @@ class KnownIndex:
     history: str = ""
     has_contents: bool = False  # whether source lines can be shown without the checkout
     is_finished: bool = True  # whether indexing has completed at least once
-    repository: str = ""  # git folder that all worktrees of the repository share
+    repository: str = ""  # git folder shared by all worktrees of the repository
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """A damaged store that was moved aside. `place` is its new location, for messages."""
+class DamagedStore:
+    """A damaged store that was moved aside. `location` is the new location, for messages."""
 
-    place: str
+    location: str
     size_bytes: int
 
 
@@ -114,9 +114,9 @@ class IndexFacts:
 
     @classmethod
     def from_recorded(cls, recorded: Mapping[str, str], failures: Iterable[FailedFile]) -> IndexFacts:
-        """Create the facts from the values that are recorded under `FACT_KEYS`.
+        """Create the facts from values recorded under the keys `FACT_KEYS`.
 
-        A copied index has no `synced_at`. It is not complete until its files have been compared with the disk.
+        A copied index has no `synced_at`. It is incomplete until the files have been compared with the disk.
         """
         complete, synced_at, indexers, notes = (recorded.get(key, "") for key in FACT_KEYS)
         return cls(bool(complete and synced_at), synced_at, indexers, tuple(notes.splitlines()), tuple(failures))
@@ -127,7 +127,7 @@ FACT_KEYS = ("complete", "synced_at", "indexers", "notes")
 
 @dataclass(frozen=True, slots=True)
 class ProjectTotals:
-    """Numbers of searchable files and lines, of files by language, and of skipped files by reason."""
+    """Numbers of searchable files and lines, of searchable files by language, and of skipped files by reason."""
 
     files: int
     lines: int
@@ -140,16 +140,17 @@ class ProjectFiles(Protocol):
 
     @property
     def keeps_contents(self) -> bool:
-        """Whether the store also contains the contents of indexed files."""
+        """Whether the store contains the contents of indexed files."""
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return the stored contents of indexed files by path, as UTF-8. Files without stored content are omitted."""
+        """Return the stored contents of indexed files by path, encoded as UTF-8. Files without stored content are
+        omitted."""
 
     def facts(self) -> IndexFacts:
         """Return the facts that every answer needs, using one query."""
 
     def meta(self, key: str) -> str:
-        """Return a recorded fact, or an empty string if it was never recorded."""
+        """Return a metadata value of the index, or an empty string if it was never recorded."""
 
     def files(self) -> dict[str, StoredFile]:
         """Return all indexed files by path."""
@@ -157,7 +158,7 @@ class ProjectFiles(Protocol):
     def file(self, path: str) -> StoredFile | None:
         """Return the indexed file at a path, or None."""
 
-    def skipped(self) -> dict[str, SkippedFile]:
+    def skipped_files(self) -> dict[str, SkippedFile]:
         """Return all skipped files by path."""
 
     def failures(self) -> list[FailedFile]:
@@ -166,13 +167,13 @@ class ProjectFiles(Protocol):
     def stamps(self) -> dict[str, SeenStamp]:
         """Return the stamps of all indexed and skipped files by path."""
 
-    def folders(self) -> dict[str, int]:
+    def folder_times(self) -> dict[str, int]:
         """Return the modification time of each folder at the last walk, or 0 if the time is not reliable."""
 
     def file_count(self) -> int:
         """Return the number of searchable files."""
 
-    def generated(self) -> frozenset[str]:
+    def generated_paths(self) -> frozenset[str]:
         """Return the paths of generated files, which are indexed but not searchable."""
 
     def totals(self) -> ProjectTotals:
@@ -207,19 +208,19 @@ class ProjectWriter(Protocol):
         """Insert the row of a file, and return its id."""
 
     def remove_file(self, file_id: int) -> None:
-        """Delete the row of a file and its failures."""
+        """Delete the row of a file and the failures of the file."""
 
     def touch_file(self, file_id: int, stamp: SeenStamp) -> None:
         """Record the new stamp of a file whose content is unchanged."""
 
     def set_unfinished(self, indexer: str, reason: str) -> None:
-        """Record why an indexer could not update data that spans files. An empty reason clears it."""
+        """Record why an indexer could not update data that spans several files. An empty reason clears the record."""
 
     def set_skipped(self, file: SkippedFile) -> None:
         """Record a file that is not indexed."""
 
     def add_failures(self, file_id: int, reasons: Iterable[tuple[str, str]]) -> None:
-        """Record the indexers that could not read a file, each with its reason."""
+        """Record why indexers could not read a file. `reasons` contains (indexer, reason) pairs."""
 
     def forget_skipped(self, paths: Iterable[str]) -> None:
         """Remove files from the list of skipped files."""
@@ -228,7 +229,7 @@ class ProjectWriter(Protocol):
         """Replace the list of folders and their stamps."""
 
     def set_unresolved(self, indexer: str, tried: Iterable[str], unresolved: Iterable[tuple[str, str]]) -> None:
-        """Record which of the `tried` files an indexer could not resolve, each with its reason."""
+        """Record which of the `tried` files an indexer could not resolve, as (path, reason) pairs."""
 
 
 class ProjectStore(ProjectFiles, Protocol):
@@ -251,7 +252,7 @@ class ProjectStore(ProjectFiles, Protocol):
         """The commits of the repository."""
 
     @property
-    def set_aside(self) -> str:
+    def damaged_file(self) -> str:
         """Name of the damaged file that was replaced by an empty one, or an empty string."""
 
     def writing(self) -> AbstractContextManager[ProjectWriter]:
@@ -280,16 +281,16 @@ class ProjectStores(Protocol):
     """Stores of all projects in a data folder or database."""
 
     @property
-    def keep_contents(self) -> bool:
-        """Whether contents of files are stored, so that source lines can be shown without the checkout."""
+    def keeps_contents(self) -> bool:
+        """Whether file contents are stored, so that source lines can be shown without the checkout."""
 
-    def sweep(self) -> int:
-        """Delete the contents to which no file refers, and return their number."""
+    def delete_unused_contents(self) -> int:
+        """Delete stored contents that no file refers to, and return the number of deleted contents."""
 
     def store_of(self, root: Path) -> ProjectStore:
         """Return the store of the project at a folder, creating it if needed."""
 
-    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
+    def indexed_projects(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         """Return all indexed projects, most recently synchronised first. Unreadable indexes are omitted.
 
         If `with_unfinished` is true, projects whose first index is not finished follow at the end.
@@ -298,17 +299,17 @@ class ProjectStores(Protocol):
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         """Return those of the given folders that have a store, even if it is unfinished."""
 
-    def copy(self, source: Path, root: Path) -> bool:
-        """Copy another project's store to the project at `root`. Return whether it was created.
+    def copy_store(self, source: Path, root: Path) -> bool:
+        """Copy the store of the project at `source` to the project at `root`. Return whether a store was created.
 
-        The copy is unfinished until its files have been compared with the disk.
+        The copy is unfinished until the files have been compared with the disk.
         """
 
     def remove(self, root: Path) -> None:
         """Delete the store of the project at a folder. Raise StoreBusy if the project is being indexed."""
 
-    def set_aside(self) -> list[SetAside]:
+    def damaged_stores(self) -> list[DamagedStore]:
         """Return the damaged stores that were replaced by empty ones."""
 
-    def remove_set_aside(self, place: str) -> None:
+    def remove_damaged_store(self, location: str) -> None:
         """Delete one damaged store that was set aside."""

@@ -23,14 +23,14 @@ _CRAWL_COLUMNS = ", ".join(field.name for field in fields(CrawlRow))
 
 @dataclass(frozen=True, slots=True)
 class AddressTable:
-    """Table of URLs: its name, and the column that identifies a URL within its source."""
+    """Table of URLs: name of the table, and the column that identifies a URL within a source."""
 
     name: str
     key: str
     key_of: Callable[[str], object]
 
     def insert(self, connection: WriteConnection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
-        """Insert the URLs that the crawl does not know yet. Known URLs are not changed."""
+        """Insert new URLs of a crawl. URLs that the crawl already contains are not changed."""
         has_own_key = self.key != "url"
         columns = f"source_id, {f'{self.key}, ' if has_own_key else ''}{ADDRESS_COLUMNS}"
         marks = ", ".join("?" * (columns.count(",") + 1))
@@ -43,7 +43,7 @@ class AddressTable:
         ]  # fmt: skip
         connection.executemany(f"INSERT INTO {self.name} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING", rows)
 
-    def settle(self, connection: WriteConnection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
+    def record_results(self, connection: WriteConnection, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
         """Record the results of crawling URLs."""
         connection.executemany(
             f"UPDATE {self.name} SET state = ?, attempts = ?, reason = ?, etag = ?, last_modified = ?"
@@ -116,10 +116,10 @@ class Sources(ABC):
         return [row[0] for row in self._statements.query("SELECT source_id FROM docs_crawl WHERE state = 'open'")]
 
     def begin_crawl(self, source_id: str, *, is_full: bool, now: float) -> None:
-        """Open a crawl of the next generation, and queue again the URLs without a page in the last crawl.
+        """Open a crawl of the next generation.
 
-        A full crawl (`is_full`) does not queue them. The reason of such a URL says why it was skipped, or is its old
-        state (`failed` or `missing`).
+        Unless `is_full` is true, URLs without a page in the last crawl are queued again. The `reason` of such a URL
+        says why it was skipped, or is its former state (`failed` or `missing`).
         """
         table = self.addresses.name
         with self._statements.write() as connection:
@@ -138,13 +138,13 @@ class Sources(ABC):
                 (is_full, now, source_id),
             )
 
-    def seed(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
+    def seed_crawl(self, source_id: str, addresses: Iterable[CrawlAddress]) -> None:
         """Record the first URLs of a crawl, which are queued or have already failed, and mark the crawl as seeded."""
         addresses = list(addresses)
         with self._statements.write() as connection:
             self._lock_source(connection, source_id)
             self.addresses.insert(connection, source_id, addresses)
-            self.addresses.settle(connection, source_id, [each for each in addresses if each.state != "queued"])
+            self.addresses.record_results(connection, source_id, [each for each in addresses if each.state != "queued"])
             connection.execute("UPDATE docs_crawl SET is_seeded = true WHERE source_id = ?", (source_id,))
 
     def end_crawl(self, source_id: str, state: CrawlState, reason: str, now: float) -> bool:
@@ -153,17 +153,17 @@ class Sources(ABC):
             return close_crawl(connection, source_id, state, reason, now)
 
     def forget(self, source_id: str, urls: Iterable[str]) -> None:
-        """Delete URLs that need not be crawled."""
+        """Delete URLs that do not need to be crawled."""
         sql = f"DELETE FROM {self.addresses.name} WHERE source_id = ? AND {self.addresses.key} = ?"
         with self._statements.write() as connection:
             connection.executemany(sql, [(source_id, self.addresses.key_of(url)) for url in urls])
 
-    def queued(self, source_id: str) -> list[CrawlAddress]:
-        """Return the queued URLs, ordered by distance from the start."""
+    def queued_addresses(self, source_id: str) -> list[CrawlAddress]:
+        """Return the queued URLs, ordered by depth."""
         return self._select_addresses("source_id = ? AND state = 'queued' ORDER BY depth, url", source_id)
 
     def failed_addresses(self, source_id: str) -> list[CrawlAddress]:
-        """Return the URLs that could not be read, each with its reason."""
+        """Return the URLs that could not be read, with their reasons."""
         return self._select_addresses("source_id = ? AND state IN ('failed', 'missing') ORDER BY url", source_id)
 
     def all_addresses(self, source_id: str) -> list[CrawlAddress]:
@@ -199,7 +199,7 @@ class Sources(ABC):
         return [SkippedAddresses(*row) for row in rows]
 
     def first_skip_reason(self, source_id: str) -> str:
-        """Return why the first URL has no page (failures come first), or an empty string if no URL has a reason."""
+        """Return why the first URL has no page, preferring failures, or an empty string if no URL has a reason."""
         rows = self._statements.query(
             f"SELECT reason FROM {self.addresses.name} WHERE source_id = ? AND reason <> ''"
             " ORDER BY state IN ('failed', 'missing') DESC, depth, url LIMIT 1",
@@ -217,13 +217,13 @@ def insert_source(connection: WriteConnection, source: SourceRow) -> None:
 
 
 def insert_crawl(connection: WriteConnection, crawl: CrawlRow) -> None:
-    """Insert the crawl of a source that has no crawl."""
+    """Insert a crawl of a source that has no crawl."""
     sql = f"INSERT INTO docs_crawl ({_CRAWL_COLUMNS}) VALUES ({', '.join('?' * len(fields(CrawlRow)))})"
     connection.execute(sql, astuple(crawl))
 
 
-def crawl_is_open(connection: WriteConnection, source_id: str, generation: int, *, lock: str = "") -> bool:
-    """Whether this crawl is still open: neither cancelled nor restarted, and its source was not removed.
+def is_crawl_open(connection: WriteConnection, source_id: str, generation: int, *, lock: str = "") -> bool:
+    """Whether this crawl is still open: it was neither cancelled nor restarted, and the source was not removed.
 
     `lock` is an SQL clause that keeps the crawl open until the transaction ends.
     """

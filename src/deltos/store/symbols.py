@@ -16,7 +16,7 @@ def bare_key(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. `key` is unique in its file and does not depend on line numbers: `Parser.feed`, `Parser.feed#2`.
+    """A definition. `key` is unique within a file and does not depend on line numbers: `Parser.feed`, `Parser.feed#2`.
 
     `path` and `node_id` are set when the definition is stored.
     """

@@ -1,7 +1,4 @@
-"""Splits texts into terms exactly like SQLite's FTS5 tokenizer, so that all engines match the same words.
-
-An in-memory SQLite database computes the terms.
-"""
+"""Splits texts into terms exactly like SQLite's FTS5 tokenizer, so that all engines match the same words."""
 
 from __future__ import annotations
 
@@ -23,6 +20,7 @@ class StemmedTerms:
     """Tokenizer of the memory and API word indexes. Terms are case-folded and stemmed, without accents. Thread-safe."""
 
     def __init__(self) -> None:
+        # SQLite itself splits the texts.
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(_TABLE)
         self._connection.execute("CREATE VIRTUAL TABLE instance USING fts5vocab (word, 'instance')")

@@ -21,9 +21,9 @@ WORKSPACE_PREFIX = "workspace:"
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """An access token. Times are in seconds since 1970. Empty `projects` means all served projects.
+    """An access token. Times are in seconds since 1970.
 
-    An entry of `projects` is an absolute path or `workspace:NAME`.
+    An entry of `projects` is an absolute path or `workspace:NAME`. No entries mean all served projects.
     """
 
     id: str
@@ -64,7 +64,7 @@ class TokenRecords:
         return [_token_from_row(row) for row in rows]
 
     def revoke(self, token_id: str, moment: int) -> bool:
-        """Revoke the token with this id. Return whether it exists and was not already revoked."""
+        """Revoke the token with this id. Return False if there is no such token or it was already revoked."""
         sql = f"UPDATE {self._table} SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
         with self._statements.write() as connection:
             return bool(connection.execute(sql, (moment, token_id)).rowcount)

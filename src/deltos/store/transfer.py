@@ -1,14 +1,11 @@
-"""Row types for copying a library or a memory from one engine to another, in batches and without ids.
-
-Only observations keep their places, because sessions, exports and vectors refer to places.
-"""
+"""Row types for copying a library or a memory from one engine to another, in batches."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deltos.store.apis import NewUnit, UnitRow, WordsRow
+from deltos.store.apis import NewUnit, UnitRow, UnitWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +19,7 @@ Vector = tuple[str, bytes]  # embedding model and data
 
 
 class TransferredChunk(NamedTuple):
-    """A chunk of a page. `words` are its words by field (heading, trail, anchors, links, body); None if not indexed."""
+    """A chunk of a page. `words` contains the index words by field, or None if the chunk is not indexed."""
 
     section: str
     anchors: str
@@ -35,7 +32,7 @@ class TransferredChunk(NamedTuple):
 
 
 class TransferredPage(NamedTuple):
-    """A page with its chunks and links. `words` are its words by field (title, headings, body); None if not indexed."""
+    """A page with its chunks and links. `words` contains the index words by field; None if not indexed."""
 
     url: str
     address: str
@@ -43,9 +40,9 @@ class TransferredPage(NamedTuple):
     etag: str
     last_modified: str
     hash: bytes
-    added: int
-    dropped: int | None
-    links_in: int
+    added: int  # first generation that contains the page
+    dropped: int | None  # first generation that does not contain the page any more
+    links_in: int  # number of links to the page
     links: tuple[tuple[str, str], ...]
     words: tuple[str, str, str] | None
     chunks: tuple[TransferredChunk, ...]
@@ -81,7 +78,7 @@ class LibraryTransfer(ABC):
     def _unit_rows(self, api_id: int) -> Iterable[Sequence[Any]]:
         """Return one row per unit of an API: the unit's columns, body, index words and vector."""
 
-    def names(self) -> set[str]:
+    def existing_names(self) -> set[str]:
         """Return the ids of all sources and the lower-case names of all APIs."""
         sources, apis = self._store.sources.sources(), self._store.apis.apis()
         return {*(source.id for source in sources), *(api.name.lower() for api in apis)}
@@ -100,17 +97,17 @@ class LibraryTransfer(ABC):
 
 
 def row_or_none(cells: Sequence[Any]) -> Any:
-    """Return the cells of an outer join, or None if the joined row does not exist."""
+    """Return the columns of an outer join, or None if the joined row does not exist."""
     return None if cells[0] is None else tuple(cells)
 
 
 def _unit_from_row(row: Sequence[Any]) -> tuple[NewUnit, Vector | None]:
-    words = None if row[11] is None else WordsRow(*row[11:16])
+    words = None if row[11] is None else UnitWords(*row[11:16])
     return NewUnit(UnitRow(*row[:10]), row[10], words), row_or_none(row[16:18])
 
 
 class TransferredSession(NamedTuple):
-    """A session as it is stored, with its key."""
+    """A stored session, with its key."""
 
     key: int
     project: int
@@ -121,8 +118,9 @@ class TransferredSession(NamedTuple):
     shown_at: int | None
 
 
+# Observations keep their row numbers, because sessions, exports and vectors refer to them.
 class TransferredObservation(NamedTuple):
-    """An observation as it is stored: all columns of its row, but no index words."""
+    """A stored observation with all columns, but without index words."""
 
     place: int
     id: str
@@ -150,7 +148,7 @@ class TransferredObservation(NamedTuple):
 
 
 class TransferredNotes(NamedTuple):
-    """Other memory records: exports, purged ids, and keys of distilled journal records."""
+    """Memory records other than observations: exports, purged ids, and keys of distilled journal records."""
 
     exported: tuple[tuple[bytes, int], ...]
     purged: tuple[bytes, ...]

@@ -13,14 +13,14 @@ _MAX_ROWS = 10_000
 
 
 class UnreadableContent:
-    """Failure reasons by content digest, stored in the library of either engine. Only the newest are kept."""
+    """Failure reasons by content digest, stored in the library of either engine. Only the newest rows are kept."""
 
     def __init__(self, statements: Statements, now: Callable[[], float]) -> None:
         self._statements = statements
         self._now = now
 
     def reason(self, digest: bytes) -> str:
-        """Return why content with this digest could not be parsed, or an empty string if it has not failed."""
+        """Return why content with this digest could not be parsed, or an empty string if no failure was recorded."""
         rows = self._statements.query("SELECT reason FROM stopped_reading WHERE digest = ?", (digest,))
         return str(rows[0][0]) if rows else ""
 

@@ -29,7 +29,7 @@ class StoredVector:
 
 
 class VectorRecords(Protocol):
-    """Embedding vectors of one kind of record. Deleting a record deletes its vector."""
+    """Embedding vectors of one kind of record. Deleting a record deletes the vector."""
 
     def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
         """Return records after key `after` that have no vector of `model` or `alternative_model`, ordered by key."""
@@ -44,10 +44,10 @@ class VectorRecords(Protocol):
         """Store vectors by key, replacing older vectors. Keys of deleted records are ignored."""
 
     def since(self, model: str, number: int) -> list[StoredVector]:
-        """Return the vectors of a model whose number is higher than `number`."""
+        """Return the vectors of a model that were written after write number `number`."""
 
     def count(self, model: str) -> int:
         """Return the number of vectors of a model."""
 
     def numbers(self, model: str) -> set[int]:
-        """Return the numbers of all vectors of a model."""
+        """Return the write numbers of all vectors of a model."""

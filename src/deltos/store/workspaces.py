@@ -58,7 +58,7 @@ class WorkspaceRecords(ABC):
         return next(iter(self._read(f"WHERE {_NAME_CONDITION} ORDER BY number", (name,))), None)
 
     def add(self, name: str, roots: Sequence[str]) -> list[str]:
-        """Add folders to a workspace, which is created if needed, and return the newly added folders."""
+        """Add folders to a workspace and return the newly added folders. The workspace is created if needed."""
         with self._write() as connection:
             self._lock(connection)
             sql = f"SELECT workspace FROM {self.table} WHERE {_NAME_CONDITION} LIMIT 1"
@@ -98,8 +98,8 @@ class WorkspaceRecords(ABC):
 
 
 def check_rename(held: StoredWorkspace | None, taken: StoredWorkspace | None, name: str, new_name: str) -> None:
-    """Raise an error if the workspace to rename does not exist or another workspace has the new name."""
+    """Raise an error if the workspace to rename does not exist, or if the new name is taken by another workspace."""
     if held is None:
         raise NotFound(f"There is no workspace '{name}'")
     if taken is not None and taken.name != held.name:
-        raise BadArgument(f"There is a workspace '{taken.name}' already", hint=f"Choose another name than {new_name}.")
+        raise BadArgument(f"A workspace '{taken.name}' already exists", hint=f"Choose a name other than {new_name}.")

@@ -169,7 +169,7 @@ def map_symbols(request: ViewRequest) -> structs.SymbolMap:
 
 def _build_symbol_map(graph: Graph, notes: tuple[str, ...]) -> structs.SymbolMap:
     with graph.snapshot():
-        symbols = graph.most_used(limit=MAX_SYMBOLS)
+        symbols = graph.most_referenced_symbols(limit=MAX_SYMBOLS)
         number_of = {symbol.node_id: number for number, symbol in enumerate(symbols)}
         read = graph.links(limit=MAX_REFERENCES_READ)
         links = [

@@ -25,7 +25,9 @@ def project_health(request: ViewRequest) -> structs.ProjectHealth:
         store, root = index.store, index.project.root
         totals, counts = store.totals(), store.graph.counts()
         failures = store.failures()
-        known = next((each for each in request.app.domains.projects.stores.known() if each.root == root), None)
+        known = next(
+            (each for each in request.app.domains.projects.stores.indexed_projects() if each.root == root), None
+        )
         project = structs.KnownProject(
             id=index.project.project_id,
             name=root.name,

@@ -11,7 +11,7 @@ from deltos.ui import structs
 
 if TYPE_CHECKING:
     from deltos.domains.docs.model import SourceStatus
-    from deltos.store.apis import ApiRow, UnitRow, UnreadRow
+    from deltos.store.apis import ApiRow, UnitRow, UnreadableDocument
     from deltos.ui.view_request import ViewRequest
 
 MAX_FAILURES = 50
@@ -70,7 +70,7 @@ def _to_source_state(status: SourceStatus) -> structs.SourceState:
     )
 
 
-def _api_to_source_state(row: ApiRow, unread: list[UnreadRow]) -> structs.SourceState:
+def _api_to_source_state(row: ApiRow, unread: list[UnreadableDocument]) -> structs.SourceState:
     return structs.SourceState(
         id=row.name,
         name=row.name,

@@ -40,7 +40,7 @@ def show_memory(request: ViewRequest) -> structs.MemoryPage:
         rows = memory.store.page(
             keys, *_parse_cursor(cursor), limit=PAGE_ROWS, kinds=(kind,) if kind else (), deleted=shows_hidden
         )
-        tally = memory.store.tally(keys)
+        tally = memory.store.counts_by_kind(keys)
     changed = memory.changed_places(rows, {project.project_id: root})
     is_next = request.text("show") == "next"
     context, silence = _next_session_context(request, memory, keys, project.project_id, root) if is_next else ("", "")
@@ -67,8 +67,8 @@ def _parse_cursor(cursor: str) -> tuple[int, int]:
 
 def _count_redactions(memory: Memory, project_id: str) -> list[structs.Fact]:
     """Return the number of redactions in the newest observations, by kind."""
-    places = memory.store.places_with(["redacted"], at_most=MAX_REDACTED_ROWS)
-    rows = [row for row in memory.store.at_places(places) if row.project_id in (project_id, PERSONAL)]
+    places = memory.store.row_numbers_with(["redacted"], at_most=MAX_REDACTED_ROWS)
+    rows = [row for row in memory.store.at_row_numbers(places) if row.project_id in (project_id, PERSONAL)]
     seen = [row.text for row in rows if may_recall(row.project_id, row.folder)]
     counts = Counter(kind for text in seen for kind in redacted_kinds(text))
     return [structs.Fact(kind, str(count)) for kind, count in counts.most_common()]

@@ -82,7 +82,7 @@ class Views:
 def page_state(request: ViewRequest) -> structs.PageState:
     """Return the initial state of the page. The HTTP routes add the level and the CSRF token."""
     root = request.session.project_root().resolve()
-    indexes = [known for known in request.app.domains.projects.stores.known() if may_read(known.root)]
+    indexes = [known for known in request.app.domains.projects.stores.indexed_projects() if may_read(known.root)]
     # A project in a parent folder does not count, because requests for this folder do not search it.
     projects = _label_projects(indexes, root, request.app.domains.projects)
     return structs.PageState(

@@ -72,7 +72,7 @@ def _cached_listing(
     known, refused = json.loads(stored) if stored else ("", {})
     if not listing_inputs or known != listing_inputs:
         return None
-    folders = store.folders()
+    folders = store.folder_times()
     stamps = store.stamps()
     files = {path: Stamp(seen.size, seen.mtime_ns) for path, seen in sorted(stamps.items())}
     if not stamps_are_current and not _update_stamps(files, stamps, folders, f"{root}/"):

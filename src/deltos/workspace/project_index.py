@@ -322,7 +322,7 @@ class ProjectIndex:
 
     def _index_notes(self, facts: IndexFacts) -> tuple[str, ...]:
         """Return notes about incomplete listings and, once, about a damaged index that was replaced."""
-        aside = self.store.set_aside
+        aside = self.store.damaged_file
         if not aside or aside == self._reported_set_aside:
             return facts.notes
         self._reported_set_aside = aside

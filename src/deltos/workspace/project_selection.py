@@ -113,7 +113,7 @@ class _SelectionParser:
 
     def _all_projects(self) -> Sequence[Path]:
         """Return all available indexed projects, or the session's projects if there are none."""
-        known = [index.root for index in self._projects.stores.known()]
+        known = [index.root for index in self._projects.stores.indexed_projects()]
         return [root for root in known if may_read(root) and self._projects.is_available(root)] or self._defaults
 
     def _session_project(self, word: str) -> Path | None:
@@ -125,7 +125,7 @@ class _SelectionParser:
     def _find_project(self, word: str) -> Path:
         """Return the folder of the indexed project with this id or name, or the folder with this path."""
         try:
-            return find_project_root(self._projects.stores.known(), word, self._projects.is_available)
+            return find_project_root(self._projects.stores.indexed_projects(), word, self._projects.is_available)
         except NotFound as problem:
             if self._folders_first or is_readable_folder(self._defaults[0], word):
                 # The error is the same whether the folder exists or not, so that it reveals nothing.

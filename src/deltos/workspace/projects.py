@@ -74,24 +74,26 @@ class Projects:
         """Return the project with this id, or the default project if the id is empty or belongs to it."""
         if not project_id or self.has_id(default, project_id):
             return self.index_of(default)
-        return self.index_of(find_project_root(self.stores.known(), project_id, self.is_available))
+        return self.index_of(find_project_root(self.stores.indexed_projects(), project_id, self.is_available))
 
     def is_available(self, root: Path) -> bool:
         """Whether an indexed project is available, because the checkout exists or the contents are stored."""
-        return self.stores.keep_contents or root.is_dir()
+        return self.stores.keeps_contents or root.is_dir()
 
     def _real_root(self, folder: Path) -> Path:
         """Return the real path of a folder, which may be missing if the index stores the project's contents."""
         try:
             return find_root(folder)
         except NoSuchFolder:
-            if self.stores.keep_contents and (folder in self._open or self._find_indexed(folder)):
+            if self.stores.keeps_contents and (folder in self._open or self._find_indexed(folder)):
                 return folder
             raise
 
     def _find_indexed(self, root: Path) -> Project | None:
         """Return the indexed project at a folder, or None if it is not indexed."""
-        found = (Project(index.root, index.project_id) for index in self.stores.known() if index.root == root)
+        found = (
+            Project(index.root, index.project_id) for index in self.stores.indexed_projects() if index.root == root
+        )
         return next(found, None)
 
     def close(self) -> None:
@@ -133,7 +135,7 @@ class Projects:
         try:
             return identify(folder)
         except NoSuchFolder:
-            if self.stores.keep_contents and (known := self._find_indexed(folder)):
+            if self.stores.keeps_contents and (known := self._find_indexed(folder)):
                 return known
             raise
 

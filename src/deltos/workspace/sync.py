@@ -87,7 +87,7 @@ class Plan:
 def make_plan(project: Project, store: ProjectFiles, indexers: Sequence[Indexer], *, force: bool = False) -> Plan:
     """Compare the disk with the index, and return the files to read."""
     found = walk(project.root) if force else list_files(project.root, store)
-    known, skipped = store.files(), store.skipped()
+    known, skipped = store.files(), store.skipped_files()
     if not found.files and not known:
         raise NothingToIndex(
             f"No files to index in {project.root.name or project.root}",

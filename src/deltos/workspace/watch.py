@@ -42,7 +42,7 @@ class Watch:
         """Load the stamps from the index if the index has changed since the last call."""
         if synced_at == self._loaded:
             return
-        self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folders().items()]
+        self._folders = [(self._prefix + path, mtime_ns) for path, mtime_ns in self._store.folder_times().items()]
         self._files = [
             # Size -1 never matches, so a file with an unreliable stamp always counts as changed.
             (

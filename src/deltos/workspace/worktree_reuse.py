@@ -27,18 +27,18 @@ def reuse_worktree_index(root: Path, stores: ProjectStores) -> None:
 
     Clones of the same repository are not used, because only git's links prove that two folders belong together.
     """
-    if stores.keep_contents or stores.roots_with_store([root]):
+    if stores.keeps_contents or stores.roots_with_store([root]):
         return
     repository = find_repository(root)
     if repository is None:
         return
-    siblings = [index for index in stores.known() if index.repository == str(repository.common)]
+    siblings = [index for index in stores.indexed_projects() if index.repository == str(repository.common)]
     _remove_outdated(siblings, repository, stores)
     inside = root.relative_to(repository.top)
     for index in siblings:
         other = find_repository(index.root)
         if other and other.common == repository.common and index.root == other.top / inside:
-            if stores.copy(index.root, root):
+            if stores.copy_store(index.root, root):
                 with closing(stores.store_of(root)) as store, suppress(FileRefused):
                     _update_stamps_of_equal_files(store, inside, other, repository)
             return
@@ -75,6 +75,6 @@ def _update_stamps_of_equal_files(store: ProjectStore, inside: Path, other: Repo
         for file in store.files().values():
             if stamp := new_stamp(file.path, file.stamp):
                 writer.touch_file(file.id, stamp)
-        for skipped in store.skipped().values():
+        for skipped in store.skipped_files().values():
             if stamp := new_stamp(skipped.path, skipped.stamp):
                 writer.set_skipped(replace(skipped, stamp=stamp))

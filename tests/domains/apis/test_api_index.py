@@ -16,7 +16,7 @@ from deltos.domains.apis.document import ApiDocument
 from deltos.domains.apis.index import slug
 from deltos.domains.apis.model import Api
 from deltos.errors import BadArgument, NotFound, NothingToIndex, SourceError
-from deltos.store.apis import NewUnit, WordsRow
+from deltos.store.apis import NewUnit, UnitWords
 
 if TYPE_CHECKING:
     from deltos.domains.apis.domain import Apis
@@ -444,7 +444,7 @@ def test_duplicate_apis_of_older_versions_stay_usable(apis: Apis, tmp_path: Path
     units = [(unit, apis.library.store.body(unit.id)) for unit in apis.library.store.units(first.id, ("operation",))]
     twin = replace(first, name="svc-1", source_name="svc-1", source=f"{tmp_path}/two/../one/svc.yaml")
     (tmp_path / "two").mkdir()
-    apis.library.store.replace(twin, [NewUnit(unit, body, WordsRow("a")) for unit, body in units])
+    apis.library.store.replace(twin, [NewUnit(unit, body, UnitWords("a")) for unit, body in units])
     (tmp_path / "one" / "svc.yaml").write_text(minimal_description("Svc", "2"))
     assert [row.name for row in apis.library.group("svc")] == ["svc"]
     assert apis.indexer.add(api.source).apis[0].name == "svc"

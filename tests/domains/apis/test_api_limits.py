@@ -16,8 +16,8 @@ from deltos.domains.apis.source import MAX_FILES
 from deltos.domains.apis.tools import render_list
 from deltos.errors import NothingToIndex, ParserStopped, SourceError
 from deltos.isolated_parser import IsolatedParser
-from deltos.store.apis import UnreadRow
-from deltos.store.sqlite.apis import read_unread
+from deltos.store.apis import UnreadableDocument
+from deltos.store.sqlite.apis import read_unreadable_documents
 from deltos.store.sqlite.library import SqliteLibrary
 from tests.poison import PoisonedParser, short_limits
 
@@ -132,15 +132,15 @@ def test_hostile_update_keeps_the_old_index_and_is_reported(guarded_apis: Apis, 
         guarded_apis.indexer.refresh("shop")
     assert guarded_apis.searcher.search("find things")
     assert unread_documents(guarded_apis) == {"openapi.yaml": REASONS["poison-die"]}
-    assert read_unread(tmp_path / "home" / "library.db") == [
-        UnreadRow(str(path), "openapi.yaml", REASONS["poison-die"])
+    assert read_unreadable_documents(tmp_path / "home" / "library.db") == [
+        UnreadableDocument(str(path), "openapi.yaml", REASONS["poison-die"])
     ]
     guarded_apis.indexer.remove("shop")
     assert unread_documents(guarded_apis) == {}
 
 
 def test_unavailable_library_lists_nothing(tmp_path: Path) -> None:
-    assert read_unread(tmp_path / "missing.db") == []
+    assert read_unreadable_documents(tmp_path / "missing.db") == []
 
 
 def test_hostile_file_of_a_package_does_not_affect_the_others(guarded_apis: Apis, shop: Path) -> None:
@@ -405,7 +405,7 @@ def test_compares_two_stored_versions() -> None:
 def test_unread_documents_are_stored_by_source(tmp_path: Path) -> None:
     with closing(SqliteLibrary(tmp_path / "library.db")) as database:
         store = database.apis
-        store.replace_unread("/a", [UnreadRow("/a", "x", "1"), UnreadRow("/a", "y", "2")])
-        store.replace_unread("/b", [UnreadRow("/b", "x", "3")])
-        store.replace_unread("/a", [UnreadRow("/a", "y", "4")])
-        assert store.unread() == [("/a", "y", "4"), ("/b", "x", "3")]
+        store.replace_unreadable("/a", [UnreadableDocument("/a", "x", "1"), UnreadableDocument("/a", "y", "2")])
+        store.replace_unreadable("/b", [UnreadableDocument("/b", "x", "3")])
+        store.replace_unreadable("/a", [UnreadableDocument("/a", "y", "4")])
+        assert store.unreadable_documents() == [("/a", "y", "4"), ("/b", "x", "3")]

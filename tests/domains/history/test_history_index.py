@@ -322,7 +322,7 @@ def test_finds_files_that_change_together(root: Path, store: ProjectStore) -> No
     commit(root, "alone", {"a.py": "x"}, day=5)
     commit(root, "sweep", {"a.py": "y", **{f"s{number}.py": "" for number in range(40)}}, day=6)
     read_history(store, root)
-    found = store.history.changed_with("a.py", limit=5)
+    found = store.history.files_changed_with("a.py", limit=5)
     assert [(each.path, each.together, each.changes) for each in found] == [("b.py", 4, 5)]
 
 

@@ -37,7 +37,7 @@ class Machine:
 
     def send_changes(self, other: Machine) -> tuple[int, int]:
         """Export the changes since the last call to another machine; return how many it added and updated."""
-        upto = self.memory.store.last_change()
+        upto = self.memory.store.last_change_number()
         lines = list(export_changes(self.memory, after=self.exported_up_to))
         self.exported_up_to = upto
         done = import_lines(other.memory, lines, project_id="unused")

@@ -104,7 +104,7 @@ def test_claude_mem_records_are_imported_once(memory: Memory, database: Path, fo
 
 def test_claude_mem_folder_names_are_mapped_to_known_projects(memory: Memory, database: Path) -> None:
     with memory.store.writing() as writer:
-        writer.project("github.com/acme/shop", root="/work/shop", now=1)
+        writer.upsert_project("github.com/acme/shop", root="/work/shop", now=1)
     import_file(memory, database)
     assert {row.project_id for row in memory.store.all()} == {"github.com/acme/shop"}
 

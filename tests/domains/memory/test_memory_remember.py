@@ -135,7 +135,7 @@ def test_a_clock_that_goes_backwards_keeps_the_order(notes: Notes, clock: Clock,
     notes.keep("first thing", session="s")
     clock.pass_time(hours=-5)
     notes.keep("second thing", session="s")
-    rows = memory.store.in_session("s", limit=9)
+    rows = memory.store.session_observations("s", limit=9)
     assert [row.text for row in rows] == ["first thing", "second thing"]
     assert rows[0].created_at <= rows[1].created_at
 

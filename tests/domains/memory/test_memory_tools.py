@@ -131,7 +131,7 @@ def test_a_mistyped_project_is_rejected_with_a_suggestion(client: Client, memory
 
 
 def test_an_empty_search_reports_a_replaced_memory_file(client: Client, memory: Memory, root: Path) -> None:
-    memory_database(memory).set_aside = root / "memory.db.corrupt-1"
+    memory_database(memory).damaged_file = root / "memory.db.corrupt-1"
     assert "set aside as memory.db.corrupt-1" in client.call("search", query="anything").text
 
 

@@ -12,7 +12,7 @@ import pytest
 from deltos.errors import BadArgument, StoreBusy, StoreError, StoreTooNew
 from deltos.store.migration import Migration
 from deltos.store.postgres.database import PostgresDatabase, savepoint
-from deltos.store.postgres.errors import place_of
+from deltos.store.postgres.errors import describe_address
 from tests.postgres_server import PASSWORD, Server, server
 
 if TYPE_CHECKING:
@@ -261,4 +261,4 @@ def test_a_database_url_with_an_unescaped_password_is_not_repeated_in_errors(pas
 )
 def test_a_database_url_with_several_servers_is_shown_with_all_of_them(hosts: str, named: str) -> None:
     url = f"postgresql://deltos:s3cret@{hosts}/deltos?target_session_attrs=read-write"
-    assert place_of(url) == f"postgresql://deltos@{named}/deltos"
+    assert describe_address(url) == f"postgresql://deltos@{named}/deltos"

@@ -17,7 +17,7 @@ from deltos.errors import StoreBusy
 from deltos.open_stores import open_tokens
 from deltos.server.access import Level, Tokens
 from deltos.store.postgres.database import PostgresDatabase
-from deltos.store.postgres.health import schema_problem
+from deltos.store.postgres.health import find_schema_problem
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from tests.postgres_server import Server, another_server, empty_database, role_url, server
 from tests.repositories import make_repository
@@ -258,6 +258,6 @@ def test_a_database_of_an_earlier_version_loses_tables_that_are_no_longer_used()
         try:
             with closing(PostgresDatabase(server().url, migrations=SCHEMA_STEPS)) as database:
                 assert database.query("SELECT to_regclass('http_session')") == [(None,)]
-                assert schema_problem(database) == ""  # even if the steps were applied in another order
+                assert find_schema_problem(database) == ""  # even if the steps were applied in another order
         finally:
             owner.execute("DELETE FROM migration WHERE name = 'http-sessions-001'")

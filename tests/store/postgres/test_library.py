@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnitWords
 from deltos.store.documents import Batch, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
 from deltos.store.postgres.database import PostgresDatabase
 from deltos.store.postgres.library import PostgresLibrary
@@ -89,7 +89,7 @@ def test_a_query_on_one_source_reads_only_its_partition(library: PostgresLibrary
 def test_a_query_on_one_api_reads_only_its_partition(library: PostgresLibrary, database: WatchedDatabase) -> None:
     for name in ("one", "two", "three", "four"):
         row = ApiRow(name, "s", f"/{name}", name, b"", 1, 0, 0, b"[]", 1.0)
-        unit = NewUnit(UnitRow("operation", "GET /a", "#/a"), b"body", WordsRow(names="quokka"))
+        unit = NewUnit(UnitRow("operation", "GET /a", "#/a"), b"body", UnitWords(names="quokka"))
         library.apis.replace(row, [unit])
     api = library.apis.api("three")
     assert api is not None

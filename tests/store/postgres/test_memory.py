@@ -39,9 +39,9 @@ def observations(database: WatchedDatabase) -> PostgresObservations:
 
 def add_observation(observations: PostgresObservations, text: str, *, project: str = "p", session: str = "s") -> int:
     with observations.writing() as writer:
-        key = writer.project(project, root="", now=1)
+        key = writer.upsert_project(project, root="", now=1)
         new = NewObservation(Clean(text), Clean(text), Clean("finding"), Clean(""), 1)
-        return writer.insert(key, writer.session(key, session, agent="", now=1), new)
+        return writer.insert(key, writer.upsert_session(key, session, agent="", now=1), new)
 
 
 def add_observations(url: str, name: str) -> None:
@@ -57,16 +57,16 @@ def test_a_query_on_one_project_reads_only_its_partition(
     places = [add_observation(observations, f"quokka {number}", project=f"p{number}") for number in range(6)]
     key = observations.projects()[3].key
     database.partitions()
-    assert observations.places_with(["quokkas"], at_most=9, project_keys=[key]) == [places[3]]
+    assert observations.row_numbers_with(["quokkas"], at_most=9, project_keys=[key]) == [places[3]]
     assert observations.frequency(["quokka"], at_most=9, project_keys=[key]) == 1
     assert database.partitions("observation_posting", "observation") == {"observation_posting": 1, "observation": 0}
-    observations.recent([key], limit=9)
+    observations.recent_observations([key], limit=9)
     observations.page([key], 9, 0, limit=9)
-    observations.at_places([places[3]])
+    observations.at_row_numbers([places[3]])
     observations.by_ids(["quokka 3"])
     observations.summaries([places[3]], head_characters=9)
     assert database.partitions("observation") == {"observation": 1}
-    assert observations.places_with(["quokka"], at_most=9) == places[::-1]
+    assert observations.row_numbers_with(["quokka"], at_most=9) == places[::-1]
 
 
 def test_concurrent_writers_lose_no_observation(observations: PostgresObservations, database: WatchedDatabase) -> None:
@@ -83,18 +83,18 @@ def test_concurrent_writers_lose_no_observation(observations: PostgresObservatio
     assert places == list(range(places[0], places[0] + WRITERS * EACH)), (
         "positions within the session must be consecutive"
     )
-    assert len(observations.places_with(["writer1"], at_most=1_000)) == EACH
+    assert len(observations.row_numbers_with(["writer1"], at_most=1_000)) == EACH
     assert observations.repair().problems == ()
 
 
 def test_changes_are_numbered_in_commit_order(observations: PostgresObservations) -> None:
     first = add_observation(observations, "one")
-    seen = observations.last_change()
+    seen = observations.last_change_number()
     second = add_observation(observations, "two")
     with observations.writing() as writer:
-        writer.touch(first, 5)
+        writer.record_repetition(first, 5)
     assert [row.place for row in observations.changed_after(seen)] == [first, second]
-    assert observations.change_of(first) > observations.change_of(second) > seen
+    assert observations.change_number(first) > observations.change_number(second) > seen
 
 
 def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObservations) -> None:
@@ -102,8 +102,8 @@ def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObs
 
     def write_into_the_crash() -> None:
         with observations.writing() as writer:
-            key = writer.project("p", root="", now=1)
-            session = writer.session(key, "s", agent="", now=1)
+            key = writer.upsert_project("p", root="", now=1)
+            session = writer.upsert_session(key, "s", agent="", now=1)
             writer.insert(key, session, NewObservation(Clean("x"), Clean("half"), Clean(""), Clean(""), 1))
             server().kill()
 
@@ -113,7 +113,7 @@ def test_a_write_interrupted_by_a_crash_is_rolled_back(observations: PostgresObs
     finally:
         server().start()
     assert [row.text for row in observations.all()] == ["before"]
-    assert observations.places_with(["half"], at_most=9) == []
+    assert observations.row_numbers_with(["half"], at_most=9) == []
     assert observations.repair().problems == ()
     add_observation(observations, "after")
     assert [row.text for row in observations.all()] == ["before", "after"]
@@ -133,7 +133,7 @@ def test_purged_text_is_in_no_table_file_after_scrub(
     assert observations.scrub()
     assert [row.place for row in observations.all()] == [kept]
     assert not server().files_with(b"hush4711secret", leaving_out=("pg_wal",))
-    assert observations.places_with(["quokka"], at_most=9) == [kept]
+    assert observations.row_numbers_with(["quokka"], at_most=9) == [kept]
 
 
 def test_scrub_returns_false_while_another_process_reads(observations: PostgresObservations) -> None:
@@ -160,5 +160,5 @@ def test_repair_rebuilds_a_wrong_index(
     [problem] = observations.repair().problems
     assert re.search(message, problem)
     assert observations.repair().problems == ()
-    assert observations.places_with(["quokka"], at_most=9) == [place]
+    assert observations.row_numbers_with(["quokka"], at_most=9) == [place]
     assert [row.text for row in observations.all()] == ["the quokka"]

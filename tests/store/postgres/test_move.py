@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltos.cli.main import main
 from deltos.move_stores import MovedCounts, move
 from deltos.open_stores import open_library, open_observations, open_tokens, open_workspaces
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnitWords
 from deltos.store.documents import Batch, CrawlAddress, DocsChunkRow, DocsChunkWords, PageRow, PageWords, SourceRow
 from deltos.store.observations import Anchor, Clean, NewObservation
 from deltos.store.tokens import StoredToken
@@ -28,16 +28,16 @@ MODEL = "model"
 def fill_memory(observations: Observations) -> None:
     with observations.writing() as writer:
         for number in range(3):
-            project = writer.project(f"p{number}", root=f"/src/{number}", now=number)
-            session = writer.session(project, "s" if number else None, agent="a", now=number)
+            project = writer.upsert_project(f"p{number}", root=f"/src/{number}", now=number)
+            session = writer.upsert_session(project, "s" if number else None, agent="a", now=number)
             for text in ("the quokka sleeps", "the wombat digs", "gone"):
                 new = NewObservation(Clean(f"{text}{number}"), Clean(text), Clean("finding"), Clean("w"), 5, Clean("n"))
                 place = writer.insert(project, session, new._replace(anchors=(Anchor("a.py", "f", b"1"),)))
                 if text == "gone":
                     writer.mark_deleted(place, 9)
         writer.mark_pinned(place, 9)
-        writer.note_exported(b"target", 3)
-        writer.note_distilled([b"event"])
+        writer.record_exported(b"target", 3)
+        writer.record_distilled([b"event"])
     first = observations.vectors.unembedded(MODEL, after=0, limit=1)
     observations.vectors.write(MODEL, [(each.key, b"vector") for each in first])
 
@@ -45,7 +45,9 @@ def fill_memory(observations: Observations) -> None:
 def fill_library(library: LibraryStore) -> None:
     library.sources.add_source(SourceRow("s1", "Site", "website", "https://example.org/", include=("a/**",)))
     library.sources.begin_crawl("s1", is_full=False, now=1.0)
-    library.sources.seed("s1", [CrawlAddress("/b", state="failed", reason="timed out", etag="e", last_modified="m")])
+    library.sources.seed_crawl(
+        "s1", [CrawlAddress("/b", state="failed", reason="timed out", etag="e", last_modified="m")]
+    )
     chunks = (DocsChunkRow("One", ("top",), True, "the quokka"), DocsChunkRow("Two", (), False, "the wombat"))
     page = PageRow("/a", "/a?x", "A", "etag", "", b"hash", chunks, (("/b", "see b"),))
     assert library.pages.write("s1", 1, Batch((page,)))
@@ -57,7 +59,7 @@ def fill_library(library: LibraryStore) -> None:
     library.vectors.write(MODEL, [(first.key, b"vector")])
     api = ApiRow("Shop", "shop", "/shop.yaml", "shop.yaml", b"{}", 1, 0, 0, b"[]", 1.0)
     unit = NewUnit(
-        UnitRow("operation", "GET /a", "#/a", deprecated=True), b"body", WordsRow("quokka", "t", "g", "d", "e")
+        UnitRow("operation", "GET /a", "#/a", deprecated=True), b"body", UnitWords("quokka", "t", "g", "d", "e")
     )
     library.apis.replace(api, [unit, NewUnit(UnitRow("fragment", "x", "#/x"), b"x", None)])
     [waiting] = library.api_vectors.unembedded(MODEL, after=0, limit=9)
@@ -71,9 +73,9 @@ def memory_contents(observations: Observations) -> list[object]:
     vectors = [(each.key, each.data) for each in observations.vectors.since(MODEL, 0)]
     return [
         observations.projects(), observations.sessions(), list(observations.all()), observations.counts(),
-        observations.anchors(places), [observations.change_of(place) for place in places],
-        observations.places_with(["quokkas"], at_most=9), observations.pinned(keys, limit=9), vectors,
-        observations.exported(b"target"), observations.distilled([b"event", b"x"]),
+        observations.anchors(places), [observations.change_number(place) for place in places],
+        observations.row_numbers_with(["quokkas"], at_most=9), observations.pinned_observations(keys, limit=9), vectors,
+        observations.last_exported_change(b"target"), observations.distilled_keys([b"event", b"x"]),
     ]  # fmt: skip
 
 
@@ -112,8 +114,8 @@ def test_moving_into_a_database_and_back_loses_nothing(tmp_path: Path) -> None:
     assert open_tokens(second).all() == open_tokens(first).all()
     assert open_workspaces(second).all() == open_workspaces(first).all()
     with closing(open_observations(first, url)) as moved, moved.writing() as writer:
-        project = writer.project("p1", root="", now=9)
-        session = writer.session(project, "new", agent="", now=9)
+        project = writer.upsert_project("p1", root="", now=9)
+        session = writer.upsert_session(project, "new", agent="", now=9)
         writer.insert(project, session, NewObservation(Clean("after"), Clean("after"), Clean(""), Clean(""), 9))
 
 

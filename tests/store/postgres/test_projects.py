@@ -93,14 +93,14 @@ class TestEnginesAgree:
                 with store.writing() as writer:
                     files.append([write_file(writer, random, path) for path in paths])
                     writer.history.add_newer([_commit(random, f"{seed}{n}", paths) for n in range(9)])
-                    writer.history.settle(limit=100)
+                    writer.history.update_changed_files(limit=100)
             for store, ids in zip(both_projects, files, strict=True):
                 with store.writing() as writer:
                     for file_id in ids[::3]:
                         writer.code.remove(file_id)
                         writer.remove_file(file_id)
                     writer.history.remove([f"{seed}{n}".rjust(40, "0") for n in range(0, 9, 4)])
-                    writer.history.settle(limit=100)
+                    writer.history.update_changed_files(limit=100)
                     writer.code.tidy()
             self._compare(*both_projects, Random(seed))
 
@@ -172,7 +172,7 @@ class TestEnginesAgree:
         graphs = [index.store.graph for index in indexes]
         assert graphs[0].counts() == graphs[1].counts()
         assert graphs[0].imports() == graphs[1].imports()
-        for name in graphs[0].names():
+        for name in graphs[0].defined_names():
             one, two = (
                 [(row.path, row.line, row.source_key, row.kind, row.certain) for row in graph.references(nodes)]
                 for graph in graphs
@@ -199,9 +199,9 @@ def fill_project(store: ProjectStore) -> None:
         writer.add_failures(file_id, [("code", "too deep")])
         writer.touch_file(file_id, SeenStamp(1, 2, 3))
         writer.graph.write_facts("a/b.py", [Symbol("run", "run", "function", 1, 3)], facts())
-        writer.graph.settle()
+        writer.graph.mark_all_resolved()
         writer.history.add_newer([_commit(Random(1), "1", ["a/x.py"])])
-        writer.history.settle(limit=9)
+        writer.history.update_changed_files(limit=9)
     with store.writing() as writer:
         writer.code.remove(file_id)
         writer.remove_file(file_id)
@@ -224,14 +224,14 @@ def test_a_project_uses_only_its_own_partition_of_every_table(stores: PostgresPr
                 store.code.definitions_in([(2, 1, 2)])
                 store.graph.symbols_at([("a/b.py", "run")])
                 store.graph.references([1])
-                store.graph.users(limit=9, below="a")
-                store.graph.most_used(limit=9)
+                store.graph.referring_file_counts(limit=9, below="a")
+                store.graph.most_referenced_symbols(limit=9)
                 store.graph.imports_of(["a/b.py"])
                 store.graph.counts()
                 store.graph.mentions("run")
                 store.history.match_files(["a"], limit=9)
                 store.history.match_commits(["a"], [(0, 99)], limit=9)
-                store.history.changed_with("b/x.py", limit=9)
+                store.history.files_changed_with("b/x.py", limit=9)
                 store.history.commits_of("b/x.py", limit=9)
                 store.history.paths_of([1 << 40], limit=9)
                 store.failures()
@@ -327,15 +327,15 @@ def test_names_and_paths_of_any_length_are_stored_and_found(project: PostgresPro
         writer.set_skipped(SkippedFile(long, "binary", STAMP))
         writer.set_folders({long: 1})
         writer.history.add_newer([CommitRecord("1" * 40, 1, long, long, long, 1, False, (path,), long, long, long)])
-        writer.history.add_renamed({long: path})
-        writer.history.settle(limit=9)
+        writer.history.add_renames({long: path})
+        writer.history.update_changed_files(limit=9)
     assert project.file(path) is not None
     assert [
         found.name for _, found in project.code.definitions_named([name.replace("a", "A")], FileScope(), limit=9)
     ] == [name]
     assert [symbol.path for symbol in project.graph.symbols_named(name)] == [path]
     assert [row.hash for row in project.history.commits_of(path, limit=9)] == ["1" * 40]
-    assert project.history.renamed() == {long: path}
+    assert project.history.renamed_files() == {long: path}
     assert len(project.code.match_chunks([long], [], FileScope(), limit=9)) == 1
 
 
@@ -348,13 +348,13 @@ def test_a_removed_project_leaves_no_rows_and_can_be_indexed_again(
         with project.try_lock(), pytest.raises(StoreBusy):
             stores.remove(ROOT)
         stores.remove(ROOT)
-        assert [index.place.rpartition("/")[2] for index in stores.known()] == [other.name]
+        assert [index.location.rpartition("/")[2] for index in stores.indexed_projects()] == [other.name]
         assert other.file_count() == 1
         with pytest.raises(StoreError, match="deleted from the database meanwhile"), project.writing():
             pass
         assert project.run_with_repair(project.file_count) == 0
         fill_project(project)
-        assert len(stores.known()) == 2
+        assert len(stores.indexed_projects()) == 2
     (left,) = project.tables.query("SELECT COUNT(DISTINCT project) FROM word")
     assert left == (2,)
 

@@ -14,14 +14,14 @@ from deltos.config import Config
 from deltos.confinement import Confinement, confined, whole_store
 from deltos.domains.docs.library import NewSource
 from deltos.errors import BadArgument, StoreError
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnitWords
 from deltos.store.migration import Migration
 from deltos.store.postgres.apis import PostgresApis
 from deltos.store.postgres.blobs import BLOB_RULE
 from deltos.store.postgres.database import SCHEMA, PostgresDatabase
 from deltos.store.postgres.migrations import SCHEMA_STEPS
 from deltos.store.postgres.projects import PostgresProjects
-from deltos.store.postgres.rights import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
+from deltos.store.postgres.row_security import ALL_PROJECTS, RULES, SERVER, SHARED, admit_role
 from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 from deltos.workspace.identity import memory_scopes
 from tests.calling import ToolClient
@@ -201,7 +201,7 @@ def test_without_application_checks_the_database_still_hides_other_projects(
     confinement = team.confinement("zeppelin")
     with closing(App(Config(tmp_path / "home", database=team.role), workers=workers)) as app, confined(confinement):
         stores = app.domains.projects.stores
-        assert [known.root for known in stores.known()] == [team.roots["zeppelin"]]
+        assert [known.root for known in stores.indexed_projects()] == [team.roots["zeppelin"]]
         with pytest.raises(StoreError, match="row-level security"):
             app.domains.projects.index_of(team.roots["walrus"])
         client = ToolClient(app.tools(), team.roots["zeppelin"])
@@ -238,7 +238,7 @@ def test_an_api_replaced_or_removed_by_a_confined_call_leaves_no_rows(team: Team
     unit_tables = ("api_unit", "api_unit_posting", "api_unit_term", "api_unit_total", "api_unit_vector")
     source = str(team.roots["zeppelin"] / "other.yaml")
     api = ApiRow("other", "other", source, source, b"", 1, 0, 0, b"", 1.0)
-    words = WordsRow("anchor", "weigh", "harbour", "sail", "tide")
+    words = UnitWords("anchor", "weigh", "harbour", "sail", "tide")
     unit = NewUnit(UnitRow("operation", "k", "#/k", "Weigh anchor", "", "GET", "/anchor", b"", False), b"{}", words)
     with open_database(team.owner) as owner, open_database(team.role) as role, confined(team.confinement("zeppelin")):
         before = {table: len(rows_of(owner, table)) for table in unit_tables}
@@ -256,10 +256,10 @@ def test_a_project_added_by_another_server_is_seen_by_the_next_query(team: Team,
     confinement = Confinement((root, *team.roots.values()), {})
     with open_database(team.role) as one, open_database(team.role) as two, confined(confinement):
         first, second = PostgresProjects(lambda: one), PostgresProjects(lambda: two)
-        assert len(second.known()) == 2
+        assert len(second.indexed_projects()) == 2
         with first.store_of(root).writing() as writer:
             writer.set_metadata({"root": str(root), "project_id": "p", "synced_at": "1.0"})
-        assert len(second.known()) == 3
+        assert len(second.indexed_projects()) == 3
         assert second.store_of(root).meta("project_id") == "p"
         first.remove(root)
 

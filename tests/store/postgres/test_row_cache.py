@@ -128,8 +128,8 @@ def test_the_cache_stays_within_its_budget() -> None:
         for first in range(0, 100, 10):
             state.rows("text", range(first, first + 10), lambda keys: dict.fromkeys(keys, "x" * 500), len)
             assert budget.used_bytes <= 100_000
-    assert states[-1].has("text", 99)
-    assert not states[0].has("text", 0)
+    assert states[-1].has_row("text", 99)
+    assert not states[0].has_row("text", 0)
     for state in states:
         budget.forget(state)
     assert budget.used_bytes == 0
@@ -139,20 +139,20 @@ def test_rows_larger_than_the_budget_are_returned_but_not_cached() -> None:
     budget = CacheBudget(max_bytes=1_000)
     state = CachedState(1, budget)
     assert state.rows("text", [1], lambda _: {1: "x" * 5_000}, len) == {1: "x" * 5_000}
-    assert not state.has("text", 1)
+    assert not state.has_row("text", 1)
     assert budget.used_bytes == 0
 
 
 def test_a_newer_version_replaces_an_older_one_but_not_vice_versa() -> None:
     budget = CacheBudget()
     cache = ProjectRowCache(budget)
-    first = cache.at(1)
+    first = cache.state_at(1)
     assert first is not None
-    assert cache.at(1) is first
+    assert cache.state_at(1) is first
     first.put("text", {1: "a"}, len)
     used = budget.used_bytes
     first.put("text", {1: "a"}, len)
     assert budget.used_bytes == used  # storing the same rows again uses no additional memory
-    assert cache.at(2) is not first
+    assert cache.state_at(2) is not first
     assert budget.used_bytes == 0
-    assert cache.at(1) is None
+    assert cache.state_at(1) is None

@@ -148,8 +148,8 @@ def test_a_file_that_is_not_a_database_is_set_aside_unchanged(path: Path, conten
     path.parent.mkdir()
     path.write_bytes(content)
     database = SqliteDatabase(path, [NOTES])
-    assert database.set_aside is not None
-    assert database.set_aside.read_bytes() == content
+    assert database.damaged_file is not None
+    assert database.damaged_file.read_bytes() == content
     add_note(database, "works")
     assert read_notes(database) == ["works"]
 
@@ -160,7 +160,7 @@ def test_a_truncated_file_is_set_aside(path: Path) -> None:
     database.close()
     os.truncate(path, path.stat().st_size // 2)
     again = SqliteDatabase(path, [NOTES])
-    assert again.set_aside is not None
+    assert again.damaged_file is not None
     assert read_notes(again) == []
 
 
@@ -168,7 +168,7 @@ def test_an_empty_file_is_a_new_database(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
     database = SqliteDatabase(path, [NOTES])
-    assert database.set_aside is None
+    assert database.damaged_file is None
     assert read_notes(database) == []
 
 
@@ -185,20 +185,20 @@ def test_damage_found_while_reading_raises_and_the_file_can_be_replaced(database
     fill_notes(database)
     database.close()
     damage_the_middle(database.path)
-    file = database.file
+    file = database.inode
     with pytest.raises(StoreCorrupt, match="damaged"):
         read_notes(database)
-    database.replace(file)
+    database.replace_damaged_file(file)
     assert read_notes(database) == []
-    assert database.set_aside is not None
-    assert database.set_aside.stat().st_ino == file
+    assert database.damaged_file is not None
+    assert database.damaged_file.stat().st_ino == file
 
 
 def test_a_file_that_was_already_replaced_is_not_replaced_again(database: SqliteDatabase) -> None:
-    damaged = database.file
-    database.replace(damaged)
+    damaged = database.inode
+    database.replace_damaged_file(damaged)
     add_note(database, "new")
-    database.replace(damaged)
+    database.replace_damaged_file(damaged)
     assert read_notes(database) == ["new"]
 
 
@@ -322,7 +322,7 @@ notes = Migration("001-notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text 
 database = SqliteDatabase(pathlib.Path(sys.argv[1]), [notes])
 with database.write() as connection:
     connection.execute("INSERT INTO note (text) VALUES (?)", (sys.argv[2],))
-print(database.set_aside is not None)
+print(database.damaged_file is not None)
 """
 
 
@@ -409,5 +409,5 @@ def test_a_full_disk_raises_store_unwritable_and_keeps_committed_rows(path: Path
 def test_a_deleted_file_is_recreated_by_replace(database: SqliteDatabase) -> None:
     database.path.unlink()
     with closing(database):
-        database.replace(database.file)
+        database.replace_damaged_file(database.inode)
         assert read_notes(database) == []

@@ -57,8 +57,8 @@ def search_queries(library: SqliteLibrary, scope: tuple[str, ...]) -> dict[str, 
     return {
         "candidates": lambda: passages.candidates(chosen.sample(rare, 6), scope, limit=300),
         "page scores": lambda: passages.page_scores(chosen.sample(rare, 6), scope, limit=300),
-        "visible": lambda: passages.visible(chosen.sample(every, 1_000), scope),
-        "similar": lambda: passages.candidates_with(chosen.sample(every, 60), scope),
+        "visible": lambda: passages.visible_chunk_ids(chosen.sample(every, 1_000), scope),
+        "similar": lambda: passages.candidates_by_id(chosen.sample(every, 60), scope),
         "shown": lambda: passages.chunks(chosen.sample(every, 100)),
         "chunk ids": lambda: passages.chunk_ids(scope),
     }

@@ -46,10 +46,10 @@ def test_rebuild_words_restores_a_broken_word_index(store: SqliteObservations) -
     place = add_observation(store, "the parser hangs")
     with store.writing() as writer:
         writer._connection.execute("INSERT INTO word (word) VALUES ('delete-all')")
-    assert store.places_with(["parser"], at_most=9) == []
+    assert store.row_numbers_with(["parser"], at_most=9) == []
     with store.writing() as writer:
         writer.rebuild_words()
-    assert store.places_with(["parser"], at_most=9) == [place]
+    assert store.row_numbers_with(["parser"], at_most=9) == [place]
 
 
 def test_the_file_is_backed_up_before_a_migration(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from deltos.domains.apis.refs import reference_name
 from deltos.domains.apis.spec_text import group_from_path, index_words, one_line, strip_markup
-from deltos.store.apis import NewUnit, UnitRow, WordsRow
+from deltos.store.apis import NewUnit, UnitRow, UnitWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,7 +87,7 @@ def _overview_unit(description: ApiDescription, groups: dict[str, list[Operation
     """Return the unit with the title and description of an API."""
     overview = description.overview
     row = UnitRow("overview", "overview", "#", overview.title)
-    words = WordsRow(
+    words = UnitWords(
         names=index_words(overview.title),
         title=overview.title,
         tags=" ".join(groups),
@@ -105,7 +105,7 @@ def _tag_units(description: ApiDescription, groups: dict[str, list[Operation]]) 
         row = UnitRow("tag", f"tag {name}", pointers.get(name, "#"), name, name)
         text = strip_markup(described.get(name, ""))[:MAX_DESCRIPTION_CHARACTERS]
         listed = " ".join(operation.summary for operation in operations[:20])
-        yield NewUnit(row, encode(described.get(name, "")), WordsRow(index_words(name), name, name, text, listed))
+        yield NewUnit(row, encode(described.get(name, "")), UnitWords(index_words(name), name, name, text, listed))
 
 
 def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -> NewUnit:
@@ -122,7 +122,7 @@ def _operation_unit(key: str, operation: Operation, words: _UnitWordCollector) -
         tags=encode(operation.tags),
         deprecated=operation.deprecated,
     )
-    words_row = WordsRow(
+    words_row = UnitWords(
         names=f"{index_words(operation.path)} {index_words(operation.name)}",
         title=row.title,
         tags=" ".join(map(index_words, operation.tags or (group,))),
@@ -136,7 +136,7 @@ def _schema_unit(schema: Schema, words: _UnitWordCollector) -> NewUnit:
     """Return the unit of a schema or message."""
     row = UnitRow("message" if schema.message else "schema", f"schema {schema.name}", schema.pointer, schema.name)
     title = schema.schema.get("title") if isinstance(schema.schema, dict) else None
-    words_row = WordsRow(
+    words_row = UnitWords(
         names=index_words(schema.name),
         title=title if isinstance(title, str) else "",
         description=strip_markup(schema.description[:MAX_DESCRIPTION_CHARACTERS]),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from deltos.embed.embedders import CombinedEmbedder
     from deltos.embed.protocol import Vectors
-    from deltos.store.apis import FoundUnit
+    from deltos.store.apis import UnitMatch
 
 _MAX_DESCRIPTION_CHARACTERS = 600  # number of compared characters; later text is rarely about the operation itself
 _MAX_FIELD_WORDS = 70  # maximum number of terms per field; more terms have little effect
@@ -158,7 +158,7 @@ class _FieldColumns:
 
 def describe_operations(
     question: str,
-    found: Sequence[FoundUnit],
+    found: Sequence[UnitMatch],
     cosines: Sequence[float],
     *,
     model: CombinedEmbedder | None = None,
@@ -195,7 +195,7 @@ def _object_term_positions(question: str, query_terms: Sequence[str]) -> list[in
     return [row for row, term in enumerate(query_terms) if term in terms]
 
 
-def _operation_terms(unit: FoundUnit) -> _OperationTerms:
+def _operation_terms(unit: UnitMatch) -> _OperationTerms:
     """Return the index terms of an operation by field."""
     segments = path_segments(unit.row.path.partition("#")[0].removesuffix(".json"))
     fixed = [index_words(segment) for segment in segments if not is_parameter_segment(segment)]
@@ -325,7 +325,7 @@ def _action_features(operations: Sequence[_OperationTerms], wanted: Sequence[flo
     }
 
 
-def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
+def _shape_features(found: Sequence[UnitMatch], operations: Sequence[_OperationTerms]) -> dict[str, Vectors]:
     """Return features of each operation that do not depend on the query."""
     newest = newest_versions(found)
     versions = [version_of(unit.row.path) for unit in found]
@@ -343,7 +343,7 @@ def _shape_features(found: Sequence[FoundUnit], operations: Sequence[_OperationT
 
 
 def _api_features(
-    query_terms: Sequence[str], found: Sequence[FoundUnit], api_similarities_by_name: Mapping[str, float]
+    query_terms: Sequence[str], found: Sequence[UnitMatch], api_similarities_by_name: Mapping[str, float]
 ) -> dict[str, Vectors]:
     """Return features of each operation's API."""
     names = [unit.api_name for unit in found]

@@ -32,7 +32,7 @@ from deltos.errors import BadArgument, DeltosError, ParserStopped, SourceError
 from deltos.fetch.files import MAX_DESCRIPTION_BYTES
 from deltos.files import given_path
 from deltos.progress import Silent
-from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnreadRow
+from deltos.store.apis import ApiRow, NewUnit, UnitRow, UnreadableDocument
 from deltos.workspace.source_projects import SHARED
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ class ApiIndexer:
         if before.name != name:
             self._store.remove(before.name)
         if before.source != location:
-            self._store.replace_unread(before.source, ())
+            self._store.replace_unreadable(before.source, ())
 
     def refresh(self, name: str, *, root: Path | None = None) -> RefreshReport:
         """Re-read the source with the given name or API name; return the changes since the last report."""
@@ -416,11 +416,12 @@ class ApiIndexer:
     def _record_unread(self, source: str, failures: Sequence[UnreadDocument]) -> None:
         """Store the documents that could not be read. API lists mention them."""
         named = [
-            UnreadRow(source, failure.document, failure.reason) for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
+            UnreadableDocument(source, failure.document, failure.reason)
+            for failure in failures[:MAX_LISTED_UNREAD_DOCUMENTS]
         ]
         if (more := len(failures) - MAX_LISTED_UNREAD_DOCUMENTS) > 0:
-            named.append(UnreadRow(source, "further documents", f"{more} more could not be read."))
-        self._store.replace_unread(source, named)
+            named.append(UnreadableDocument(source, "further documents", f"{more} more could not be read."))
+        self._store.replace_unreadable(source, named)
 
     def _store_api(
         self,

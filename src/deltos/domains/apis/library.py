@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deltos.domains.apis.api_mentions import ApiMentions
     from deltos.domains.apis.outline import Resolve
-    from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadRow
+    from deltos.store.apis import ApiDescriptions, ApiRow, UnitRow, UnreadableDocument
 
 MAX_SIMILAR_NAMES = 3
 MAX_LISTED_NAMES = 5
@@ -56,9 +56,9 @@ class ApiLibrary:
         projects = [project_of(root) for root in roots]
         return {row.id: row.name for row in self.rows() if not is_visible_to(projects_of(row), projects)}
 
-    def unread_documents(self, source: str = "") -> list[UnreadRow]:
+    def unread_documents(self, source: str = "") -> list[UnreadableDocument]:
         """Return the documents that could not be read, of one source or of all visible sources."""
-        return [row for row in self.store.unread() if is_visible(row) and source in ("", row.source)]
+        return [row for row in self.store.unreadable_documents() if is_visible(row) and source in ("", row.source)]
 
     def find_exact(self, name: str) -> ApiRow | None:
         """Return the visible API with exactly this name, or None if there is none."""
@@ -159,7 +159,7 @@ def _title_of(overview: bytes) -> str:
     return _decode_overview(overview).title
 
 
-def is_visible(row: ApiRow | UnreadRow) -> bool:
+def is_visible(row: ApiRow | UnreadableDocument) -> bool:
     """Whether an API is visible to the current call; an API in project files is visible only in that project."""
     return may_show(None if is_http_url(row.source) else Path(row.source))
 

@@ -10,7 +10,7 @@ from deltos.domains.apis.spec_text import is_parameter_segment
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deltos.store.apis import FoundUnit
+    from deltos.store.apis import UnitMatch
 
 _VERSION = re.compile(r"^v(\d{1,6})(?:[._]\d{1,6})*(alpha|beta|rc|preview)?")
 
@@ -23,13 +23,13 @@ def version_of(path: str) -> tuple[int, int]:
     return (1, 0)
 
 
-def version_independent_key(unit: FoundUnit) -> tuple[str, str, str]:
+def version_independent_key(unit: UnitMatch) -> tuple[str, str, str]:
     """Return a key that is equal for all versions of an operation."""
     segments = (part for part in unit.row.path.lower().split("/") if not _VERSION.match(part))
     return unit.api_name, unit.row.method, "/".join("{}" if is_parameter_segment(part) else part for part in segments)
 
 
-def newest_versions(found: Iterable[FoundUnit]) -> dict[tuple[str, str, str], tuple[int, int]]:
+def newest_versions(found: Iterable[UnitMatch]) -> dict[tuple[str, str, str], tuple[int, int]]:
     """Return the newest stable version of each operation, by version-independent key."""
     newest: dict[tuple[str, str, str], tuple[int, int]] = {}
     for unit in found:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deltos.domains.apis.query import ApiQuery, Concept
     from deltos.embed.embedders import CombinedEmbedder
     from deltos.semantic_index import Similarities
-    from deltos.store.apis import ApiDescriptions, FoundUnit, UnitRow
+    from deltos.store.apis import ApiDescriptions, UnitMatch, UnitRow
 
 COLUMN_WEIGHTS = (6.0, 8.0, 2.0, 1.5, 0.5)  # BM25 weights of names, title, tags, description and details
 NAME_WEIGHTS = (6.0, 8.0, 0.0, 0.0, 0.0)
@@ -148,7 +148,7 @@ def search_units(
     return _order_units(ranked, question, score_operations(rows))[:limit]
 
 
-def _unit_cosines(found: Iterable[FoundUnit], similarities: Similarities) -> dict[int, float]:
+def _unit_cosines(found: Iterable[UnitMatch], similarities: Similarities) -> dict[int, float]:
     """Return the similarity of each unit to the query."""
     kinds = {unit.row.id: unit.row.kind for unit in found}
     return {
@@ -166,7 +166,7 @@ def find_units(
     kinds: Sequence[str],
     limit: int,
     without: Sequence[int],
-) -> list[FoundUnit]:
+) -> list[UnitMatch]:
     """Return candidates: units that share words with the query, and units that are most similar to it."""
     found = _word_candidates(store, question, api_id, kinds, max(MAX_WORD_CANDIDATES, 2 * limit), without)
     if api_id is not None:
@@ -179,14 +179,14 @@ def find_units(
         keys = similarities.semantic_matches(
             _MAX_SIMILARITY_CANDIDATES, min_similarity=_MIN_SIMILARITY_ONE_WORD if is_one_word else _MIN_SIMILARITY
         )
-        near = store.units_by_id(keys, api_id=api_id, kinds=kinds, without=without)
+        near = store.units_by_id(keys, api_id=api_id, kinds=kinds, excluded_apis=without)
         found += [unit for unit in near[:MAX_SEMANTIC_CANDIDATES] if unit.row.id not in known]
     return found
 
 
 def _find_named_types(
     store: ApiDescriptions, question: ApiQuery, api_id: int, kinds: Sequence[str], known: Container[int]
-) -> list[FoundUnit]:
+) -> list[UnitMatch]:
     """Return the types whose exact name is in the query."""
     # Word matching may miss them among many similar names.
     units = [store.unit(api_id, f"schema {name}") for name in question.names]
@@ -233,7 +233,7 @@ def _name_rank(unit: RankedUnit, question: ApiQuery) -> int:
     return 2 * unit.name_match or _address_match(unit.row, question) or -int(not is_named)
 
 
-def _name_match(unit: FoundUnit, question: ApiQuery) -> int:
+def _name_match(unit: UnitMatch, question: ApiQuery) -> int:
     """Return 2 if the query contains the unit's exact name, 1 if only the case of a compound name differs, or 0."""
     names = _unit_names(unit, question.names)
     if names & question.names:
@@ -242,7 +242,7 @@ def _name_match(unit: FoundUnit, question: ApiQuery) -> int:
     return int(any(name.lower() in asked and _is_compound(name) for name in names))
 
 
-def _unit_names(unit: FoundUnit, asked: Iterable[str]) -> set[str]:
+def _unit_names(unit: UnitMatch, asked: Iterable[str]) -> set[str]:
     """Return the names of a type or operation, including the last part of a dotted or slashed name.
 
     Operation ids are indexed only as words, so they are compared with the names in `asked`.
@@ -260,7 +260,7 @@ def _is_compound(name: str) -> bool:
     return len(split_identifier(name)) > 1
 
 
-def _contains_query_verbatim(unit: FoundUnit, question: ApiQuery) -> bool:
+def _contains_query_verbatim(unit: UnitMatch, question: ApiQuery) -> bool:
     """Whether the descriptions of an operation's parameters or responses contain the query verbatim."""
     asked = tokens(question.text)
     if unit.row.kind != "operation" or len(asked) < _MIN_QUOTED_WORDS:
@@ -279,7 +279,7 @@ def _address_match(row: UnitRow, question: ApiQuery) -> int:
 def _describe_units(
     store: ApiDescriptions,
     question: ApiQuery,
-    found: Sequence[FoundUnit],
+    found: Sequence[UnitMatch],
     meanings: Sequence[float],
     cosines: Mapping[int, float],
 ) -> list[UnitFeatures]:
@@ -297,7 +297,7 @@ def _describe_units(
 
 
 def api_similarities(
-    store: ApiDescriptions, found: Sequence[FoundUnit], similarities: Similarities | None
+    store: ApiDescriptions, found: Sequence[UnitMatch], similarities: Similarities | None
 ) -> dict[str, float]:
     """Return the similarity of each API's overview to the query; empty if there is only one API."""
     names = {unit.api_name for unit in found}
@@ -314,7 +314,7 @@ def _uncovered_share(rows: Iterable[UnitFeatures]) -> float:
 
 
 def _rank_units(
-    question: ApiQuery, found: Iterable[FoundUnit], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
+    question: ApiQuery, found: Iterable[UnitMatch], rows: Sequence[UnitFeatures], cosines: Mapping[int, float]
 ) -> list[RankedUnit]:
     """Return the candidates with their scores and confidences, in the given order."""
     is_address_missing = bool(question.method and question.path) and not any(row.address for row in rows)
@@ -355,14 +355,14 @@ def _word_candidates(
     kinds: Sequence[str],
     limit: int,
     without: Sequence[int],
-) -> list[FoundUnit]:
+) -> list[UnitMatch]:
     """Return units that share words with the query."""
     # Operations are searched separately, so that schemas do not displace them.
     groups = [[kind for kind in group if not kinds or kind in kinds] for group in _KIND_GROUPS]
-    found: list[FoundUnit] = []
+    found: list[UnitMatch] = []
     for position, wanted in enumerate(filter(None, groups)):
         max_units = limit // 3 if position else limit
-        search = partial(store.search, api_id=api_id, kinds=wanted, limit=max_units, without=without)
+        search = partial(store.search, api_id=api_id, kinds=wanted, limit=max_units, excluded_apis=without)
         matches = search(question.match_words(), COLUMN_WEIGHTS)
         if position == 0:  # matches of synonyms and other fields can displace the operation with exactly this name
             known, lowest = {unit.row.id for unit in matches}, min((unit.score for unit in matches), default=0.0)
@@ -384,7 +384,7 @@ def _concept_weights(store: ApiDescriptions, question: ApiQuery) -> dict[str, fl
 
 
 def _unit_features(
-    unit: FoundUnit, question: ApiQuery, weights: Mapping[str, float], best: float, meaning: float
+    unit: UnitMatch, question: ApiQuery, weights: Mapping[str, float], best: float, meaning: float
 ) -> UnitFeatures:
     """Return the features of one candidate; `best` is the highest BM25 score of all candidates."""
     row = unit.row

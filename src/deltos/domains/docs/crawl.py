@@ -179,7 +179,7 @@ class Crawl:
             return False
         self._known = {} if self._crawl.is_full else self._index.known_pages(self._source.id)
         self._frontier.seen = self._store.known_urls(self._source.id)
-        for address in self._store.queued(self._source.id):
+        for address in self._store.queued_addresses(self._source.id):
             self._frontier.add(address)
         return True
 
@@ -196,8 +196,8 @@ class Crawl:
         self._store.forget(self._source.id, self._addresses_to_forget(frontier.seen))
         if self._origin.keeps_unlinked_pages and not self._crawl.is_full:
             # Indexed pages are requested again even if no page links to them any more.
-            addresses += frontier.discover(self._index.live_addresses(self._source.id), 1)
-        self._store.seed(self._source.id, addresses)
+            addresses += frontier.discover(self._index.published_urls(self._source.id), 1)
+        self._store.seed_crawl(self._source.id, addresses)
         return True
 
     def _addresses_to_forget(self, listed_urls: set[str]) -> list[str]:
@@ -205,12 +205,14 @@ class Crawl:
 
         If the page limit was reached, only failed addresses are requested again.
         """
-        unindexed = [address for address in self._store.queued(self._source.id) if address.reason not in ("", "failed")]
+        unindexed = [
+            address for address in self._store.queued_addresses(self._source.id) if address.reason not in ("", "failed")
+        ]
         if not self._origin.keeps_unlinked_pages:
             return [address.url for address in unindexed]
         links = self._index.next_links(self._source.id) if unindexed else ()
         linked = listed_urls | {target.partition("#")[0] for _, target, _ in links}
-        is_full = len(unindexed) + len(self._index.live_addresses(self._source.id)) >= self._source.max_pages
+        is_full = len(unindexed) + len(self._index.published_urls(self._source.id)) >= self._source.max_pages
         return [
             address.url
             for address in unindexed

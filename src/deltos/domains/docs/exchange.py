@@ -105,7 +105,7 @@ def _exported_pages(source: SourceRow, index: Pages, passages: Passages) -> Iter
         links.setdefault(page_id, []).append((_portable_url(source, target), text))
     for page in index.next_pages(source.id):
         stored = index.chunks_of(page.id)
-        found = passages.candidates_with([each.id for each in stored], [source.id])
+        found = passages.candidates_by_id([each.id for each in stored], [source.id])
         facts = {each.chunk_id: each for each in found}
         chunks = [
             _ExportedChunk(
@@ -172,7 +172,7 @@ def store_import(source: SourceRow, pages: tuple[PageRow, ...], store: Sources, 
         if not is_held:
             raise BadArgument(f"{source.name} is already being imported", hint="Try again.")
         store.begin_crawl(source.id, is_full=True, now=now)
-        store.seed(source.id, [])
+        store.seed_crawl(source.id, [])
         crawl = store.crawl(source.id)
         generation = crawl.generation if crawl else 1
         for start in range(0, len(pages), _PAGES_PER_WRITE):

@@ -319,7 +319,7 @@ class DocsSearch:
         if similarities:
             known = {candidate.chunk_id for candidate in candidates}
             new = [chunk_id for chunk_id in self._nearest_chunks(similarities, source_ids) if chunk_id not in known]
-            candidates += _filter_types(self._store.candidates_with(new, source_ids), types)
+            candidates += _filter_types(self._store.candidates_by_id(new, source_ids), types)
         if types and len(matching) == limit and len(candidates) < MAX_CANDIDATES:
             sample = f"Only the {limit:,} best matches were checked for these types."
             note = " ".join(filter(None, (note, sample)))
@@ -338,10 +338,12 @@ class DocsSearch:
         the sources.
         """
         nearest = similarities.semantic_matches(MAX_NEAREST_CHUNKS)
-        if len(self._store.visible(nearest, source_ids)) == len(nearest):
+        if len(self._store.visible_chunk_ids(nearest, source_ids)) == len(nearest):
             return nearest
         checked = similarities.nearest(MAX_CHECKED_CHUNKS, at_least=0.0)
-        nearest = similarities.limited_to(self._store.visible(checked, source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)
+        nearest = similarities.limited_to(self._store.visible_chunk_ids(checked, source_ids)).semantic_matches(
+            MAX_NEAREST_CHUNKS
+        )
         if len(nearest) == MAX_NEAREST_CHUNKS or len(checked) < MAX_CHECKED_CHUNKS:
             return nearest
         return similarities.limited_to(self._store.chunk_ids(source_ids)).semantic_matches(MAX_NEAREST_CHUNKS)

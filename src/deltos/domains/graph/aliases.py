@@ -97,7 +97,7 @@ def _matching_imports(rows: Sequence[ReferenceRow], written: str, symbols: dict[
 def _top_level_imports(path: str, reader: Graph) -> list[ReferenceRow]:
     """Return the certain imports at the top level of a file."""
     node_id = reader.module_node(path)
-    rows = reader.outgoing(path, [node_id]) if node_id is not None else []
+    rows = reader.outgoing_references(path, [node_id]) if node_id is not None else []
     return [row for row in rows if row.kind == "import" and row.certain]
 
 

@@ -23,7 +23,7 @@ from deltos.domains.graph.resolution_process import (
     resolve_in_child,
 )
 from deltos.garbage_collection import garbage_collection_paused
-from deltos.store.graph import APPEARED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, Unsettled
+from deltos.store.graph import FILE_ADDED, INTERFACE_CHANGED, FactRecord, ResolutionRecord, StaleFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -74,13 +74,13 @@ class GraphIndexer:
     def finish(self, store: ProjectWriter, changes: SyncChanges, workers: ProcessPool | None) -> None:
         """Resolve changed files and every file that depends on an added, changed or removed interface."""
         writer = store.graph
-        writer.load_places()
-        unresolved_file_removed = any(writer.depends(path, UNRESOLVED) for path in changes.removed)
+        writer.preload_path_ids()
+        unresolved_file_removed = any(writer.depends_on(path, UNRESOLVED) for path in changes.removed)
         for path in changes.removed:
             writer.remove_file(path)
         languages = writer.languages()
         affected = _affected_files(writer, changes.removed)
-        if unresolved_file_removed or any(writer.depends(path, UNRESOLVED) for path in affected):
+        if unresolved_file_removed or any(writer.depends_on(path, UNRESOLVED) for path in affected):
             affected = sorted({*affected, *writer.dependants([OTHER_UNRESOLVED])})
         unresolved: list[Unresolved] = []
         for number, family in enumerate(FAMILIES):
@@ -90,7 +90,7 @@ class GraphIndexer:
             if workers is None:
                 found = _resolve_in_this_process(StoredProjectFacts(writer.facts(), languages), family, paths)
             else:
-                pending = writer.pending(changes.pending)
+                pending = writer.pending_facts(changes.pending)
                 session = ResolvingSession(writer.fact_source(), languages, pending, number, sorted(paths))
                 found = resolve_in_child(workers, session)
             with garbage_collection_paused():
@@ -99,7 +99,7 @@ class GraphIndexer:
                         unresolved.append(each)
                     writer.write_resolution(each.to_record() if isinstance(each, Unresolved) else each)
         store.set_unresolved(self.name, affected, [(each.path, each.reason) for each in unresolved])
-        writer.settle()
+        writer.mark_all_resolved()
 
 
 def _resolve_in_this_process(
@@ -111,17 +111,17 @@ def _resolve_in_this_process(
 
 def _affected_files(writer: GraphWriter, removed: Collection[str]) -> list[str]:
     """Return the files whose edges may differ from the stored ones, sorted."""
-    unsettled = writer.unsettled()
-    dirty = {*_dirty_names(unsettled, removed), *writer.stale_names()}
+    unsettled = writer.stale_files()
+    dirty = {*_dirty_names(unsettled, removed), *writer.stale_dependencies()}
     return sorted({file.path for file in unsettled} | writer.dependants(dirty))
 
 
-def _dirty_names(unsettled: Iterable[Unsettled], removed: Iterable[str]) -> Iterator[str]:
+def _dirty_names(unsettled: Iterable[StaleFile], removed: Iterable[str]) -> Iterator[str]:
     """Yield the dependency names that are stale after interfaces changed or files were added or removed."""
     for file in unsettled:
         if file.state >= INTERFACE_CHANGED:
             yield file.path
-    added_or_removed = [*removed, *(file.path for file in unsettled if file.state == APPEARED)]
+    added_or_removed = [*removed, *(file.path for file in unsettled if file.state == FILE_ADDED)]
     for path in added_or_removed:
         yield path
         for part in path.split("/"):

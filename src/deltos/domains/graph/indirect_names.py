@@ -105,7 +105,7 @@ class IndirectNameFinder:
         """Return the direct bases of a type."""
         if traits_of(row.path).has_implicit_interfaces:
             return self._embedded_types(row)
-        edges = [edge for edge in self._reader.outgoing(row.path, [row.node_id]) if edge.kind == "inherit"]
+        edges = [edge for edge in self._reader.outgoing_references(row.path, [row.node_id]) if edge.kind == "inherit"]
         return self._reader.symbols(edge.target_id for edge in edges if edge.certain).values()
 
     def _embedded_types(self, row: Symbol) -> list[Symbol]:
@@ -138,7 +138,7 @@ class IndirectNameFinder:
         seen, pending = {path}, [path]
         while pending and len(seen) <= _MAX_STEPS:
             node_id = self._reader.module_node(current := pending.pop(0))
-            rows = self._reader.outgoing(current, [node_id]) if node_id is not None else []
+            rows = self._reader.outgoing_references(current, [node_id]) if node_id is not None else []
             imports = [row for row in rows if row.kind == "import" and row.certain]
             symbols = self._reader.symbols(row.target_id for row in imports).values()
             if found := [row for row in symbols if row.name == name] or self._definitions_imported_as(

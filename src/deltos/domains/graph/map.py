@@ -74,7 +74,7 @@ class _FolderMapBuilder:
         self._paths = [path for path in search.reader.paths() if path.startswith(prefix)]
         self._tree = _build_tree(self._paths, folder)
         with search.reader.snapshot():
-            users = search.reader.users(limit=_MAX_RANKED_SYMBOLS, below=folder)
+            users = search.reader.referring_file_counts(limit=_MAX_RANKED_SYMBOLS, below=folder)
             symbols = search.reader.symbols(users)
         self._key: defaultdict[str, list[Symbol]] = defaultdict(list)
         self._use: Counter[str] = Counter()
@@ -284,7 +284,7 @@ def render_file_map(search: GraphSearch, path: str, extras: Sequence[str], *, pa
     """Return the outline of one file, the files that import it, and the files that it imports."""
     reader = search.reader
     rows = [row for row in reader.symbols_in(path) if not row.label.rpartition(".")[2].startswith("<")]
-    users = reader.users(limit=_MAX_RANKED_SYMBOLS, below=path)
+    users = reader.referring_file_counts(limit=_MAX_RANKED_SYMBOLS, below=path)
     sentence = first_sentence(summarise_file(path, search.source.heads([path]).get(path, "")))
     imports = [row for row in reader.imports() if path in (row.path, row.target) and row.path != row.target]
     around = [

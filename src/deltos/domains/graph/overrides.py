@@ -173,7 +173,7 @@ class OverrideFinder:
         seen = {row.node_id for row in classes}
         while classes:
             current = classes.pop()
-            rows = self._reader.outgoing(current.path, [current.node_id])
+            rows = self._reader.outgoing_references(current.path, [current.node_id])
             above = self._reader.symbols({row.target_id for row in rows if row.kind == "inherit"} - seen)
             seen |= above.keys()
             classes.extend(above.values())

@@ -262,7 +262,9 @@ class GraphSearch:
             if literal := self._find_literal(query.text):
                 return literal
             matches = pattern_matcher(query.text)
-            return [row for name in self.reader.names() if matches(name) for row in self.reader.symbols_named(name)]
+            return [
+                row for name in self.reader.defined_names() if matches(name) for row in self.reader.symbols_named(name)
+            ]
         if query.form == "name":
             return (
                 self.reader.symbols_named(query.text)
@@ -376,7 +378,7 @@ class GraphSearch:
         members = self._indirect_names.members(owner) if owner else {}
         if near_members := similar_names(query.last_part, list(members), limit=_MAX_SUGGESTIONS):
             return [members[name].label for name in near_members]
-        return similar_names(query.last_part, list(self.reader.names()), limit=_MAX_SUGGESTIONS)
+        return similar_names(query.last_part, list(self.reader.defined_names()), limit=_MAX_SUGGESTIONS)
 
     @_in_one_snapshot
     def targets(self, symbol: str, *, suggests: bool = True) -> list[Target]:
@@ -476,7 +478,7 @@ class GraphSearch:
         if not path or not line.isdigit():
             raise BadArgument(f"'{location}' is not FILE:LINE", hint="Give a location such as src/app.py:12.")
         symbols = self.reader.symbols_in(path.removeprefix("./"))
-        here = [row for row in symbols if row.line == int(line)] or self.reader.declared_again(path, int(line))
+        here = [row for row in symbols if row.line == int(line)] or self.reader.redeclared_by_line(path, int(line))
         if not here:
             raise NotFound(f"No definition on {location}", hint=_nearest_definitions_hint(symbols, int(line)))
         best = min(here, key=lambda row: (row.kind == "variable", row.key.count(".")))
@@ -568,8 +570,8 @@ class GraphSearch:
     def uses(self, target: Target) -> FoundReferences:
         """Return all references to a target; `references` adds facts about their completeness."""
         # The target may run when a definition that it overrides is called, or another override of that definition.
-        above = self._reachable(set(target.node_ids), self.reader.overridden)
-        family = self._reachable(above, self.reader.overriding)
+        above = self._reachable(set(target.node_ids), self.reader.overridden_ids)
+        family = self._reachable(above, self.reader.overriding_ids)
         every = [*self.reader.references(family), *(self._override_rows(family) if len(family) > 1 else ())]
         rows = [row for row in _without_redundant_overrides(every) if not _is_own_definition(row, target)]
         relatives = OverrideFinder(self.reader)
@@ -640,7 +642,7 @@ class GraphSearch:
     def _unread_files(self, target: Target) -> tuple[str, ...]:
         """Return the files that contain a target's name but were not indexed completely, each with the reason."""
         skipped = [
-            (each.path, each.reason) for each in self._files.skipped().values() if each.reason in _UNREAD_REASONS
+            (each.path, each.reason) for each in self._files.skipped_files().values() if each.reason in _UNREAD_REASONS
         ]
         failed = [
             (each.path, "not resolved" if each.indexer == "graph/edges" else "indexing failed")
@@ -770,7 +772,7 @@ class GraphSearch:
 
     def _indirect_rows(self, target: Target, relatives: OverrideFinder) -> list[ReferenceRow]:
         """Return the overrides of a function, and the uses of definitions that it implements or overrides."""
-        above = self._reachable(set(target.node_ids), self.reader.overridden) - set(target.node_ids)
+        above = self._reachable(set(target.node_ids), self.reader.overridden_ids) - set(target.node_ids)
         uses = self.reader.references(above | {row.node_id for row in relatives.implemented_members(target.first)})
         below = {row.node_id for row in relatives.overriding_members(target.first)}
         called = [row for row in uses if row.certain and row.kind != "inherit"]
@@ -805,7 +807,7 @@ class GraphSearch:
         members = self._members(target)
         inside = [*target.node_ids, *[row.node_id for row in members]]
         paths = dict.fromkeys((target.first.path, *[row.path for row in members]))
-        outgoing = [row for path in paths for row in self.reader.outgoing(path, inside)]
+        outgoing = [row for path in paths for row in self.reader.outgoing_references(path, inside)]
         own = [row for row in outgoing if row.source_id in target.node_ids]
         through = [
             row for row in references.indirect if row.kind == "call" and row.target_id not in references.wrapper_ids

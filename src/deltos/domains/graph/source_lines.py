@@ -42,7 +42,7 @@ class SourceLines:
     @cached_property
     def generated(self) -> frozenset[str]:
         """The generated files of the project."""
-        return self._files.generated()
+        return self._files.generated_paths()
 
     def lines(self, locations: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """Return the text of the given lines (path and number), without lines that cannot be shown."""

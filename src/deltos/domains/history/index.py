@@ -270,7 +270,7 @@ class _IndexRun:
     def _add_newer(self, head: str) -> bool:
         """Add commits made since the last run and remove rewritten ones; return False if a full rebuild is needed."""
         if self.state.tip == head:
-            self.names = self.store.history.renamed()
+            self.names = self.store.history.renamed_files()
             return True
         gone = commits_between(self.git, self.state.tip, head, limit=MAX_GONE_COMMITS)
         new = commits_between(self.git, head, self.state.tip, limit=MAX_NEW_COMMITS)
@@ -288,7 +288,7 @@ class _IndexRun:
         renames = self._renamed_files(commits)
         if len(renames) > MAX_NEW_RENAMES:
             return False
-        self.names = self.store.history.renamed() | dict(renames)
+        self.names = self.store.history.renamed_files() | dict(renames)
         self._write_newer(head, commits, gone, renames)
         return True
 
@@ -309,7 +309,7 @@ class _IndexRun:
             for before, path in renames:
                 writer.history.rename(before, path)
             writer.history.add_newer([self._record(commit) for commit in commits], self.model)
-            writer.history.add_renamed(self.names)
+            writer.history.add_renames(self.names)
             writer.history.keep_files(self.files)
             removed = self.state.removed_count + len(gone)
             self.state = replace(self.state, tip=head, stopped="", removed=str(removed))
@@ -340,7 +340,7 @@ class _IndexRun:
         records = [self._record(commit) for commit in batch]
         with self.store.writing() as writer:
             writer.history.add_older(records, self.model)
-            writer.history.add_renamed({name: now for name, now in self.names.items() if before.get(name) != now})
+            writer.history.add_renames({name: now for name, now in self.names.items() if before.get(name) != now})
             self.state = replace(self.state, walked=str(walked))
             writer.set_metadata(self.state.facts())
 
@@ -382,7 +382,7 @@ class _IndexRun:
         while settled == _FILE_TERMS_BATCH_SIZE:
             self._check()
             with self.store.writing() as writer:
-                settled = writer.history.settle(limit=_FILE_TERMS_BATCH_SIZE)
+                settled = writer.history.update_changed_files(limit=_FILE_TERMS_BATCH_SIZE)
 
     def _record_state(self, **changes: str) -> None:
         self.state = replace(self.state, **changes)

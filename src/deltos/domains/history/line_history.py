@@ -101,7 +101,7 @@ def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, 
 
 def _former_paths(history: History, path: str) -> list[str]:
     """Return former paths of a renamed file."""
-    renamed = history.renamed()
+    renamed = history.renamed_files()
     return [name for name, now in renamed.items() if now == path or renamed.get(now) == path][:_MAX_PATHS]
 
 

@@ -118,11 +118,13 @@ def session_context(
 def _sections(memory: Memory, keys: Sequence[int], unseen: UnseenFilter | None) -> list[_Section]:
     """Return the sections with their observations, without repetitions; conflicting statements are in a separate
     section."""
-    sections = [_Section("Pinned", memory.store.pinned(keys, limit=_MAX_PINNED))]
+    sections = [_Section("Pinned", memory.store.pinned_observations(keys, limit=_MAX_PINNED))]
     for heading, kinds, limit in _SECTIONS:
         sections.append(_Section(heading, _newest_of_kinds(memory, keys, kinds, limit)))
         if kinds == _STATEMENT_KINDS:
-            stated = memory.store.recent(keys, limit=_MAX_STATEMENTS_CHECKED, kinds=(*_STATEMENT_KINDS, NOTE))
+            stated = memory.store.recent_observations(
+                keys, limit=_MAX_STATEMENTS_CHECKED, kinds=(*_STATEMENT_KINDS, NOTE)
+            )
             shown_places = {row.place for row in sections[-1].rows}
             pairs = [
                 pair for pair in conflicting_pairs(stated) if not shown_places.isdisjoint(row.place for row in pair)
@@ -155,23 +157,23 @@ def _newest_of_kinds(memory: Memory, keys: Sequence[int], kinds: Sequence[str], 
     Errors are included only if they are unresolved, requests only if they led to work.
     """
     if kinds == _STATEMENT_KINDS:
-        rows = memory.store.recent(keys, limit=_MAX_STATEMENTS_CHECKED, kinds=kinds)
+        rows = memory.store.recent_observations(keys, limit=_MAX_STATEMENTS_CHECKED, kinds=kinds)
         # Preferences first, because they stay valid longer than decisions.
         lasting = sorted(rows, key=lambda row: row.kind != "preference")[:limit]
         return [row for row in rows if row in lasting]
     if kinds == _RECENT_KINDS:
-        rows = memory.store.recent(keys, limit=_MAX_RECENT_CHECKED, kinds=kinds)
+        rows = memory.store.recent_observations(keys, limit=_MAX_RECENT_CHECKED, kinds=kinds)
         return [row for row in rows if row.kind != "request" or _led_to_work(memory, keys, row)][:limit]
     if kinds != ("error",):
-        return memory.store.recent(keys, limit=limit, kinds=kinds)
-    errors = memory.store.recent(keys, limit=_MAX_ERRORS_CHECKED, kinds=kinds)
-    findings = memory.store.recent(keys, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if errors else []
+        return memory.store.recent_observations(keys, limit=limit, kinds=kinds)
+    errors = memory.store.recent_observations(keys, limit=_MAX_ERRORS_CHECKED, kinds=kinds)
+    findings = memory.store.recent_observations(keys, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if errors else []
     return [error for error in errors if not is_fixed(error, findings)][:limit]
 
 
 def _led_to_work(memory: Memory, keys: Sequence[int], request: Observation) -> bool:
     """Whether a request was followed by an action in its session."""
-    following = memory.store.after(keys, request.created_at, request.place, limit=_MAX_FOLLOWING_CHECKED)
+    following = memory.store.observations_after(keys, request.created_at, request.place, limit=_MAX_FOLLOWING_CHECKED)
     kinds = (row.kind for row in following if row.session_id == request.session_id)
     return next(kinds, "request") != "request"
 

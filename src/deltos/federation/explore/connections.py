@@ -45,7 +45,7 @@ def implementations(project: OpenProject, unit: Unit) -> list[Unit]:
     statements = _body_statements(project.lines(unit.path)[unit.head : unit.end])
     ids = [rows[0].node_id]
     if any(line.startswith(_STUB_MARKS) for line in statements[-1:]):
-        found = project.graph.reader.symbols(project.graph.reader.overriding(ids)).values()
+        found = project.graph.reader.symbols(project.graph.reader.overriding_ids(ids)).values()
         return _units_of_symbols(project, sorted(found, key=lambda row: (is_test(row.path), row.path, row.line)))
     if len(statements) > _MAX_WRAPPER_LINES:
         return []
@@ -80,7 +80,9 @@ def _body_statements(lines: Sequence[str]) -> list[str]:
 def _callees(project: OpenProject, row: Symbol) -> list[Symbol]:
     """Return the functions of the project that a function calls with certainty."""
     reader = project.graph.reader
-    outgoing = [each for each in reader.outgoing(row.path, [row.node_id]) if each.kind == "call" and each.certain]
+    outgoing = [
+        each for each in reader.outgoing_references(row.path, [row.node_id]) if each.kind == "call" and each.certain
+    ]
     found = reader.symbols(each.target_id for each in outgoing).values()
     return [each for each in found if each.kind in CALLABLE_KINDS]
 
@@ -114,7 +116,7 @@ def callers(project: OpenProject, unit: Unit) -> Callers | None:
 
 def _certain_uses(graph: GraphSearch, row: Symbol) -> list[ReferenceRow]:
     """Return the certain uses, except imports, of a symbol and of the definitions that it overrides."""
-    ids = {row.node_id, *graph.reader.overridden([row.node_id])}
+    ids = {row.node_id, *graph.reader.overridden_ids([row.node_id])}
     return [each for each in graph.reader.references(ids) if each.certain and each.kind not in ("import", "inherit")]
 
 

@@ -42,7 +42,7 @@ class MemoryProvider:
         searched = counted(found.searched, "observation")
         if found.elsewhere:
             searched += f" ({found.elsewhere} more belong to other projects: project_id='all' searches them too)"
-        aside = memory.store.set_aside
+        aside = memory.store.damaged_file
         notes = [set_aside_text(aside)] if aside and not hits else []
         return ProviderResults(hits, found.matching, searched, tuple(notes))
 

@@ -92,7 +92,7 @@ def _expand_frontier(
 ) -> None:
     """Add all references to nodes of the frontier and to the definitions that these nodes override."""
     named = set(search.reader.symbols(frontier))
-    above = search.reader.overridden(named) if named else set()
+    above = search.reader.overridden_ids(named) if named else set()
     rows = search.reader.references(named | above) if named else []
     for row in rows:
         if row.source_id not in named and (row.kind != "inherit" or row.target_id in named):

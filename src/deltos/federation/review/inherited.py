@@ -43,7 +43,7 @@ def _may_be_inherited(search: GraphSearch, change: SymbolChange) -> bool:
 
 
 def _bases_of(search: GraphSearch, row: Symbol) -> list[Symbol]:
-    edges = search.reader.outgoing(row.path, [row.node_id])
+    edges = search.reader.outgoing_references(row.path, [row.node_id])
     return list(search.reader.symbols(edge.target_id for edge in edges if edge.kind == "inherit").values())
 
 

@@ -34,7 +34,7 @@ def missing_changes(store: ProjectStore, changed: Sequence[str]) -> list[Missing
     """Return the unchanged files that usually change together with a changed file."""
     found: dict[str, MissingChange] = {}
     for path in changed:
-        for each in store.history.changed_with(path, limit=_MAX_COMMON_FILES):
+        for each in store.history.files_changed_with(path, limit=_MAX_COMMON_FILES):
             is_frequent = each.together >= MIN_COMMITS and each.together >= MIN_SHARE * each.changes
             known = found.get(each.path)
             if is_frequent and each.path not in changed and (known is None or known.together < each.together):

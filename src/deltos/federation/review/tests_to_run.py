@@ -89,7 +89,7 @@ def _common_commits(changed: Iterable[str], history: FileHistory) -> dict[str, t
     """Return the number and the share of commits in common with a changed file, by path."""
     found: dict[str, tuple[int, float]] = {}
     for path in changed:
-        for each in history.changed_with(path, limit=_MAX_COMMON_FILES):
+        for each in history.files_changed_with(path, limit=_MAX_COMMON_FILES):
             share = each.together / max(1, each.changes)
             if share > found.get(each.path, (0, 0.0))[1]:
                 found[each.path] = each.together, share

@@ -19,9 +19,9 @@ from prometheus_client.registry import Collector
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deltos.store.pools import PoolUse
+    from deltos.store.pools import PoolStatistics
 
-    ReadPool = Callable[[], PoolUse | None]
+    ReadPool = Callable[[], PoolStatistics | None]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKET_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -80,7 +80,12 @@ class _PoolCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         shown = GaugeMetricFamily("deltos_database_connections", "Connections to the database.", labels=["state"])
         if pool := self._read():
-            counts = {"most": pool.most, "open": pool.opened, "idle": pool.idle, "waited_for": pool.waiting}
+            counts = {
+                "most": pool.max_connections,
+                "open": pool.open_connections,
+                "idle": pool.idle_connections,
+                "waited_for": pool.waiting_requests,
+            }
             for state, count in counts.items():
                 shown.add_metric([state], count)
         yield shown

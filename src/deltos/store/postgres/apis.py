@@ -1,6 +1,6 @@
 """API descriptions in PostgreSQL: tables and queries. Bodies are opaque bytes.
 
-Units are partitioned by API. The id of a unit begins with the id of its API, which determines the partition.
+Units are partitioned by API. The high bits of a unit id are the id of the API, which determines the partition.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitMatch, UnitRow, UnitWords, UnreadableDocument
 from deltos.store.migration import Migration
 from deltos.store.postgres.posting_index import (
     ITEM_BITS,
@@ -16,7 +16,7 @@ from deltos.store.postgres.posting_index import (
     ids_of_owner,
     owner_of,
     owners_of,
-    partitioned,
+    partitioned_table_sql,
     stemmed_terms,
 )
 from deltos.store.postgres.rows import copy_rows
@@ -48,7 +48,7 @@ APIS_001 = Migration(
     CREATE INDEX api_by_source ON api (lower(source_name COLLATE "C"));
     CREATE SEQUENCE api_unit_number AS bigint MAXVALUE {2**ITEM_BITS - 1};
     {
-        partitioned(
+        partitioned_table_sql(
             "api_unit",
             "api",
             '''
@@ -75,7 +75,7 @@ APIS_001 = Migration(
     }
     CREATE INDEX api_unit_by_pointer ON api_unit (api, md5(pointer));
     CREATE INDEX api_unit_by_key ON api_unit (api, md5(key));
-    {UNIT_WORDS.sql}
+    {UNIT_WORDS.create_sql}
     CREATE TABLE api_unread (
         number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         source text COLLATE "C" NOT NULL,
@@ -86,7 +86,7 @@ APIS_001 = Migration(
     """,
 )
 
-# Delete the units of removed APIs, because callers with few rights could remove an API without its units.
+# Delete the units of removed APIs. Callers with few permissions could remove an API without the units.
 APIS_002 = Migration(
     "apis-002",
     "DELETE FROM api_unit WHERE api NOT IN (SELECT id FROM api);"
@@ -99,7 +99,7 @@ APIS_002 = Migration(
 APIS_003 = Migration("apis-003", """ALTER TABLE api ADD COLUMN projects text NOT NULL DEFAULT '["*"]';""")
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping_name, method, path, tags, deprecated, id"
-_FOUND_COLUMNS = (
+_MATCH_COLUMNS = (
     ", ".join(f"u.{name}" for name in _UNIT_COLUMNS.split(", "))
     + ", a.name, u.names, u.words_title, u.words_tags, u.description, u.details"
 )
@@ -138,7 +138,7 @@ class PostgresApis:
             connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
             return removed
 
-    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
+    def replace_unreadable(self, source: str, rows: Iterable[UnreadableDocument]) -> None:
         unread = {(row.source, row.document): row for row in rows}
         with self._database.write() as connection:
             connection.execute(_LOCK_APIS)
@@ -153,9 +153,9 @@ class PostgresApis:
                     "INSERT INTO api_unread (source, document, reason) VALUES (%s, %s, %s)", list(unread.values())
                 )
 
-    def unread(self) -> list[UnreadRow]:
+    def unreadable_documents(self) -> list[UnreadableDocument]:
         rows = self._database.query("SELECT source, document, reason FROM api_unread ORDER BY source, document")
-        return list(map(UnreadRow._make, rows))
+        return list(map(UnreadableDocument._make, rows))
 
     def apis(self) -> list[ApiRow]:
         return [ApiRow(*row) for row in self._database.query(f"SELECT {_API_COLUMNS}, id FROM api {_BY_NAME}")]
@@ -218,13 +218,13 @@ class PostgresApis:
         api_id: int | None,
         kinds: Sequence[str],
         limit: int,
-        without: Sequence[int] = (),
-    ) -> list[FoundUnit]:
+        excluded_apis: Sequence[int] = (),
+    ) -> list[UnitMatch]:
         with self._database.snapshot():
-            scope = self._apis_to_search(api_id, without)
+            scope = self._apis_to_search(api_id, excluded_apis)
             of_kinds = """EXISTS (SELECT 1 FROM api_unit u WHERE u.api = ANY(%s) AND u.api = g.owner AND u.id = g.item
                 AND u.kind = ANY(%s))"""
-            best = UNIT_WORDS.best(
+            best = UNIT_WORDS.best_items(
                 self._database,
                 words,
                 scope,
@@ -233,25 +233,26 @@ class PostgresApis:
                 where=of_kinds if kinds else "true",
                 values=(scope, list(kinds)) if kinds else (),
             )
-            return self._found(dict(best), scope, ())
+            return self._read_matches(dict(best), scope, ())
 
     def units_by_id(
-        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
-    ) -> list[FoundUnit]:
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], excluded_apis: Sequence[int] = ()
+    ) -> list[UnitMatch]:
         with self._database.snapshot():
-            return self._found(dict.fromkeys(unit_ids, 0.0), self._apis_to_search(api_id, without), kinds)
+            return self._read_matches(dict.fromkeys(unit_ids, 0.0), self._apis_to_search(api_id, excluded_apis), kinds)
 
-    def _apis_to_search(self, api_id: int | None, without: Sequence[int]) -> list[int]:
-        """Return the ids of the APIs to search. Queries name the ids, so that only their partitions are read."""
+    def _apis_to_search(self, api_id: int | None, excluded_apis: Sequence[int]) -> list[int]:
+        """Return the ids of the APIs to search. Queries list these ids, so that PostgreSQL reads only their
+        partitions."""
         known = [api_id] if api_id is not None else [row[0] for row in self._database.query("SELECT id FROM api")]
-        return [each for each in known if each not in set(without)]
+        return [each for each in known if each not in set(excluded_apis)]
 
-    def _found(self, scores: dict[int, float], scope: Sequence[int], kinds: Sequence[str]) -> list[FoundUnit]:
+    def _read_matches(self, scores: dict[int, float], scope: Sequence[int], kinds: Sequence[str]) -> list[UnitMatch]:
         owners = [owner for owner in owners_of(scores) if owner in set(scope)]
-        query = f"""SELECT {_FOUND_COLUMNS} FROM api_unit u JOIN api a ON a.id = u.api
+        query = f"""SELECT {_MATCH_COLUMNS} FROM api_unit u JOIN api a ON a.id = u.api
             WHERE u.api = ANY(%s) AND u.id = ANY(%s) AND u.names IS NOT NULL AND (%s OR u.kind = ANY(%s))"""
         rows = self._database.query(query, (owners, list(scores), not kinds, list(kinds)))
-        units = {row[9]: _found(row, scores[row[9]]) for row in rows}
+        units = {row[9]: _unit_match(row, scores[row[9]]) for row in rows}
         return [units[unit_id] for unit_id in scores if unit_id in units]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
@@ -264,8 +265,8 @@ class PostgresApis:
         return int(self._database.query(query, (api_id,))[0][0])
 
 
-def _found(row: tuple[Any, ...], score: float) -> FoundUnit:
-    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), score)
+def _unit_match(row: tuple[Any, ...], score: float) -> UnitMatch:
+    return UnitMatch(UnitRow(*row[:10]), row[10], UnitWords(*row[11:16]), score)
 
 
 def _delete_api(connection: Connection, name: str) -> bool:
@@ -275,7 +276,7 @@ def _delete_api(connection: Connection, name: str) -> bool:
     connection.execute("DELETE FROM api_unit WHERE api = %s", row)
     connection.execute("DELETE FROM api_unit_vector WHERE key BETWEEN %s AND %s", ids_of_owner(row[0]))
     UNIT_WORDS.remove_owner(connection, row[0])
-    connection.execute("DELETE FROM api WHERE id = %s", row)  # last, because policies hide units of unknown APIs
+    connection.execute("DELETE FROM api WHERE id = %s", row)  # last, because policies hide the units of a deleted API
     return True
 
 

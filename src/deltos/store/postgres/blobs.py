@@ -1,8 +1,8 @@
-"""Contents of indexed files, stored once per digest, so that a server can show lines of files that are not on its disk.
+"""Contents of indexed files, stored once per digest, so that a server can show lines of files that it has no copy of.
 
 Indexers add contents on a separate connection and commit immediately, so that two processes that index the same files
 do not wait for each other. An advisory lock prevents the deletion of blobs before the rows that refer to them are
-committed: writers hold it as a shared lock, and a deletion needs an exclusive lock.
+committed: writers hold a shared lock, and a deletion needs an exclusive lock.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from deltos.confinement import whole_store
 from deltos.store.content_compression import unpack
 from deltos.store.migration import Migration
-from deltos.store.postgres.rights import SERVER, protected
+from deltos.store.postgres.row_security import SERVER, row_security_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,14 +28,14 @@ BLOBS_001 = Migration(
     ALTER TABLE blob ALTER COLUMN content SET STORAGE EXTERNAL;
     CREATE INDEX file_by_hash ON file (hash);
     DELETE FROM meta WHERE key = 'indexers';
-    """,  # deleting the recorded indexers forces a complete re-index, which adds the blobs
+    """,  # deleting `indexers` forces a complete re-index, which adds the blobs
 )
 BLOB_RULE = f"{SERVER} OR EXISTS (SELECT 1 FROM file WHERE file.hash = blob.digest)"
 """Policy: a caller who may read a file may read its content. Every caller may add contents."""
 
-BLOBS_002 = Migration("blobs-002-rights", protected("blob", BLOB_RULE, write_rule="true"))
+BLOBS_002 = Migration("blobs-002-rights", row_security_sql("blob", BLOB_RULE, write_rule="true"))
 _BATCH_SIZE = 500
-_TRIES, _PAUSE_SECONDS = 40, 0.25
+_MAX_TRIES, _PAUSE_SECONDS = 40, 0.25  # attempts to lock the blobs, and the pause between attempts
 _LOCK = "blobs"
 
 
@@ -59,36 +59,36 @@ def add_blobs(database: PostgresDatabase, contents: Mapping[bytes, bytes]) -> No
 
 
 def read_blobs(query: Callable[..., list[tuple[bytes, bytes]]], digests: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Return the stored contents with the given digests, by digest."""
+    """Return the decompressed contents with the given digests, by digest."""
     rows = query("SELECT digest, content FROM blob WHERE digest = ANY(%s)", (list(set(digests)),))
     return {digest: unpack(content) for digest, content in rows}
 
 
 @whole_store()
-def drop_unused(database: PostgresDatabase, digests: Iterable[bytes], *, tries: int = 1) -> int:
-    """Delete the blobs with the given digests to which no file refers, and return their number.
+def delete_unused_blobs(database: PostgresDatabase, digests: Iterable[bytes], *, tries: int = 1) -> int:
+    """Delete those of the given blobs that no file refers to, and return the number of deleted blobs.
 
-    Delete nothing while a project is being written.
+    Nothing is deleted while a project is being written.
     """
     every, dropped = sorted(set(digests)), 0
     for start in range(0, len(every), _BATCH_SIZE):
-        dropped += _delete_unused(database, every[start : start + _BATCH_SIZE], tries)
+        dropped += _delete_unused_batch(database, every[start : start + _BATCH_SIZE], tries)
     return dropped
 
 
 @whole_store()
-def sweep_blobs(database: PostgresDatabase) -> int:
-    """Delete all blobs to which no file refers, and return their number."""
+def delete_all_unused_blobs(database: PostgresDatabase) -> int:
+    """Delete all blobs that no file refers to, and return the number of deleted blobs."""
     dropped, last = 0, b""
     while rows := database.query(
         "SELECT digest FROM blob WHERE digest > %s ORDER BY digest LIMIT %s", (last, _BATCH_SIZE)
     ):
-        dropped += _delete_unused(database, [row[0] for row in rows], _TRIES)
+        dropped += _delete_unused_batch(database, [row[0] for row in rows], _MAX_TRIES)
         last = rows[-1][0]
     return dropped
 
 
-def _delete_unused(database: PostgresDatabase, digests: list[bytes], tries: int) -> int:
+def _delete_unused_batch(database: PostgresDatabase, digests: list[bytes], tries: int) -> int:
     for attempt in range(tries):
         if attempt:
             time.sleep(_PAUSE_SECONDS)

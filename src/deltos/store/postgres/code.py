@@ -18,7 +18,7 @@ from deltos.store.code import (
 )
 from deltos.store.migration import Migration
 from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind
-from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.project_tables import STORED_FILE, stored_file
 from deltos.store.postgres.rows import (
     ascii_lower,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 CODE_001 = Migration(
     "code-001-chunks",
-    partitioned(
+    partitioned_table_sql(
         "chunk",
         """id bigint NOT NULL,
         file_id bigint NOT NULL,
@@ -58,7 +58,7 @@ CODE_001 = Migration(
         PRIMARY KEY (project, id)""",
     )
     + "CREATE INDEX chunk_by_file ON chunk (project, file_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "definition",
         """id bigint NOT NULL,
         file_id bigint NOT NULL,
@@ -71,7 +71,7 @@ CODE_001 = Migration(
     )
     + f"CREATE INDEX definition_by_name ON definition (project, {indexed_lower_prefix('name')});"
     + "CREATE INDEX definition_by_file ON definition (project, file_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "file_words",
         """file_id bigint NOT NULL,
         stem text NOT NULL,
@@ -80,7 +80,7 @@ CODE_001 = Migration(
         head text NOT NULL,
         PRIMARY KEY (project, file_id)""",
     )
-    + partitioned(
+    + partitioned_table_sql(
         "chunk_vectors",
         """number bigint NOT NULL,
         file_id bigint NOT NULL,
@@ -121,7 +121,7 @@ class PostgresCode:
         return self._tables.version()
 
     def chunk_count(self) -> int:
-        return self._chunk_words.row_total()
+        return self._chunk_words.count_rows()
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         return self._chunk_words.row_counts(terms)
@@ -141,7 +141,7 @@ class PostgresCode:
             return read(ids) if condition else self._tables.cached_rows("file of chunk", ids, read)
 
         with self._tables.snapshot():
-            found = self._chunk_words.match(single_terms, paired_terms).best_of(limit, files_of)
+            found = self._chunk_words.match(single_terms, paired_terms).best_with_values(limit, files_of)
         return [ChunkMatch(chunk_id, file_id, score) for chunk_id, score, file_id in found]
 
     def match_files(
@@ -162,10 +162,10 @@ class PostgresCode:
             return dict(self._tables.query(sql, (self._tables.key, ids, *values)))
 
         with self._tables.snapshot():
-            ranked = self._file_words.match(single_terms, paired_terms, in_first_column=terms)
+            ranked = self._file_words.match(single_terms, paired_terms, first_column_terms=terms)
             if not condition:
                 return ranked.best(limit)
-            return [(file_id, score) for file_id, score, _ in ranked.best_of(limit, in_scope)]
+            return [(file_id, score) for file_id, score, _ in ranked.best_with_values(limit, in_scope)]
 
     def files(self, ids: Sequence[int]) -> list[FileRow]:
         def read(missing: list[int]) -> dict[int, FileRow]:
@@ -209,11 +209,12 @@ class PostgresCode:
         return {chunk.id: chunk for chunk in found}
 
     def _whole_chunks(self, ids: Sequence[int]) -> dict[int, _WholeChunk]:
-        """Return chunks with their words. Their files are cached too, because the caller shows some of the chunks."""
+        """Return chunks with their words, and cache the rows of their files."""
 
+        # Files are cached too, because the caller shows some of the chunks.
         def read(missing: list[int]) -> dict[int, _WholeChunk]:
             rows = self._tables.query(_WHOLE_CHUNK, (self._tables.key, missing))
-            if state := self._tables.state():
+            if state := self._tables.cached_state():
                 files = {row[2]: stored_file(row[1], row[2], *row[11:]) for row in rows}
                 state.put(STORED_FILE, files, _stored_bytes)
             return {row[0]: _WholeChunk(CodeChunkRow(*row[:8]), CodeChunkWords(*row[8:11])) for row in rows}
@@ -279,9 +280,9 @@ class PostgresCode:
         cached_rows = self._tables.cached_rows(_BY_NAME_CACHE, [asked], read, _definitions_bytes)
         return list(cached_rows[asked])
 
-    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+    def definitions_in(self, ranges: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
         def read(missing: list[_Lines]) -> dict[_Lines, tuple[DefinitionRecord, ...]]:
-            files, first, last = ([place[n] for place in missing] for n in range(3))
+            files, first, last = ([line_range[n] for line_range in missing] for n in range(3))
             rows = self._tables.query(
                 """SELECT number, name, kind, line, end_line, container
                    FROM unnest(%s::bigint[], %s::int[], %s::int[]) WITH ORDINALITY AS place (file, first, last, number)
@@ -289,14 +290,14 @@ class PostgresCode:
                    ORDER BY number, line, end_line DESC, id""",
                 (files, first, last, self._tables.key),
             )
-            found: dict[_Lines, list[DefinitionRecord]] = {place: [] for place in missing}
+            found: dict[_Lines, list[DefinitionRecord]] = {line_range: [] for line_range in missing}
             for number, *definition in rows:
                 found[missing[number - 1]].append(DefinitionRecord(*definition))
-            return {place: tuple(definitions) for place, definitions in found.items()}
+            return {line_range: tuple(definitions) for line_range, definitions in found.items()}
 
-        asked = dict.fromkeys(places)
-        cached_rows = self._tables.cached_rows("definitions in lines", asked, read, _definitions_bytes)
-        return [list(cached_rows[place]) for place in places]
+        wanted = dict.fromkeys(ranges)
+        cached_rows = self._tables.cached_rows("definitions in lines", wanted, read, _definitions_bytes)
+        return [list(cached_rows[line_range]) for line_range in ranges]
 
     def paths(self, scope: FileScope) -> list[tuple[int, str]]:
         condition, values = _scope_filter(scope)
@@ -346,7 +347,7 @@ def _definitions_bytes(found: Sequence[object]) -> int:
 
 
 class _FileCode(NamedTuple):
-    """Buffered data of one file."""
+    """Buffered words, chunks, definitions and vectors of one file."""
 
     words: FileWords
     first_chunk: int
@@ -382,7 +383,7 @@ class PostgresCodeWriter:
                 check_text(c.symbol, c.kind, c.signature, c.symbol_words, c.doc_words, c.body_words)
             for d in definitions:
                 check_text(d.name, d.kind, d.container)
-            first = self._ids.take("chunk", len(chunks))
+            first = self._ids.allocate("chunk", len(chunks))
             self._added[file_id] = _FileCode(words, first, chunks, definitions, vectors)
             self._buffered_chunks += len(chunks)
             if self._buffered_chunks >= _MAX_BUFFERED_CHUNKS:
@@ -398,7 +399,7 @@ class PostgresCodeWriter:
         return count
 
     def tidy(self) -> None:
-        """Do nothing, because postings are written in complete blocks and document frequencies are exact."""
+        """Do nothing. Postings are written in complete blocks, and document frequencies are always exact."""
 
     def clear(self) -> None:
         """Discard the buffered changes."""
@@ -464,7 +465,7 @@ class PostgresCodeWriter:
 
     def _insert_definitions(self) -> None:
         every = [(file_id, d) for file_id, file in self._added.items() for d in file.definitions]
-        first = self._ids.take("definition", len(every))
+        first = self._ids.allocate("definition", len(every))
         copy_rows(
             self._connection,
             "definition (project, id, file_id, name, kind, line, end_line, container)",
@@ -481,7 +482,7 @@ class PostgresCodeWriter:
             for file_id, file in self._added.items()
             if file.vectors and file.chunks
         ]
-        numbers = next_numbers(self._connection, len(every))
+        numbers = next_vector_numbers(self._connection, len(every))
         copy_rows(
             self._connection,
             "chunk_vectors (project, number, file_id, model, first_chunk, data)",
@@ -490,14 +491,14 @@ class PostgresCodeWriter:
         )
 
 
-def next_numbers(connection: Connection, count: int) -> list[int]:
-    """Return new ascending vector numbers. A number is never used twice."""
+def next_vector_numbers(connection: Connection, count: int) -> list[int]:
+    """Return new vector numbers in ascending order. A number is never used twice."""
     rows = connection.execute("SELECT nextval('vector_number') FROM generate_series(1, %s)", (count,))
     return sorted(row[0] for row in rows)
 
 
 def _scope_filter(scope: FileScope) -> tuple[str, list[object]]:
-    """Return an additional SQL condition on `file.path` for files in scope, with its values."""
+    """Return an SQL condition on `file.path` that follows other conditions, and the bound values."""
     condition, values = "", list[object]()
     if scope.folder:
         condition += "AND starts_with(file.path, %s) "

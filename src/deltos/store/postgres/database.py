@@ -19,8 +19,15 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from deltos.errors import StoreBusy, StoreError, StoreTooOld
 from deltos.store.migration import Migration, missing_migrations
-from deltos.store.postgres.errors import PostgresErrorTranslator, place_of
-from deltos.store.postgres.rights import EVERYTHING, Rights, apply_rights, check_owner, current_rights, owns_tables
+from deltos.store.postgres.errors import PostgresErrorTranslator, describe_address
+from deltos.store.postgres.row_security import (
+    ALL_PERMISSIONS,
+    Permissions,
+    apply_permissions,
+    check_owner,
+    current_permissions,
+    owns_tables,
+)
 from deltos.store.postgres.rows import mark_row_security
 
 if TYPE_CHECKING:
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "deltos"
 OLDEST_VERSION = 15
-POOL_SIZE = 6  # calls run mostly one at a time, and each needs two connections at most
+POOL_SIZE = 6  # maximum number of connections; a call needs at most two, and calls rarely overlap
 _MAX_IDLE_SECONDS = 60.0
 WAIT_TIMEOUT_SECONDS = 15.0
 _PROBE_TIMEOUT_SECONDS = 1.0
@@ -45,8 +52,8 @@ _CONNECTION_DEFAULTS = {
     "application_name": "deltos",
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_MAX_CACHED_RIGHTS = 1_000
-_PREPARE_THRESHOLD = 2  # executions of a statement on a connection before it is prepared
+_MAX_CACHED_PERMISSIONS = 1_000
+_PREPARE_THRESHOLD = 2  # number of executions before a connection prepares a statement
 
 __all__ = ["Migration", "PostgresDatabase", "savepoint"]
 
@@ -63,28 +70,29 @@ class _BinaryTextWithoutNul(StrBinaryDumper):
 
 
 @dataclass(frozen=True, slots=True)
-class _AppliedRights:
-    """Cache of the rights last applied to each connection, and of the project keys visible with these rights."""
+class _AppliedPermissions:
+    """Cache of the permissions last applied to each connection, and of the project keys visible with these
+    permissions."""
 
-    by_connection: WeakKeyDictionary[Connection, tuple[Rights, str]] = field(default_factory=WeakKeyDictionary)
-    project_keys: dict[Rights, str] = field(default_factory=dict)
+    by_connection: WeakKeyDictionary[Connection, tuple[Permissions, str]] = field(default_factory=WeakKeyDictionary)
+    project_keys: dict[Permissions, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenTransaction:
-    """Transaction of a thread, with the rights applied to its connection.
+    """Transaction of a thread, with the permissions applied to the connection.
 
-    `versions` are the project versions that a snapshot sees, by project key; None in a write transaction.
+    `versions` contains the project versions visible in a snapshot, by project key. It is None in a write transaction.
     """
 
     connection: Connection
-    rights: Rights
+    permissions: Permissions
     versions: dict[int, int] | None = None
 
 
 @dataclass(slots=True)
 class _PooledConnection:
-    """Connection borrowed from the pool. It is replaced if it is found to be dead."""
+    """Connection borrowed from the pool. A lost connection is replaced by another one."""
 
     connection: Connection
 
@@ -92,7 +100,7 @@ class _PooledConnection:
 class PostgresDatabase:
     """Migrated schema of a PostgreSQL database, accessed through a bounded connection pool.
 
-    If `migrations` is None, the schema is used without a check, for example in child processes.
+    If `migrations` is None, the schema is neither checked nor migrated, for example in child processes.
     """
 
     def __init__(
@@ -104,14 +112,14 @@ class PostgresDatabase:
         pool_size: int = POOL_SIZE,
         wait_seconds: float = WAIT_TIMEOUT_SECONDS,
     ) -> None:
-        self.place = place_of(url)
+        self.address = describe_address(url)
         self.schema = schema
-        self.errors = PostgresErrorTranslator(self.place)
+        self.errors = PostgresErrorTranslator(self.address)
         self._url = _with_defaults(url)
         self._wait_seconds = wait_seconds
         self._local = threading.local()
         self._shared = threading.local()  # shared by all objects that `with_own_transactions` returns
-        self._applied = _AppliedRights()
+        self._applied = _AppliedPermissions()
         if migrations is not None:
             with self.errors:
                 self._prepare(migrations)
@@ -119,17 +127,17 @@ class PostgresDatabase:
 
     @property
     def connection_settings(self) -> tuple[str, str]:
-        """Connection string (including the password) and schema, for another process that connects to the database."""
+        """Connection string (including the password) and schema, for use in another process."""
         return self._url, self.schema
 
     def with_own_transactions(self) -> PostgresDatabase:
-        """Return the same database with separate transactions, for stores that one thread uses at the same time."""
+        """Return the same database with separate transactions, for several stores that are used by one thread."""
         other = copy.copy(self)
         other._local = threading.local()  # noqa: SLF001 (same class)
         return other
 
     def with_own_snapshots(self) -> PostgresDatabase:
-        """Return the same database with separate transactions and snapshots, for stores that see their own writes."""
+        """Return the same database with separate transactions and snapshots, for a store that reads its own writes."""
         other = self.with_own_transactions()
         other._shared = threading.local()  # noqa: SLF001 (same class)
         return other
@@ -137,10 +145,10 @@ class PostgresDatabase:
     def describe(self) -> str:
         """Return the address and server version for display to users."""
         ((version,),) = self.query("SHOW server_version")
-        return f"{self.place}, PostgreSQL {version}"
+        return f"{self.address}, PostgreSQL {version}"
 
     def query(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one query, which runs within this thread's snapshot or transaction if there is one."""
+        """Return the rows of one query. It runs within this thread's snapshot or transaction, if any."""
         with self.errors:
             connection = self._usable_connection()
             if connection is not None:
@@ -152,8 +160,8 @@ class PostgresDatabase:
     def snapshot(self) -> Iterator[Connection]:
         """Run the block in a snapshot, so that all queries see the same state.
 
-        Snapshots of several stores in one thread share one transaction, so that a query over a hundred projects uses
-        one connection. The outermost snapshot ends the transaction.
+        Snapshots of several stores in one thread share one transaction, so that a query over many projects uses one
+        connection. The outermost snapshot ends the transaction.
         """
         connection = self._usable_connection()
         if connection is not None:
@@ -161,7 +169,7 @@ class PostgresDatabase:
                 yield connection
             return
         shared_snapshot: _OpenTransaction | None = getattr(self._shared, "snapshot", None)
-        if shared_snapshot is not None and shared_snapshot.rights == current_rights():
+        if shared_snapshot is not None and shared_snapshot.permissions == current_permissions():
             with self.errors, self._use_transaction(shared_snapshot):
                 yield shared_snapshot.connection
             return
@@ -174,9 +182,9 @@ class PostgresDatabase:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Run the block in a write transaction, which is committed at the end."""
+        """Run the block in a write transaction, which is committed at the end of the block."""
         if self._usable_connection() is not None:
-            raise StoreError("A transaction cannot begin inside another one of the same thread")
+            raise StoreError("A thread cannot begin a transaction inside another transaction")
         with self._transaction("BEGIN") as connection:
             self._check_locks()
             yield connection
@@ -184,12 +192,13 @@ class PostgresDatabase:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
-        """Run the block in a transaction of this thread. Uncommitted changes are rolled back at the end."""
+        """Run the block in a transaction of this thread. Uncommitted changes are rolled back at the end of the
+        block."""
         with self.errors, self._borrow_connection() as pooled:
             self._run_first(pooled, begin)
             try:
                 versions: dict[int, int] | None = {} if begin == _SNAPSHOT else None
-                with self._use_transaction(_OpenTransaction(pooled.connection, current_rights(), versions)):
+                with self._use_transaction(_OpenTransaction(pooled.connection, current_permissions(), versions)):
                     yield pooled.connection
                 if versions is not None:
                     pooled.connection.execute("COMMIT")  # a rollback would discard the prepared statements
@@ -198,7 +207,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _use_transaction(self, opened: _OpenTransaction) -> Iterator[None]:
-        """Send this thread's queries to the given transaction during the block."""
+        """Run the queries of this thread in the given transaction during the block."""
         outer = self._open_transaction()
         self._local.open = opened
         try:
@@ -214,9 +223,10 @@ class PostgresDatabase:
 
     @contextmanager
     def try_lock(self, key: str) -> Iterator[bool]:
-        """Yield whether this process acquired the advisory lock with this name, until the block or the process ends.
+        """Yield whether this process acquired the named advisory lock. It is released at the end of the block or
+        process.
 
-        If the connection of the lock is lost, the lock is lost too, and later writes of this thread fail.
+        If the connection that holds the lock is lost, the lock is lost too, and later writes of this thread fail.
         """
         with self.errors:
             connection = self._connect()
@@ -225,23 +235,21 @@ class PostgresDatabase:
                 row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_number(key),)).fetchone()
             is_held = bool(row and row[0])
             before = self._lock_connections()
-            self._local.claims = (*before, connection) if is_held else before
+            self._local.lock_connections = (*before, connection) if is_held else before
             try:
                 yield is_held
             finally:
-                self._local.claims = before
+                self._local.lock_connections = before
 
     def _lock_connections(self) -> tuple[Connection, ...]:
         """Return the connections that hold this thread's advisory locks."""
-        claims: tuple[Connection, ...] = getattr(self._local, "claims", ())
-        return claims
+        held: tuple[Connection, ...] = getattr(self._local, "lock_connections", ())
+        return held
 
     def _check_locks(self) -> None:
-        """Raise an error if this thread has lost a lock.
-
-        A stalled process loses all its connections at once: connections opened before this check are closed together
-        with the connection of the lock, and connections opened later find that the lock is lost.
-        """
+        """Raise an error if this thread has lost a lock."""
+        # A stalled process loses all its connections at once. Connections opened before this check are closed together
+        # with the connection of the lock. Connections opened later find that the lock is lost.
         for connection in self._lock_connections():
             connection.execute("SELECT 1")
 
@@ -250,7 +258,7 @@ class PostgresDatabase:
         return self._connect()
 
     def lock_number(self, key: str) -> int:
-        """Return the number of the advisory lock with this name, for locks within a transaction."""
+        """Return the number of the named advisory lock, for locks within a transaction."""
         return self._lock_number(key)
 
     def rewrite(self, tables: Sequence[str]) -> bool:
@@ -265,23 +273,27 @@ class PostgresDatabase:
             return False
         return True
 
-    def note_projects(self, project_keys: Iterable[int]) -> None:
-        """Apply the caller's rights again if a project was registered after they were applied."""
-        rights = current_rights()
-        known = self._applied.project_keys.get(rights)
-        if known is None or rights == EVERYTHING or {*map(str, project_keys)} <= {*known.strip("{}").split(",")}:
+    def refresh_permissions(self, project_keys: Iterable[int]) -> None:
+        """Apply the caller's permissions again if one of the projects was registered after they were applied."""
+        permissions = current_permissions()
+        known = self._applied.project_keys.get(permissions)
+        if (
+            known is None
+            or permissions == ALL_PERMISSIONS
+            or {*map(str, project_keys)} <= {*known.strip("{}").split(",")}
+        ):
             return
-        self._applied.project_keys.pop(rights, None)
+        self._applied.project_keys.pop(permissions, None)
         connection = self._usable_connection()
         if connection is not None:
-            self._apply_rights(connection)
-            # A rollback of the transaction undoes the change, so the rights must be applied again later.
-            self._applied.by_connection[connection] = (Rights(), "")
+            self._apply_permissions(connection)
+            # A rollback of the transaction undoes the change, so the permissions must be applied again later.
+            self._applied.by_connection[connection] = (Permissions(), "")
 
     def snapshot_versions(self) -> dict[int, int] | None:
-        """Return the project versions that this thread's snapshot sees, or None outside a snapshot.
+        """Return the project versions visible in this thread's snapshot, or None outside a snapshot.
 
-        The caller adds versions to the mapping.
+        The caller may add versions to the mapping.
         """
         opened = self._open_transaction()
         return opened.versions if opened is not None and self._usable_connection() is not None else None
@@ -289,11 +301,11 @@ class PostgresDatabase:
     def visible_keys(self, project_keys: Iterable[int]) -> set[int]:
         """Return the keys of projects whose rows are visible to this thread's transaction under row-level security.
 
-        A project that was registered after the rights of its connection were applied is not visible.
+        A project that was registered after the permissions of the connection were applied is not visible.
         """
         connection = self._usable_connection()
         applied = self._applied.by_connection.get(connection) if connection is not None else None
-        if applied is None or applied[0] == EVERYTHING:
+        if applied is None or applied[0] == ALL_PERMISSIONS:
             return set(project_keys)
         known = {*applied[1].strip("{}").split(",")}
         return {key for key in project_keys if str(key) in known}
@@ -309,11 +321,11 @@ class PostgresDatabase:
         return bool(self.query("SELECT coalesce(row_security_active(to_regclass('project')), false)")[0][0])
 
     def close(self) -> None:
-        """Close all connections after running statements of other threads have finished."""
+        """Close all connections. Statements of other threads may finish first."""
         self._pool.close(timeout=_PROBE_TIMEOUT_SECONDS)
 
     def pool_counts(self) -> tuple[int, int, int, int]:
-        """Return the numbers of maximum, open and idle connections, and of waiting requests."""
+        """Return the maximum, open and idle connections of the pool, and the number of waiting requests."""
         stats = self._pool.get_stats()
         names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
         most, opened, idle, waiting = (stats.get(name, 0) for name in names)
@@ -322,9 +334,11 @@ class PostgresDatabase:
     # --- connections
 
     def _usable_connection(self) -> Connection | None:
-        """Return the connection of this thread's transaction if it has the rights of the current caller."""
+        """Return the connection of this thread's transaction if it has the permissions of the current caller."""
         opened = self._open_transaction()
-        if opened is None or (opened.connection in self._applied.by_connection and opened.rights != current_rights()):
+        if opened is None or (
+            opened.connection in self._applied.by_connection and opened.permissions != current_permissions()
+        ):
             return None
         return opened.connection
 
@@ -359,28 +373,28 @@ class PostgresDatabase:
         row = connection.execute("SELECT row_security_active(to_regclass('project'))").fetchone()
         if row and row[0]:
             mark_row_security(connection)
-            self._applied.by_connection[connection] = (Rights(), "")
+            self._applied.by_connection[connection] = (Permissions(), "")
 
-    def _apply_rights(self, connection: Connection) -> None:
-        """Apply the caller's rights to a connection under row-level security, unless it already has them."""
+    def _apply_permissions(self, connection: Connection) -> None:
+        """Apply the caller's permissions to a connection with row-level security, unless they are already applied."""
         applied = self._applied.by_connection.get(connection)
         if applied is None:
             return
-        rights = current_rights()
-        project_keys = self._applied.project_keys.get(rights)
-        if project_keys is not None and applied == (rights, project_keys):
+        permissions = current_permissions()
+        project_keys = self._applied.project_keys.get(permissions)
+        if project_keys is not None and applied == (permissions, project_keys):
             return
-        self._applied.by_connection[connection] = (Rights(), "")  # so that an error causes them to be applied again
-        project_keys = apply_rights(connection, rights, project_keys)
-        self._applied.by_connection[connection] = (rights, project_keys)
-        if len(self._applied.project_keys) >= _MAX_CACHED_RIGHTS:
+        self._applied.by_connection[connection] = (Permissions(), "")  # after an error, permissions are applied again
+        project_keys = apply_permissions(connection, permissions, project_keys)
+        self._applied.by_connection[connection] = (permissions, project_keys)
+        if len(self._applied.project_keys) >= _MAX_CACHED_PERMISSIONS:
             self._applied.project_keys.clear()
-        self._applied.project_keys[rights] = project_keys
+        self._applied.project_keys[permissions] = project_keys
 
     def _connect(self) -> Connection:
         connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=_PREPARE_THRESHOLD)
         self._configure(connection)
-        self._apply_rights(connection)
+        self._apply_permissions(connection)
         return connection
 
     @contextmanager
@@ -394,17 +408,17 @@ class PostgresDatabase:
     def _run_first(
         self, pooled: _PooledConnection, sql: str, values: Sequence[object] = ()
     ) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Run the first statement on a borrowed connection. Replace connections that were lost since their last use."""
+        """Run the first statement on a borrowed connection. Replace connections that were lost since the last use."""
         for _ in range(self._pool.max_size):
             try:
-                self._apply_rights(pooled.connection)
+                self._apply_permissions(pooled.connection)
                 return pooled.connection.execute(sql, values, binary=True)
             except psycopg.OperationalError:
                 if not pooled.connection.closed:
                     raise
                 self._pool.putconn(pooled.connection)
                 pooled.connection = self._take_connection()
-        self._apply_rights(pooled.connection)
+        self._apply_permissions(pooled.connection)
         return pooled.connection.execute(sql, values, binary=True)
 
     def _take_connection(self) -> Connection:
@@ -413,12 +427,15 @@ class PostgresDatabase:
             try:
                 return self._pool.getconn(timeout=min(_PROBE_TIMEOUT_SECONDS, self._wait_seconds))
             except PoolClosed as exc:
-                raise StoreError(f"{self.place} is closed here", hint="The server is shutting down.") from exc
+                raise StoreError(
+                    f"The connection to {self.address} is closed", hint="The server is shutting down."
+                ) from exc
             except PoolTimeout as exc:
                 self._connect().close()  # raises the reason if no connection is possible
-                made = self._pool.get_stats().get("pool_size", 0)  # if below the maximum, the pool is connecting
-                if time.monotonic() >= until + (_CONNECT_TIMEOUT_SECONDS if made < self._pool.max_size else 0.0):
-                    pool = f"the pool {self._pool.name} to {self.place}"
+                # If there are fewer connections than the maximum, the pool is connecting.
+                open_count = self._pool.get_stats().get("pool_size", 0)
+                if time.monotonic() >= until + (_CONNECT_TIMEOUT_SECONDS if open_count < self._pool.max_size else 0.0):
+                    pool = f"the pool {self._pool.name} to {self.address}"
                     raise StoreBusy(
                         f"All {self._pool.max_size} connections of {pool} are in use", hint="Try again in a moment."
                     ) from exc
@@ -426,7 +443,7 @@ class PostgresDatabase:
     # --- schema
 
     def _prepare(self, migrations: Sequence[Migration]) -> None:
-        """Migrate the schema. An up-to-date schema is not written."""
+        """Migrate the schema. Nothing is written if the schema is up to date."""
         with closing(self._connect()) as connection:
             self._check_server(connection)
             missing = self._missing_steps(connection, migrations)
@@ -434,11 +451,11 @@ class PostgresDatabase:
                 return
             if len(missing) < len(migrations) and not owns_tables(connection, ["migration"]):
                 raise StoreTooOld(
-                    f"{self.place} lacks the schema step '{missing[0].name}', and this role may not add it",
+                    f"{self.address} lacks the schema step '{missing[0].name}', and this role may not add it",
                     hint="Set DELTOS_DATABASE to the connection string of the owner and run `deltos db migrate`.",
                 )
-            connection.execute("SET lock_timeout TO 0")  # wait for another process that migrates
-            with suppress(psycopg.Error):  # stops the migration if this process dies; not supported everywhere
+            connection.execute("SET lock_timeout TO 0")  # wait until another process has migrated the schema
+            with suppress(psycopg.Error):  # stops the migration if this process dies; not all servers support it
                 connection.execute("SET client_connection_check_interval TO '1s'")
             # Acquire the lock before the transaction begins, so that it sees tables that another process created.
             connection.execute("SELECT pg_advisory_lock(%s)", (self._lock_number("migration"),))
@@ -449,19 +466,21 @@ class PostgresDatabase:
         version = connection.info.server_version
         if version < OLDEST_VERSION * 10_000:
             raise StoreError(
-                f"{self.place} is PostgreSQL {version // 10_000}",
+                f"{self.address} is PostgreSQL {version // 10_000}",
                 hint=f"PostgreSQL {OLDEST_VERSION} or newer is needed.",
             )
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
-            raise StoreError(f"{self.place} keeps text as {encoding}", hint="Create the database with ENCODING 'UTF8'.")
+            raise StoreError(
+                f"{self.address} stores text as {encoding}", hint="Create the database with ENCODING 'UTF8'."
+            )
 
     def _missing_steps(self, connection: Connection, migrations: Sequence[Migration]) -> Sequence[Migration]:
         applied: list[str] = []
         if _is_defined(connection, "to_regclass", f'"{self.schema}".migration'):
             applied = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY position")]
         hint = "Upgrade deltos, or set DELTOS_DATABASE to another database."
-        return missing_migrations(migrations, applied, place=self.place, hint=hint)
+        return missing_migrations(migrations, applied, location=self.address, hint=hint)
 
     def _migrate(self, connection: Connection, steps: Sequence[Migration]) -> None:
         if not _is_defined(connection, "to_regnamespace", f'"{self.schema}"'):
@@ -478,14 +497,14 @@ class PostgresDatabase:
             )
 
     def _lock_number(self, key: str) -> int:
-        """Return a 64-bit lock number for a name. All users of a database share these numbers."""
+        """Return the 64-bit number of the named advisory lock, which is the same for all users of a database."""
         digest = hashlib.sha256(f"deltos/{self.schema}/{key}".encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big", signed=True)
 
 
 @contextmanager
 def savepoint(connection: Connection) -> Iterator[None]:
-    """Run the block in a savepoint. On an error, it is rolled back without ending the transaction."""
+    """Run the block in a savepoint. An error rolls back the savepoint but does not end the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
@@ -498,7 +517,7 @@ def savepoint(connection: Connection) -> Iterator[None]:
 
 
 def _is_defined(connection: Connection, function: str, name: str) -> bool:
-    """Whether a function such as to_regclass finds an object with this name."""
+    """Whether an object with this name exists. `function` is a PostgreSQL lookup function, such as to_regclass."""
     row = connection.execute(f"SELECT {function}(%s) IS NOT NULL".encode(), (name,)).fetchone()
     return bool(row and row[0])
 
@@ -509,6 +528,6 @@ def _roll_back(connection: Connection) -> None:
 
 
 def _with_defaults(url: str) -> str:
-    """Return the connection string with our default settings added."""
+    """Return a connection string with default settings added."""
     given = conninfo_to_dict(url)
     return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})

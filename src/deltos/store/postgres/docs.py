@@ -1,4 +1,4 @@
-"""Tables of documentation sources in PostgreSQL. `docs_index` contains the tables of pages and chunks."""
+"""Tables of documentation sources in PostgreSQL. The tables of pages and chunks are in `docs_index`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.statements import WriteConnection
 
-# Pages and chunks refer to their source by `number`, with which their ids begin.
+# `number` identifies the source in pages and chunks. It is also the high bits of their ids.
 DOCS_SOURCES_001 = Migration(
     "docs-sources-001",
     """
@@ -73,7 +73,7 @@ DOCS_SOURCES_002 = Migration(
     """,
 )
 
-# Projects that see a source. Existing sources remain visible to all projects.
+# Projects that can use a source. Existing sources remain available to all projects.
 DOCS_SOURCES_003 = Migration(
     "docs-sources-003-projects",
     """
@@ -88,7 +88,8 @@ _LOCK_SOURCE = "SELECT number FROM docs_source WHERE id = %s FOR NO KEY UPDATE"
 
 
 def digest_of(url: str) -> bytes:
-    """Return the digest by which a URL is looked up. (Index entries are limited to 2,700 bytes.)"""
+    """Return the digest under which a URL is indexed."""
+    # Index entries are limited to 2,700 bytes, but URLs may be longer.
     return sha256(url.encode()).digest()
 
 

@@ -1,7 +1,7 @@
-"""Documentation in PostgreSQL, write path: pages, chunks, links and word indexes. `docs` has sources and crawls.
+"""Writes of documentation to PostgreSQL: pages, chunks, links and word indexes. Sources and crawls are in `docs`.
 
-Tables are partitioned by the number of the source. The id of a page or chunk begins with that number, which determines
-the partition.
+Tables are partitioned by the number of the source. The high bits of a page or chunk id are that number, which
+determines the partition.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from deltos.store.postgres.posting_index import (
     ids_of_owner,
     owner_of,
     owners_of,
-    partitioned,
+    partitioned_table_sql,
 )
 from deltos.store.postgres.statements import PostgresWriteConnection
-from deltos.store.sources import close_crawl, crawl_is_open
+from deltos.store.sources import close_crawl, is_crawl_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ DOCS_INDEX_001 = Migration(
     f"""
     CREATE SEQUENCE docs_item AS bigint MAXVALUE {2**ITEM_BITS - 1};
     {
-        partitioned(
+        partitioned_table_sql(
             "docs_page",
             "source",
             '''
@@ -74,7 +74,7 @@ DOCS_INDEX_001 = Migration(
     CREATE INDEX docs_page_by_address ON docs_page (source, digest);
     CREATE INDEX docs_page_by_generation ON docs_page (source, added);
     {
-        partitioned(
+        partitioned_table_sql(
             "docs_chunk",
             "source",
             '''
@@ -97,8 +97,8 @@ DOCS_INDEX_001 = Migration(
         )
     }
     CREATE INDEX docs_chunk_by_page ON docs_chunk (source, page_id, position);
-    {CHUNK_WORDS.sql}
-    {PAGE_WORDS.sql}
+    {CHUNK_WORDS.create_sql}
+    {PAGE_WORDS.create_sql}
     """,
 )
 
@@ -124,7 +124,7 @@ class PostgresPages:
         )
         return {address: KnownPage(etag, last_modified, digest) for address, etag, last_modified, digest in rows}
 
-    def live_addresses(self, source_id: str) -> list[str]:
+    def published_urls(self, source_id: str) -> list[str]:
         rows = self.database.query(
             "SELECT DISTINCT p.address FROM docs_page p JOIN docs_source s ON s.number = p.source"
             f" WHERE s.id = %s AND {_SOURCE_CONDITION} AND {VISIBLE}",
@@ -136,14 +136,14 @@ class PostgresPages:
         with self.database.write() as connection:
             source = lock_source(connection, source_id)
             statements = PostgresWriteConnection(connection)
-            if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
+            if source is None or not is_crawl_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
             for address in dict.fromkeys(page.requested_url for page in batch.pages):
                 _drop_page(connection, source, address, generation)
             for page in batch.pages:
                 _insert_page(connection, source, generation, page)
             ADDRESSES.insert(statements, source_id, batch.discovered)
-            ADDRESSES.settle(statements, source_id, batch.settled)
+            ADDRESSES.record_results(statements, source_id, batch.crawled)
             return True
 
     # ------------------------------------------------------------------ words
@@ -225,7 +225,7 @@ class PostgresPages:
         with self.database.write() as connection:
             source = lock_source(connection, source_id)
             statements = PostgresWriteConnection(connection)
-            if source is None or not crawl_is_open(statements, source_id, generation, lock="FOR UPDATE"):
+            if source is None or not is_crawl_open(statements, source_id, generation, lock="FOR UPDATE"):
                 return False
             _delete_pages(connection, source, "dropped <= %s", (generation,))
             connection.execute(
@@ -258,7 +258,7 @@ class PostgresPages:
 
 
 def _lock_source(connection: Connection, source: int) -> None:
-    """Lock a source, so that other writers of the source wait until this transaction ends."""
+    """Lock a source against other writers until this transaction ends."""
     connection.execute("SELECT 1 FROM docs_source WHERE number = %s FOR NO KEY UPDATE", (source,))
 
 
@@ -321,7 +321,7 @@ def _write_page_words(connection: Connection, source: int, pages: Sequence[PageW
 
 
 def _update_chunk_links(connection: Connection, source: int, chunks: Sequence[tuple[int, str, int]]) -> None:
-    """Index chunks again whose link words changed, because every posting contains the length of its chunk."""
+    """Index the chunks again whose link words changed."""
     links = {chunk_id: words for chunk_id, words, _ in chunks}
     before = connection.execute(
         f"SELECT id, {_WORD_COLUMNS} FROM docs_chunk WHERE source = %s AND id = ANY(%s) AND body_words IS NOT NULL"

@@ -1,4 +1,4 @@
-"""Documentation in PostgreSQL, read path: candidates with all ranking inputs, and chunks for results."""
+"""Search over documentation in PostgreSQL: candidates with all ranking inputs, and chunks for results."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PostgresPassages:
             return []
         with self.database.snapshot():
             numbers = self._source_numbers(source_ids)
-            best = CHUNK_WORDS.best(
+            best = CHUNK_WORDS.best_items(
                 self.database,
                 words,
                 numbers,
@@ -79,11 +79,11 @@ class PostgresPassages:
             found = {each.chunk_id: each for each in self._read_candidates([item for item, _ in best], numbers)}
         return [found[item] for item, _ in best if item in found]
 
-    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
+    def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         with self.database.snapshot():
             return self._read_candidates(list(chunk_ids), self._source_numbers(source_ids))
 
-    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+    def visible_chunk_ids(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         with self.database.snapshot():
             numbers = set(self._source_numbers(source_ids))
             owners = [owner for owner in owners_of(chunk_ids) if owner in numbers]
@@ -108,7 +108,7 @@ class PostgresPassages:
             return {}
         with self.database.snapshot():
             numbers = self._source_numbers(source_ids)
-            best = PAGE_WORDS.best(
+            best = PAGE_WORDS.best_items(
                 self.database,
                 words,
                 numbers,
@@ -135,7 +135,7 @@ class PostgresPassages:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _source_numbers(self, source_ids: Collection[str]) -> list[int]:
-        """Return the numbers with which pages and chunks refer to the sources."""
+        """Return the numbers that identify the given sources in pages and chunks."""
         rows = self.database.query(
             "SELECT number FROM docs_source WHERE id = ANY(%s) ORDER BY number", (list(source_ids),)
         )

@@ -1,7 +1,8 @@
-"""Code graph in PostgreSQL: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
+"""Code graph in PostgreSQL: tables of symbols, edges, imports and facts, and all writes. Queries are in `graph_read`.
 
-The ids of paths and symbols survive re-indexing, so that edges to a file survive edits of that file. Facts and
-resolutions of many files are buffered and written together, because each file would otherwise need a dozen round trips.
+The ids of paths and symbols do not change when a file is indexed again, so that edges to the file remain valid. Facts
+and resolutions of many files are buffered and written together, because writing each file separately would need a dozen
+round trips.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.store.fact_states import checksum, encode_dependencies, encode_parts, only_added, resolution_state
-from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
+from deltos.store.fact_states import change_level, checksum, encode_dependencies, encode_parts, find_added_names
+from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, StaleFile
 from deltos.store.migration import Migration
 from deltos.store.postgres.database import PostgresDatabase
-from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.rows import (
     check_text,
     copy_rows,
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 GRAPH_001 = Migration(
     "graph-001-symbols-and-edges",
-    partitioned("place", 'id bigint NOT NULL, path text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)')
+    partitioned_table_sql("place", 'id bigint NOT NULL, path text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)')
     + f"CREATE INDEX place_by_path ON place (project, {indexed_prefix('path')});"
-    + partitioned(
+    + partitioned_table_sql(
         "node",
         'id bigint NOT NULL, place_id bigint NOT NULL, key text COLLATE "C" NOT NULL, PRIMARY KEY (project, id)',
     )
     + "CREATE INDEX node_by_place ON node (project, place_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "symbol",
         """node_id bigint NOT NULL,
         place_id bigint NOT NULL,
@@ -54,7 +55,7 @@ GRAPH_001 = Migration(
     )
     + f"CREATE INDEX symbol_by_name ON symbol (project, {indexed_lower_prefix('name')});"
     + "CREATE INDEX symbol_by_place ON symbol (project, place_id, line);"
-    + partitioned(
+    + partitioned_table_sql(
         "edge",
         """id bigint NOT NULL,
         place_id bigint NOT NULL,
@@ -68,7 +69,7 @@ GRAPH_001 = Migration(
     )
     + "CREATE INDEX edge_by_target ON edge (project, target_id);"
     + "CREATE INDEX edge_by_place ON edge (project, place_id, source_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "mention",
         """name text COLLATE "C" NOT NULL,
         place_id bigint NOT NULL,
@@ -78,7 +79,7 @@ GRAPH_001 = Migration(
     )
     + f"CREATE INDEX mention_by_name ON mention (project, {indexed_prefix('name')});"
     + "CREATE INDEX mention_by_place ON mention (project, place_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "import",
         """place_id bigint NOT NULL,
         line integer NOT NULL,
@@ -86,7 +87,7 @@ GRAPH_001 = Migration(
         mode text COLLATE "C" NOT NULL""",
     )
     + "CREATE INDEX import_by_place ON import (project, place_id);"
-    + partitioned(
+    + partitioned_table_sql(
         "fact",
         """place_id bigint NOT NULL,
         language text COLLATE "C" NOT NULL,
@@ -100,10 +101,10 @@ GRAPH_001 = Migration(
         unresolved_imports integer NOT NULL,
         PRIMARY KEY (project, place_id)""",
     )
-    + partitioned("stale", 'name text COLLATE "C" NOT NULL')
+    + partitioned_table_sql("stale", 'name text COLLATE "C" NOT NULL')
     + "CREATE INDEX stale_by_project ON stale (project);",
 )
-# Maximum numbers of buffered files and edges.
+# Maximum numbers of files and edges in the buffer.
 _MAX_BUFFERED_FILES = 500
 _MAX_BUFFERED_EDGES = 20_000
 _NO_DEPENDENCIES = encode_dependencies(())
@@ -131,7 +132,10 @@ class _GraphIds:
 
 
 class GraphChanges:
-    """Buffered graph changes of a transaction. A change of another kind writes the buffer first, to keep the order."""
+    """Buffered graph changes of a transaction.
+
+    The buffer contains changes of one kind. It is written before a change of another kind, so that the order is kept.
+    """
 
     def __init__(self, tables: ProjectTables, connection: Connection, ids: IdAllocator) -> None:
         self._key = tables.key
@@ -173,7 +177,7 @@ class GraphChanges:
         self._buffered_edges += len(resolution.edges) + len(resolution.imports) + 1
 
     def clear(self) -> None:
-        """Discard the buffer and the cached ids after a rollback."""
+        """Discard the buffer and the cached ids, which are invalid after a rollback."""
         self._known = _GraphIds()
         self._clear_buffer()
 
@@ -195,12 +199,12 @@ class GraphChanges:
 
     # --- ids
 
-    def load_places(self) -> None:
+    def preload_path_ids(self) -> None:
         """Load the ids of all paths."""
         rows = self._connection.execute("SELECT path, id FROM place WHERE project = %s", (self._key,))
         self._known.places = dict(rows.fetchall())
 
-    def places(self, paths: Collection[str]) -> dict[str, int]:
+    def _path_ids(self, paths: Collection[str]) -> dict[str, int]:
         """Return the ids of paths by path, creating missing ids."""
         known = self._known.places
         wanted = [path for path in dict.fromkeys(paths) if path not in known]
@@ -210,14 +214,14 @@ class GraphChanges:
             known.update(self._connection.execute(sql, (self._key, *given)).fetchall())
         fresh = [path for path in wanted if path not in known]
         if fresh:
-            first = self._new_ids.take("place", len(fresh))
+            first = self._new_ids.allocate("place", len(fresh))
             known.update({path: n for n, path in enumerate(fresh, first)})
             rows = ((self._key, known[path], path) for path in fresh)
             copy_rows(self._connection, "place (project, id, path)", ("int8", "int8", "text"), rows)
         return known
 
     def _node_ids(self, wanted: Mapping[int, Collection[str]]) -> dict[int, dict[str, int]]:
-        """Return the ids of symbols by place id and key, creating missing ids."""
+        """Return the ids of symbols by path id and key, creating missing ids."""
         known = self._known.nodes
         unknown = [place_id for place_id in wanted if place_id not in known]
         if unknown:
@@ -232,7 +236,7 @@ class GraphChanges:
             if key not in known[place_id]
         ]
         if fresh:
-            first = self._new_ids.take("node", len(fresh))
+            first = self._new_ids.allocate("node", len(fresh))
             for n, (place_id, key) in enumerate(fresh, first):
                 known[place_id][key] = n
             rows = ((self._key, n, *node) for n, node in enumerate(fresh, first))
@@ -243,14 +247,14 @@ class GraphChanges:
     # --- facts
 
     def _flush_facts(self) -> None:
-        places = self.places(self._facts)
+        places = self._path_ids(self._facts)
         ids = {path: places[path] for path in self._facts}
         known = self._known_facts(list(ids.values()))
         states, stale, announcing = {}, list[str](), list[str]()
         for path, file in self._facts.items():
             before = known.get(ids[path])
-            added = only_added(before.parts, file.facts.parts) if before else None
-            states[path] = resolution_state(before, file.facts.interface_hash, only_added=added is not None)
+            added = find_added_names(before.parts, file.facts.parts) if before else None
+            states[path] = change_level(before, file.facts.interface_hash, only_added=added is not None)
             stale += [name for part in added or () for name in (f"{path}?{part}", f"{path}*")]
             if file.facts.announces_names and states[path] >= INTERFACE_CHANGED:
                 announcing.append(path)
@@ -307,14 +311,14 @@ class GraphChanges:
         )
 
     def _flush_removed(self) -> None:
-        places = self.places(self._removed)
+        places = self._path_ids(self._removed)
         ids = [places[path] for path in self._removed]
         self._mark_stale(self._defined_names(ids))
         for table in ("symbol", "edge", "mention", "import", "fact"):
             self._connection.execute(f"DELETE FROM {table} WHERE project = %s AND place_id = ANY(%s)", (self._key, ids))
 
     def _defined_names(self, place_ids: list[int]) -> list[str]:
-        """Return the names that files define as dependencies, so that files that looked them up are resolved again."""
+        """Return the names defined in files, in the form in which dependencies are stored."""
         rows = self._connection.execute(
             "SELECT DISTINCT name FROM symbol WHERE project = %s AND place_id = ANY(%s)", (self._key, place_ids)
         )
@@ -329,7 +333,7 @@ class GraphChanges:
 
     def _flush_resolved(self) -> None:
         every = self._resolved
-        places = self.places(
+        places = self._path_ids(
             [
                 *every,
                 *(edge.target_path for each in every.values() for edge in each.edges if edge.target_path),
@@ -383,7 +387,7 @@ class GraphChanges:
                     edges.append((place_id, edge.line, source_id, target_id, edge.kind, edge.origin, edge.certain))
                 else:
                     mentions.append((self._key, edge.target_key, place_id, edge.line, source_id, edge.kind))
-        first = self._new_ids.take("edge", len(edges))
+        first = self._new_ids.allocate("edge", len(edges))
         copy_rows(
             self._connection,
             "edge (project, id, place_id, line, source_id, target_id, kind, origin, certain)",
@@ -406,9 +410,9 @@ class PostgresGraphWriter:
         self._connection = connection
         self._changes = changes
 
-    def load_places(self) -> None:
+    def preload_path_ids(self) -> None:
         self._changes.flush()
-        self._changes.load_places()
+        self._changes.preload_path_ids()
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
         with self._tables.database.errors:
@@ -417,13 +421,13 @@ class PostgresGraphWriter:
     def remove_file(self, path: str) -> None:
         self._changes.remove_file(path)
 
-    def stale_names(self) -> list[str]:
+    def stale_dependencies(self) -> list[str]:
         sql = "SELECT DISTINCT name FROM stale WHERE project = %s ORDER BY name"
         return [row[0] for row in self._tables.query(sql, (self._tables.key,))]
 
-    def unsettled(self) -> list[Unsettled]:
+    def stale_files(self) -> list[StaleFile]:
         sql = f"SELECT path, language, state FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND state > 0 ORDER BY path"
-        return [Unsettled(*row) for row in self._tables.query(sql, (self._tables.key,))]
+        return [StaleFile(*row) for row in self._tables.query(sql, (self._tables.key,))]
 
     def languages(self) -> dict[str, str]:
         return languages_of(self._tables)
@@ -436,7 +440,7 @@ class PostgresGraphWriter:
         rows = self._tables.query(sql, (self._tables.key,))
         return {path for path, blob in rows if not wanted.isdisjoint(array("I", blob))}
 
-    def depends(self, path: str, dependency: str) -> bool:
+    def depends_on(self, path: str, dependency: str) -> bool:
         named, given = is_one_of("path", [path])
         sql = f"SELECT dependencies FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND {named}"
         rows = self._tables.query(sql, (self._tables.key, *given))
@@ -450,7 +454,7 @@ class PostgresGraphWriter:
         self._changes.flush()
         return PostgresFactSource(self._tables.database.connection_settings, self._tables.key)
 
-    def pending(self, paths: Iterable[str]) -> PendingFacts:
+    def pending_facts(self, paths: Iterable[str]) -> PendingFacts:
         pending, given = PendingFacts({}, {}), list(paths)
         named, values = is_one_of("path", given)
         key = self._tables.key
@@ -471,7 +475,7 @@ class PostgresGraphWriter:
         with self._tables.database.errors:
             self._changes.write_resolution(resolution)
 
-    def settle(self) -> None:
+    def mark_all_resolved(self) -> None:
         self._changes.flush()
         key = (self._tables.key,)
         self._connection.execute("UPDATE fact SET state = 0 WHERE project = %s AND state > 0", key)
@@ -485,7 +489,7 @@ def languages_of(tables: ProjectTables) -> dict[str, str]:
 
 
 def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name. Checksum collisions may add a few files."""
+    """Return the files whose resolution depended on each name. Checksum collisions may add a few other files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -498,7 +502,8 @@ def dependants_by_name(tables: ProjectTables, dependencies: Iterable[str]) -> di
     return found
 
 
-# One lookup takes a millisecond, mostly for planning. Loading all names takes as long as a few hundred lookups.
+# Number of lookups after which all names are loaded. One lookup takes a millisecond, mostly for planning. Loading all
+# names takes as long as a few hundred lookups.
 _MAX_SINGLE_LOOKUPS = 200
 _MAX_PRELOADED_SYMBOLS = 200_000
 _SYMBOL_WITH_PATH = """symbol JOIN node ON node.project = symbol.project AND node.id = symbol.node_id
@@ -507,9 +512,9 @@ _PATH_ORDER = "ORDER BY place.path, symbol.line, symbol.node_id"
 
 
 class PostgresFacts:
-    """Implementation of `store.graph.FactReader`.
+    """Implementation of `store.graph.FactReader`. The facts must not change while they are read.
 
-    If `preloads_names` is true, all names are loaded after many lookups. The facts must not change while they are read.
+    If `preloads_names` is true, all names are loaded after many lookups.
     """
 
     def __init__(self, database: PostgresDatabase, key: int, *, preloads_names: bool = False) -> None:
@@ -520,12 +525,12 @@ class PostgresFacts:
         self._by_name: dict[str, list[tuple[str, str, str]]] | None = None
 
     def interface(self, path: str) -> bytes | None:
-        return self._of_file("interface", path)
+        return self._read_column("interface", path)
 
     def body(self, path: str) -> bytes | None:
-        return self._of_file("body", path)
+        return self._read_column("body", path)
 
-    def _of_file(self, column: str, path: str) -> bytes | None:
+    def _read_column(self, column: str, path: str) -> bytes | None:
         named, given = is_one_of("path", [path])
         sql = f"SELECT {column} FROM {_FACT_WITH_PATH} WHERE fact.project = %s AND {named}"
         rows = self._database.query(sql, (self._key, *given))
@@ -546,10 +551,8 @@ class PostgresFacts:
         return [(row[0], row[1], row[2]) for row in rows]
 
     def _read_all_names(self) -> dict[str, list[tuple[str, str, str]]] | None:
-        """Return all symbols by name, or None if there are too many for the memory of a child process.
-
-        The tables are read separately, because the planner has no statistics on new rows and would choose a slow join.
-        """
+        """Return all symbols by name, or None if there are too many for the memory of a child process."""
+        # Read the tables separately: the planner has no statistics on new rows and would choose a slow join.
         with self._database.snapshot():
             row_limit = _MAX_PRELOADED_SYMBOLS + 1
             sql = "SELECT name, place_id, line, node_id, kind FROM symbol WHERE project = %s LIMIT %s"
@@ -567,11 +570,9 @@ class PostgresFacts:
 
 @dataclass(frozen=True, slots=True)
 class PostgresFactSource:
-    """Implementation of `store.graph.FactSource` with a connection string.
+    """Implementation of `store.graph.FactSource` with a connection string."""
 
-    The connection string includes the password, so it is sent to the child process only through its pipe.
-    """
-
+    # Contains the password, so it is sent to the child process only through a pipe.
     connection_settings: tuple[str, str] = field(repr=False)
     key: int
 

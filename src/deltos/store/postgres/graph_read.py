@@ -83,21 +83,21 @@ class PostgresGraph:
         return dict(sorted(self._tables.cached_rows(_SYMBOL_CACHE_KIND, list(node_ids), read, _symbol_bytes).items()))
 
     def _cache_symbols(self, rows: Sequence[Symbol]) -> None:
-        """Cache the found symbols, because a caller that requests their references reads them again."""
-        if state := self._tables.state():
+        """Cache symbols that were found, because callers often read them again."""
+        if state := self._tables.cached_state():
             state.put(_SYMBOL_CACHE_KIND, {row.node_id: row for row in rows}, _symbol_bytes)
 
-    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
-        every = list(dict.fromkeys(places))
+    def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
+        every = list(dict.fromkeys(locations))
         named, given = is_one_of("place.path", list(dict.fromkeys(path for path, _ in every)))
         rows = self._query_symbols(f"{_SYMBOL} AND {named} AND node.key = ANY(%s)", *given, [key for _, key in every])
         found = {(row.path, row.key): row for row in rows}
-        return [found[place] for place in every if place in found]
+        return [found[location] for location in every if location in found]
 
     def _query_symbols(self, sql: str, *values: object) -> list[Symbol]:
         return [Symbol(*row) for row in self._query_rows(sql, *values)]
 
-    def names(self) -> list[str]:
+    def defined_names(self) -> list[str]:
         sql = "SELECT DISTINCT name FROM symbol WHERE project = %s ORDER BY name"
         return [row[0] for row in self._query_rows(sql)]
 
@@ -130,10 +130,10 @@ class PostgresGraph:
     def _query_references(self, sql: str, *values: object) -> list[ReferenceRow]:
         return [ReferenceRow(*row) for row in self._query_rows(sql, *values)]
 
-    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+    def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
         return self._related(node_ids, "edge.target_id", "node.id")
 
-    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+    def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
         return self._related(node_ids, "node.id", "edge.target_id")
 
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
@@ -148,13 +148,13 @@ class PostgresGraph:
                  WHERE project = %s AND target_id = ANY(%s) AND kind = 'inherit' AND certain"""
         return {row[0] for row in self._query_rows(sql, list(node_ids))}
 
-    def declared_again(self, path: str, line: int) -> list[Symbol]:
+    def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
         named, given = is_one_of("path", [path])
         sql = f"""SELECT target_id FROM edge JOIN place ON place.project = edge.project AND place.id = place_id
                   WHERE edge.project = %s AND {named} AND edge.line = %s AND origin = 'merge'"""
         return list(self.symbols(row[0] for row in self._query_rows(sql, *given, line)).values())
 
-    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+    def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         named, given = is_one_of("place.path", [path])
         sql = f"{_REFERENCE} AND {named} AND edge.source_id = ANY(%s) ORDER BY edge.id"
         return sorted(self._query_references(sql, *given, list(node_ids)), key=lambda row: row.line)
@@ -165,7 +165,7 @@ class PostgresGraph:
         asked = list(node_ids)
         return dict(self._query_rows(sql, asked)) if asked else {}
 
-    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
+    def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = %s OR place.path >= %s AND place.path < %s)" if below else ""
         # "0" is the character after "/", so the range contains exactly the paths below the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
@@ -205,7 +205,7 @@ class PostgresGraph:
             found.setdefault(path, set()).add(target)
         return found
 
-    def most_used(self, *, limit: int) -> list[Symbol]:
+    def most_referenced_symbols(self, *, limit: int) -> list[Symbol]:
         sql = f"""SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
                   FROM {_DEFINED} LEFT JOIN
                   (SELECT project, target_id, COUNT(*) AS uses FROM edge WHERE project = %s GROUP BY 1, 2) AS used

@@ -1,4 +1,4 @@
-"""Health report of a database for its administrator: record counts, and server settings that risk data loss."""
+"""Health report of a database for administrators: record counts, and server settings that risk data loss."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Health(NamedTuple):
     risks: tuple[str, ...]
 
 
-def schema_problem(database: PostgresDatabase) -> str:
-    """Return why the tables cannot be used, or an empty string if their schema is current or newer."""
+def find_schema_problem(database: PostgresDatabase) -> str:
+    """Return why the tables cannot be used, or an empty string if the schema is current or newer."""
     applied = {name for (name,) in database.query("SELECT name FROM migration")}
     is_current = all(step.name in applied for step in SCHEMA_STEPS)
     return "" if is_current else "the tables of the database are older than this server"
 
 
-def examine(database: PostgresDatabase) -> Health:
+def read_health(database: PostgresDatabase) -> Health:
     """Return record counts and risky server settings, without changing the database."""
     with database.snapshot():
         counts = {name: int(database.query(sql)[0][0]) for name, sql in _COUNTS.items()}

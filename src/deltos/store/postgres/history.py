@@ -19,10 +19,10 @@ from deltos.store.history import (
     HistoryTotals,
 )
 from deltos.store.migration import Migration
-from deltos.store.postgres.code import next_numbers
+from deltos.store.postgres.code import next_vector_numbers
 from deltos.store.postgres.packed_word_index import PackedWordIndex, WordChanges, WordKind, remove_words
-from deltos.store.postgres.partitions import partitioned
-from deltos.store.postgres.rows import copy_rows, digest, indexed_prefix, is_one_of
+from deltos.store.postgres.partitions import partitioned_table_sql
+from deltos.store.postgres.rows import copy_rows, digest_expression, indexed_prefix, is_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # ignore vectors of removed commits.
 HISTORY_001 = Migration(
     "history-001-commits",
-    partitioned(
+    partitioned_table_sql(
         "past_commit",
         """id bigint NOT NULL,
         hash text COLLATE "C" NOT NULL,
@@ -51,7 +51,7 @@ HISTORY_001 = Migration(
         UNIQUE (project, hash)""",
     )
     + "CREATE INDEX past_commit_by_time ON past_commit (project, time);"
-    + partitioned(
+    + partitioned_table_sql(
         "past_file",
         """id bigint NOT NULL,
         path text COLLATE "C" NOT NULL,
@@ -63,14 +63,14 @@ HISTORY_001 = Migration(
     )
     + f"CREATE INDEX past_file_by_path ON past_file (project, {indexed_prefix('path')});"
     + "CREATE INDEX past_file_unsettled ON past_file (project, id) WHERE NOT is_settled;"
-    + partitioned(
+    + partitioned_table_sql(
         "past_touch",
         "file_id bigint NOT NULL, commit_id bigint NOT NULL, PRIMARY KEY (project, file_id, commit_id)",
     )
     + "CREATE INDEX past_touch_by_commit ON past_touch (project, commit_id, file_id);"
-    + partitioned("past_name", 'before text COLLATE "C" NOT NULL, path text COLLATE "C" NOT NULL')
+    + partitioned_table_sql("past_name", 'before text COLLATE "C" NOT NULL, path text COLLATE "C" NOT NULL')
     + f"CREATE INDEX past_name_by_before ON past_name (project, {indexed_prefix('before')});"
-    + partitioned(
+    + partitioned_table_sql(
         "past_vectors",
         """number bigint NOT NULL,
         model text COLLATE "C" NOT NULL,
@@ -157,17 +157,18 @@ class PostgresHistory:
                 self._query(
                     f"""SELECT past_file.id, past_file.path FROM past_file
                         JOIN file ON file.project = past_file.project
-                        AND {digest("file.path")} = {digest("past_file.path")} AND file.path = past_file.path
+                        AND {digest_expression("file.path")} = {digest_expression("past_file.path")}
+                        AND file.path = past_file.path
                         WHERE past_file.project = %s AND past_file.id = ANY(%s)""",
                     ids,
                 )
             )
 
         with self._tables.snapshot():
-            found = self._file_words.match(terms).best_of(limit, indexed)
+            found = self._file_words.match(terms).best_with_values(limit, indexed)
         return [(path, score) for _, score, path in found]
 
-    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+    def files_changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
         named, given = is_one_of("path", [path])
         key = self._tables.key
         rows = self._query(
@@ -204,7 +205,7 @@ class PostgresHistory:
             return {row[0]: CommitRow(*row) for row in rows}
 
         with self._tables.snapshot():
-            found = self._commit_words.match(terms).best_of(limit, known)
+            found = self._commit_words.match(terms).best_with_values(limit, known)
         return [CommitMatch(commit, score) for _, score, commit in found]
 
     def commits_with_subject_terms(
@@ -270,7 +271,7 @@ class PostgresHistory:
         )
         return {commit_id: list(cached_rows[commit_id, limit]) for commit_id in ids}
 
-    def renamed(self) -> dict[str, str]:
+    def renamed_files(self) -> dict[str, str]:
         return dict(self._query("SELECT before, path FROM past_name WHERE project = %s"))
 
     def _query_commits(self, rest: str, *values: object) -> list[CommitRow]:
@@ -332,18 +333,18 @@ class PostgresHistoryWriter:
                 self._connection,
                 "past_commit (project, id, hash, time, author, subject, body, file_count, is_merge, words)",
                 ("int8", "int8", "text", "int8", "text", "text", "text", "int4", "bool", "text"),
-                ((self._key, n, c.hash, c.time, c.author, c.subject, c.body, *_counted_columns(c)) for n, c in fresh),
+                ((self._key, n, c.hash, c.time, c.author, c.subject, c.body, *_count_columns(c)) for n, c in fresh),
             )
             for n, c in fresh:
                 self._commit_words.added[n] = (c.subject_words, c.body_words, c.path_words)
             self._add_touches([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
-            self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
+            self._add_vectors([(number, commit.vector) for number, commit in fresh if _describes_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
         if not model or not vectors:
             return
         ids, data = array("q", [number for number, _ in vectors]), b"".join(data for _, data in vectors)
-        (number,) = next_numbers(self._connection, 1)
+        (number,) = next_vector_numbers(self._connection, 1)
         self._run(
             "INSERT INTO past_vectors (project, number, model, ids, data) VALUES (%s, %s, %s, %b, %b)",
             number,
@@ -366,7 +367,7 @@ class PostgresHistoryWriter:
             list(ids.values()),
         )
         fresh = [path for path in paths if path not in ids]
-        first = self._ids.take("past_file", len(fresh))
+        first = self._ids.allocate("past_file", len(fresh))
         ids |= {path: n for n, path in enumerate(fresh, first)}
         rows = ((self._key, ids[path], path) for path in fresh)
         copy_rows(self._connection, "past_file (project, id, path)", ("int8", "int8", "text"), rows)
@@ -410,7 +411,7 @@ class PostgresHistoryWriter:
         self._delete_files([old])
         self._mark_unsettled([new])
 
-    def add_renamed(self, names: dict[str, str]) -> None:
+    def add_renames(self, names: dict[str, str]) -> None:
         named, given = is_one_of("before", list(names))
         self._run(f"DELETE FROM past_name WHERE project = %s AND {named}", *given)
         rows = ((self._key, before, path) for before, path in names.items())
@@ -420,7 +421,7 @@ class PostgresHistoryWriter:
         rows = self._run("SELECT id, path FROM past_file WHERE project = %s")
         self._delete_files([file_id for file_id, path in rows if path not in paths])
 
-    def settle(self, *, limit: int) -> int:
+    def update_changed_files(self, *, limit: int) -> int:
         with self._tables.database.errors:
             rows = self._run(
                 "SELECT id, changes, words FROM past_file WHERE project = %s AND NOT is_settled ORDER BY id LIMIT %s",
@@ -433,7 +434,7 @@ class PostgresHistoryWriter:
     def _update_files(self, before: Mapping[int, str | None]) -> None:
         """Update the commit counts and words of files.
 
-        `before` maps each file id to its indexed words, or to None if it is not indexed.
+        `before` maps each file id to the indexed words of the file, or to None if the file is not indexed.
         """
         found = self._commits_of(list(before))
         self._delete_files([file_id for file_id in before if file_id not in found])
@@ -475,21 +476,21 @@ class PostgresHistoryWriter:
         self._run("DELETE FROM past_touch WHERE project = %s AND file_id = ANY(%s)", list(ids))
 
     def _unindex(self, file_id: int, words: str) -> None:
-        """Remove the words of a file from the index. The old words are needed for that."""
+        """Remove the words of a file from the index."""
         if self._file_words.added.pop(file_id, None) is None:
             self._file_words.removed[file_id] = (words,)
 
 
-def _counted_columns(commit: CommitRecord) -> tuple[int, bool, str]:
+def _count_columns(commit: CommitRecord) -> tuple[int, bool, str]:
     return commit.file_count, commit.is_merge, commit.subject_words
 
 
-def _is_about_files(commit: CommitRecord) -> bool:
+def _describes_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an additional SQL condition on the time and author of commits, with its values."""
+    """Return an SQL condition on the time and author of commits that follows other conditions, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= %s AND past_commit.time < %s"] * len(spans))

@@ -51,7 +51,7 @@ _DISK_FULL_ERRORS = (
 
 
 class _JobFailed(Exception):
-    """Error raised if a job failed. `failures` is the number of its failures so far."""
+    """Error raised if a job failed. `failures` is the number of failures of the job so far."""
 
     def __init__(self, failures: int) -> None:
         super().__init__(f"failed {failures} times")
@@ -59,7 +59,7 @@ class _JobFailed(Exception):
 
 
 class _JobStopped(Exception):
-    """Error raised if the shutdown of its worker stopped a job, which is queued again."""
+    """Error raised if a job was stopped by the shutdown of the worker. The job is queued again."""
 
 
 class _RetryStrategy(BaseRetryStrategy):
@@ -79,7 +79,7 @@ class _RetryStrategy(BaseRetryStrategy):
 
 
 class _JobProgress:
-    """Implementation of `progress.Progress` that cancels the job when its worker shuts down."""
+    """Implementation of `progress.Progress` that cancels the job when the worker shuts down."""
 
     def __init__(self, should_stop: Callable[[], bool]) -> None:
         self._should_stop = should_stop
@@ -111,7 +111,7 @@ class QueueConnector(PsycopgConnector):
 
 
 class _ResilientWorker(Worker):
-    """Worker that does not change jobs that were meanwhile requeued for another worker.
+    """Worker that does not change jobs that were requeued for another worker in the meantime.
 
     If a side task fails, the running job continues, and the side task is restarted after a pause. If the database is
     not available, the worker ends.
@@ -237,16 +237,17 @@ class JobWorker:
                 raise _WorkerEnded from worker.failure
 
     def _log_started(self) -> None:
-        """Log that the worker has started, or that it is connected again."""
+        """Log that the worker has started or has connected again."""
         if not self._stopping.is_set():
             self._work.log("Reconnected to the queue" if self._has_started else "worker started")
             self._has_started = True
 
     def _log_failure(self, what: str, exc: BaseException) -> None:
-        self._work.log(self._without_password(f"{what}: {_describe_error(exc, self._database.place)}"))
+        self._work.log(self._without_password(f"{what}: {_describe_error(exc, self._database.address)}"))
 
     async def _heartbeat_loop(self, worker: Worker) -> None:
-        """With each heartbeat, requeue jobs of dead workers, and own jobs that are recorded as running but are not."""
+        """With each heartbeat, requeue jobs of dead workers, and own jobs that are not running although the queue
+        says so."""
         orphaned_jobs: set[int] = set()
         while True:
             await asyncio.sleep(self._settings.heartbeat_seconds)
@@ -259,10 +260,10 @@ class JobWorker:
                         await asyncio.to_thread(self._jobs.requeue, list(again))
                     orphaned_jobs = now
 
-    def _requeue_stalled(self, taker: int | None) -> None:
+    def _requeue_stalled(self, worker_id: int | None) -> None:
         if self._stopping.is_set():
-            return  # the heartbeat has stopped, so the own job would look like a job of a dead worker
-        for job in self._jobs.requeue_stalled(self._settings, taker):
+            return  # this worker sends no heartbeats any more, so its own job would look like a job of a dead worker
+        for job in self._jobs.requeue_stalled(self._settings, worker_id):
             what = "set aside" if job.state == SET_ASIDE else "queued again"
             self._work.log(f"{job.describe()} is {what}: {job.reason}")
 
@@ -275,7 +276,7 @@ class JobWorker:
         threading.Thread(target=self._begin_shutdown, name="deltos-worker-end", daemon=True).start()
 
     def _begin_shutdown(self) -> None:
-        """Ask the job to stop. If it does not stop in time, requeue it and end the process."""
+        """Ask the running job to stop. If it does not stop in time, requeue it and end the process."""
         for seconds, act in (
             (_EXIT_AFTER_SECONDS, lambda: os._exit(0)),
             (_REQUEUE_AFTER_SECONDS, self._requeue_and_exit),
@@ -345,7 +346,7 @@ class JobWorker:
                 self._requeue_stopped(job_id)
                 self._work.log(f"{label} is returned to the queue")
                 raise _JobStopped from None
-            reason = self._without_password(_describe_error(exc, self._database.place))
+            reason = self._without_password(_describe_error(exc, self._database.address))
             self._work.log(f"{label} failed: {reason}")
             if not is_routine:  # a routine job runs again anyway, so it is neither retried nor set aside
                 raise _JobFailed(self._jobs.record_failure(job_id, reason)) from None
@@ -356,12 +357,10 @@ class JobWorker:
             self._running.pop(job_id, None)
 
     def _requeue_stopped(self, job_id: int) -> None:
-        """Queue a stopped job again.
-
-        procrastinate's own retry fails if the same request is queued: the job would look as if its worker had died, and
-        would count as failed.
-        """
-        with suppress(StoreError):  # if this fails, the job is retried like any failed job
+        """Queue a stopped job again."""
+        # procrastinate's own retry fails if the same request is queued. The job would then look like a job of a dead
+        # worker, and would count as failed.
+        with suppress(StoreError):  # on an error, the job is retried like any failed job
             self._jobs.requeue([job_id])
 
     def _without_password(self, text: str) -> str:
@@ -373,20 +372,20 @@ class JobWorker:
 def _configure_search_path(schema: str) -> Callable[[psycopg.AsyncConnection[Any]], Any]:
     async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.execute(f'SET search_path TO "{schema}"')
-        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # see `rights`
+        await connection.execute("SELECT set_config('deltos.everything', 'on', false)")  # see `row_security`
         await connection.commit()
 
     return configure
 
 
-def _describe_error(exc: BaseException, place: str) -> str:
+def _describe_error(exc: BaseException, address: str) -> str:
     """Return a one-line description of an error."""
     if isinstance(exc, _WorkerEnded):
         exc = exc.__cause__ or DeltosError("the worker ended by itself, without an error", hint="")
     if isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.Error):
         exc = exc.__cause__
     if isinstance(exc, psycopg.Error):
-        exc = translate_error(exc, place)
+        exc = translate_error(exc, address)
     if isinstance(exc, OSError) and exc.errno in _DISK_FULL_ERRORS:
         where = f": {exc.filename}" if exc.filename else ""
         return f"The worker's disk is full ({exc.strerror}){where}"
@@ -395,7 +394,7 @@ def _describe_error(exc: BaseException, place: str) -> str:
 
 
 def _is_outage(exc: BaseException) -> bool:
-    """Whether the database is unreachable or has no free connection, so that everything else fails too."""
+    """Whether the database is unreachable or has no free connection."""
     return isinstance(exc, ConnectorException) and isinstance(exc.__cause__, psycopg.OperationalError)
 
 

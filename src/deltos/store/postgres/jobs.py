@@ -1,4 +1,5 @@
-"""Job queue in PostgreSQL: procrastinate's tables and functions, and our failure table. `job_worker` runs the jobs."""
+"""Job queue in PostgreSQL: the tables and functions of procrastinate, and a table of failures. `job_worker` runs the
+jobs."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from deltos.confinement import whole_store
 from deltos.errors import NotFound, StoreBusy
 from deltos.store.jobs import RUNNING, SET_ASIDE, WAITING, JobRequest, JobRow, WorkerRow
 from deltos.store.migration import Migration
-from deltos.store.postgres.errors import place_of
-from deltos.store.postgres.rights import SERVER, protected
+from deltos.store.postgres.errors import describe_address
+from deltos.store.postgres.row_security import SERVER, row_security_sql
 from deltos.store.postgres.rows import check_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _LAST_OF_FIRST_STEP = "03.04.00_50_post_add_retry_failed_job_procedure"
 
 
 def queue_steps() -> tuple[Migration, ...]:
-    """Return the migrations of the installed procrastinate, without importing it.
+    """Return the migrations of the installed procrastinate version, without importing procrastinate.
 
     There is one step for all migrations up to release 3.10, and one step for each later migration.
     """
@@ -67,15 +68,17 @@ JOBS_002 = Migration(
     );
     """,
 )
-# Added after the policies of older tables. Callers may not read jobs, because jobs name folders of all projects.
+# Added after the policies of older tables. Callers may not read jobs, because jobs contain folders of all projects.
 JOBS_003 = Migration(
     "jobs-003-rights",
-    "".join(protected(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers"))
-    + protected("job_failure", SERVER)
-    + protected("job_taker", SERVER),
+    "".join(
+        row_security_sql(f"procrastinate_{name}", SERVER) for name in ("jobs", "workers", "events", "periodic_defers")
+    )
+    + row_security_sql("job_failure", SERVER)
+    + row_security_sql("job_taker", SERVER),
 )
 _STATES = {"todo": WAITING, "doing": RUNNING, "failed": SET_ASIDE}
-_ROWS = """SELECT id, task_name, args->>'subject', status::text,
+_SELECT_JOBS = """SELECT id, task_name, args->>'subject', status::text,
            (SELECT count(*) FROM job_failure WHERE job = id),
            coalesce((SELECT reason FROM job_failure WHERE job = id ORDER BY failed_at DESC LIMIT 1), '')
            FROM procrastinate_jobs WHERE status IN ('todo', 'doing', 'failed')"""
@@ -100,8 +103,8 @@ def request_key(request: JobRequest) -> str:
 
 
 def worker_url(url: str) -> str:
-    """Return the connection string with an application name that is unique to this worker."""
-    place_of(url)  # if the URL is invalid, raises an error that does not contain the password
+    """Return the connection string with an application name that is unique to a worker."""
+    describe_address(url)  # if the URL is invalid, raises an error that does not contain the password
     return make_conninfo(url, application_name=f"deltos worker {secrets.token_hex(12)}")
 
 
@@ -127,12 +130,12 @@ class PostgresJobs:
 
     @whole_store()
     def find(self, request: JobRequest) -> JobRow | None:
-        rows = self._database.query(f"{_ROWS} AND queueing_lock = %s {_QUEUE_ORDER}", (request_key(request),))
+        rows = self._database.query(f"{_SELECT_JOBS} AND queueing_lock = %s {_QUEUE_ORDER}", (request_key(request),))
         return _job_from_row(rows[-1]) if rows else None
 
     @whole_store()
     def all(self) -> list[JobRow]:
-        return [_job_from_row(row) for row in self._database.query(f"{_ROWS} {_QUEUE_ORDER}")]
+        return [_job_from_row(row) for row in self._database.query(f"{_SELECT_JOBS} {_QUEUE_ORDER}")]
 
     @whole_store()
     def retry(self, job_id: int) -> JobRow:
@@ -174,7 +177,7 @@ class PostgresJobs:
     # --- for workers
 
     def record_worker(self, job_id: int) -> None:
-        """Record which worker process runs a job. The worker is identified by its application name."""
+        """Record which worker process runs a job. The application name identifies the worker."""
         with self._database.write() as connection:
             connection.execute(
                 """INSERT INTO job_taker SELECT id, current_setting('application_name') FROM procrastinate_jobs
@@ -183,7 +186,7 @@ class PostgresJobs:
             )
 
     def record_failure(self, job_id: int, reason: str) -> int:
-        """Record why a job failed, and return the number of its failures."""
+        """Record why a job failed, and return the number of failures of the job."""
         with self._database.write() as connection:
             sql = "INSERT INTO job_failure (job, reason) SELECT id, %s FROM procrastinate_jobs WHERE id = %s"
             connection.execute(sql, (reason[:_REASON_CHARACTERS], job_id))
@@ -191,27 +194,27 @@ class PostgresJobs:
         return int(row[0]) if row else 0
 
     def requeue(self, job_ids: Sequence[int]) -> None:
-        """Queue jobs again that a worker has started but cannot finish."""
+        """Queue jobs again that a worker started but cannot finish."""
         with self._database.write() as connection:
             _requeue_jobs(connection, list(job_ids), 0.0)
 
     def is_running_on(self, job_id: int, worker_id: int) -> bool:
-        """Whether a job is running on the given worker according to the queue."""
+        """Whether the queue says that a job is running on the given worker."""
         sql = "SELECT 1 FROM procrastinate_jobs WHERE id = %s AND status = 'doing' AND worker_id = %s"
         return bool(self._database.query(sql, (job_id, worker_id)))
 
     def orphaned_jobs(self, worker_id: int, running: Sequence[int]) -> list[int]:
-        """Return the jobs that are running on a worker according to the queue, but are not in `running`."""
+        """Return the jobs that the queue lists as running on a worker, but that are not in `running`."""
         sql = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %s AND id <> ALL(%s)"
         return [row[0] for row in self._database.query(sql, (worker_id, list(running)))]
 
-    def requeue_stalled(self, settings: WorkerSettings, taker: int | None) -> list[JobRow]:
-        """Queue jobs of silent workers again, set jobs aside that failed too often, and return both lists.
+    def requeue_stalled(self, settings: WorkerSettings, worker_id: int | None) -> list[JobRow]:
+        """Queue jobs of dead workers again, or set them aside if they failed too often. Return these jobs.
 
-        The calling worker (`taker`) is alive, even if its last heartbeat was written late.
+        Jobs of the calling worker (`worker_id`) do not change, even if the last heartbeat was written late.
         """
         with self._database.write() as connection:
-            rows = connection.execute(_SELECT_STALLED.encode(), (settings.silence_seconds, taker or 0)).fetchall()
+            rows = connection.execute(_SELECT_STALLED.encode(), (settings.silence_seconds, worker_id or 0)).fetchall()
             ids = [row[0] for row in rows]
             if not ids:
                 return []
@@ -224,7 +227,9 @@ class PostgresJobs:
             aside = "SELECT procrastinate_finish_job_v1(id, 'failed', false) FROM unnest(%s::bigint[]) AS id"
             connection.execute(aside, (exhausted,))
             _requeue_jobs(connection, [job_id for job_id in ids if job_id not in exhausted], settings.backoff_seconds)
-            return [_job_from_row(row) for row in connection.execute(f"{_ROWS} AND id = ANY(%s)".encode(), (ids,))]
+            return [
+                _job_from_row(row) for row in connection.execute(f"{_SELECT_JOBS} AND id = ANY(%s)".encode(), (ids,))
+            ]
 
     def _find_queued(self, request: JobRequest, priority: int) -> JobRow | None:
         """Return the job of an equal request that is waiting or set aside. Raise the priority of a waiting job."""
@@ -235,7 +240,7 @@ class PostgresJobs:
                    WHERE queueing_lock = %s AND status = 'todo'""",
                 (priority, json.dumps(dict(request.arguments)), request_key(request)),
             )
-            sql = f"{_ROWS} AND queueing_lock = %s AND status <> 'doing' {_QUEUE_ORDER}"
+            sql = f"{_SELECT_JOBS} AND queueing_lock = %s AND status <> 'doing' {_QUEUE_ORDER}"
             row = connection.execute(sql.encode(), (request_key(request),)).fetchone()
         return _job_from_row(row) if row else None
 
@@ -302,7 +307,7 @@ def _requeue_jobs(connection: Connection, job_ids: list[int], wait_seconds: floa
 
 
 def _notify_workers(connection: Connection) -> None:
-    """Notify waiting workers. The queue's own triggers announce only new jobs."""
+    """Notify waiting workers. The triggers of the queue announce only new jobs."""
     payload = '{"type": "job_inserted", "job_id": 0}'
     connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', %s)", (payload,))
     connection.execute("SELECT pg_notify(%s, %s)", (f"procrastinate_queue_v1#{QUEUE}", payload))

@@ -1,4 +1,4 @@
-"""Copy a library out of PostgreSQL, or into an empty database."""
+"""Copies a library from a PostgreSQL database, or into an empty database."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ class PostgresLibraryTransfer(LibraryTransfer):
             LEFT JOIN api_unit_vector v ON v.key = u.id AND v.model <> '' WHERE u.api = %s ORDER BY u.id"""
         return self._library.database.query(query, (api_id,))
 
-    def add_source(self, carried: TransferredSource) -> None:
+    def add_source(self, transferred: TransferredSource) -> None:
         """Write a new source in one transaction."""
         with self._library.database.write() as connection:
             statements = PostgresWriteConnection(connection)
-            insert_source(statements, carried.source)
-            number = lock_source(connection, carried.source.id) or 0
-            if (crawl := carried.crawl) is not None:
+            insert_source(statements, transferred.source)
+            number = lock_source(connection, transferred.source.id) or 0
+            if (crawl := transferred.crawl) is not None:
                 insert_crawl(statements, crawl)
-            ADDRESSES.insert(statements, carried.source.id, carried.addresses)
-            while pages := list(islice(carried.pages, _PAGES_AT_ONCE)):
+            ADDRESSES.insert(statements, transferred.source.id, transferred.addresses)
+            while pages := list(islice(transferred.pages, _PAGES_AT_ONCE)):
                 _add_pages(connection, number, pages)
 
-    def add_api(self, carried: TransferredApi) -> None:
+    def add_api(self, transferred: TransferredApi) -> None:
         """Write a new API."""
-        self._library.apis.replace(carried.api, [unit for unit, _ in carried.units])
-        api = self._library.apis.api(carried.api.name)
+        self._library.apis.replace(transferred.api, [unit for unit, _ in transferred.units])
+        api = self._library.apis.api(transferred.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
         with self._library.database.write() as connection, connection.cursor() as cursor:
             cursor.executemany(
                 "UPDATE api_unit_vector SET model = %s, data = %s WHERE key = %s",
-                [(*vector, key) for key, (_, vector) in zip(ids, carried.units, strict=True) if vector is not None],
+                [(*vector, key) for key, (_, vector) in zip(ids, transferred.units, strict=True) if vector is not None],
             )
 
 

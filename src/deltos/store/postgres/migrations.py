@@ -17,7 +17,7 @@ from deltos.store.postgres.packed_word_index import WORDS_001
 from deltos.store.postgres.partitions import PARTITIONS_001
 from deltos.store.postgres.project import PROJECT_001, PROJECT_002
 from deltos.store.postgres.project_tables import PROJECT_VERSION, REGISTRY_001
-from deltos.store.postgres.rights import RIGHTS_001
+from deltos.store.postgres.row_security import RIGHTS_001
 from deltos.store.postgres.tokens import TOKENS_001
 from deltos.store.postgres.workspaces import WORKSPACES_001
 
@@ -35,7 +35,7 @@ SCHEMA_STEPS = (
     CALLS_001,
     WORKSPACES_001,
     *JOB_STEPS,
-    # Every later migration that creates a table also sets its policy with `rights.protected`.
+    # Every later migration that creates a table also sets its policy with `row_security_sql`.
     RIGHTS_001,
     JOBS_003,
     BLOBS_002,

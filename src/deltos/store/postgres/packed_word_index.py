@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deltos.store.migration import Migration
-from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.rows import copy_rows
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 WORDS_001 = Migration(
     "words-001-packed",
-    partitioned(
+    partitioned_table_sql(
         "word",
         """kind smallint NOT NULL,
         term text COLLATE "C" NOT NULL,
@@ -38,7 +38,7 @@ WORDS_001 = Migration(
         postings bytea NOT NULL,
         PRIMARY KEY (project, kind, term, block)""",
     )
-    + partitioned(
+    + partitioned_table_sql(
         "word_total",
         """kind smallint NOT NULL,
         row_count bigint NOT NULL,
@@ -50,12 +50,13 @@ WORDS_001 = Migration(
 )
 BLOCK_BITS = 12
 _BLOCK_MASK = (1 << BLOCK_BITS) - 1
-_WIDTHS = (0, 1, 2, 4)  # bytes per number, by the two-bit code of its column in the header
+_WIDTHS = (0, 1, 2, 4)  # bytes per number, by the two-bit code of a column in the header
 _TYPES = {1: "<u1", 2: "<u2", 4: "<u4"}
 _HEAD_BYTES = 2
 _MAX_TERM_BYTES = 256
-_MAX_COUNTED_ROWS = 1_000  # postings of more frequent words are read only if needed; 1,000 rows have about 6 kB
-_BLOCK_BYTES = 150  # estimated size of a cached block without its postings
+_MAX_COUNTED_ROWS = 1_000  # maximum number of rows of a word whose postings are read with its count (about 6 kB)
+_BLOCK_BYTES = 150  # estimated size of a cached block without the postings
+
 # Constants of bm25() in FTS5.
 _K1, _B, _MIN_IDF = 1.2, 0.75, 1e-6
 # As in FTS5's tokenizer `ascii`, words consist of ASCII letters (in lower case), digits and all non-ASCII bytes.
@@ -72,7 +73,7 @@ class WordKind(NamedTuple):
 
     @property
     def cache_key(self) -> str:
-        """Kind of the index's postings in the row cache."""
+        """Kind of row under which the row cache stores the postings of this index."""
         return f"words {self.number}"
 
 
@@ -86,7 +87,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedRows:
     """Matching rows in arbitrary order. A higher score is better."""
 
     ids: Numbers
@@ -96,13 +97,15 @@ class Ranked:
         """Return the best rows with their scores, best first. Equal scores are ordered by id."""
         ids, scores = self.ids, self.scores
         if len(ids) > 2 * count:
-            cached = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
-            ids, scores = ids[cached], scores[cached]
+            selected = scores >= np.partition(scores, len(scores) - count)[len(scores) - count]
+            ids, scores = ids[selected], scores[selected]
         order = np.lexsort((ids, -scores))[:count]
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
-    def best_of(self, count: int, read_rows: Callable[[list[int]], Mapping[int, Any]]) -> list[tuple[int, float, Any]]:
-        """Return (id, score, value) of the best rows for which `read_rows` returns a value, best first."""
+    def best_with_values(
+        self, count: int, read_rows: Callable[[list[int]], Mapping[int, Any]]
+    ) -> list[tuple[int, float, Any]]:
+        """Return (id, score, value) for the best rows that have a value in `read_rows`, best first."""
         offset, window = 0, max(count, 1)
         found: list[tuple[int, float, Any]] = []
         while len(found) < count and offset < len(self.ids):
@@ -142,7 +145,7 @@ def _stored_bytes(stored: _StoredWord) -> int:
     return sum(len(postings) + _BLOCK_BYTES for _, _, postings in stored.blocks or ())
 
 
-def _stored(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
+def _stored_word(blocks: Iterable[tuple[int, int, bytes | None]]) -> _StoredWord:
     """Create the stored postings of one word from its blocks."""
     all_blocks = list(blocks)
     read = tuple((number, count, postings) for number, count, postings in all_blocks if postings is not None)
@@ -162,30 +165,30 @@ class PackedWordIndex:
         counts = self._word_row_counts({word for found in words.values() for word in found})
         return {term: counts[found[0]] for term, found in words.items() if len(found) == 1 and found[0] in counts}
 
-    def row_total(self) -> int:
+    def count_rows(self) -> int:
         """Return the number of rows in the index."""
         return self._read_total().row_count
 
     def _word_row_counts(self, words: Iterable[str]) -> dict[str, int]:
         """Return the number of rows that contain each word. Absent words are omitted."""
-        stored = self._stored(set(words), max_rows=_MAX_COUNTED_ROWS)
+        stored = self._stored_words(set(words), max_rows=_MAX_COUNTED_ROWS)
         return {word: each.row_count for word, each in stored.items() if each.row_count}
 
     def match(
-        self, single_terms: Sequence[str], paired_terms: Sequence[str] = (), *, in_first_column: Sequence[str] = ()
-    ) -> Ranked:
+        self, single_terms: Sequence[str], paired_terms: Sequence[str] = (), *, first_column_terms: Sequence[str] = ()
+    ) -> RankedRows:
         """Return rows that contain one of `single_terms`, or two of `paired_terms`.
 
-        Rows with one of `in_first_column` in the first column match too. All terms contribute to the score. A term of
-        several words matches rows that contain all these words.
+        Rows with one of `first_column_terms` in the first column match too. All terms contribute to the score. A term
+        of several words matches rows that contain all these words.
         """
-        query_terms = [*in_first_column, *single_terms, *paired_terms]
+        query_terms = [*first_column_terms, *single_terms, *paired_terms]
         terms = [tokens_of(term) for term in query_terms]
         hits, total = self._read_hits({word for term in terms for word in term})
-        found = [self._hits_of(term, hits, only_first=n < len(in_first_column)) for n, term in enumerate(terms)]
+        found = [self._hits_of(term, hits, only_first=n < len(first_column_terms)) for n, term in enumerate(terms)]
         ids = np.unique(np.concatenate([hit.ids for hit in found])) if found else np.zeros(0, np.int64)
         if not len(ids):
-            return Ranked(ids, np.zeros(0))
+            return RankedRows(ids, np.zeros(0))
         scores = self._compute_scores(ids, found, total)
         single_count = len(query_terms) - len(paired_terms)
         wanted, meetings = np.zeros(len(ids), bool), np.zeros(len(ids), np.int32)
@@ -196,7 +199,7 @@ class PackedWordIndex:
             else:
                 meetings[places] += 1
         wanted |= meetings > 1
-        return Ranked(ids[wanted], scores[wanted])
+        return RankedRows(ids[wanted], scores[wanted])
 
     def rows_with_all(self, groups: Sequence[Sequence[str]]) -> list[int]:
         """Return the ids of rows whose first column contains a term of each group, in ascending order."""
@@ -243,7 +246,7 @@ class PackedWordIndex:
     def _read_hits(self, words: Collection[str]) -> tuple[dict[str, _Hits], _Total]:
         columns = len(self._kind.weights)
         hits = {}
-        for word, stored in self._stored(words).items():
+        for word, stored in self._stored_words(words).items():
             parts = [
                 _unpack_postings(block, count, postings, columns) for block, count, postings in stored.blocks or ()
             ]
@@ -257,13 +260,13 @@ class PackedWordIndex:
                 )
         return hits, self._read_total() if hits else _Total(0, 0)
 
-    def _stored(self, words: Collection[str], *, max_rows: int | None = None) -> dict[str, _StoredWord]:
+    def _stored_words(self, words: Collection[str], *, max_rows: int | None = None) -> dict[str, _StoredWord]:
         """Return the stored postings of each word, from the cache or the database.
 
         Postings of words with more than `max_rows` rows are not read.
         """
-        state = self._tables.state()
-        known = state.known(self._kind.cache_key, words) if state else {}
+        state = self._tables.cached_state()
+        known = state.cached_rows(self._kind.cache_key, words) if state else {}
         found = {word: stored for word, stored in known.items() if stored.blocks is not None or max_rows is not None}
         missing = sorted(word for word in words if word not in found)
         if missing:
@@ -283,7 +286,7 @@ class PackedWordIndex:
         blocks: dict[str, list[tuple[int, int, bytes | None]]] = {word: [] for word in words}
         for term, *block in rows:
             blocks[term].append((block[0], block[1], block[2]))
-        return {word: _stored(found) for word, found in blocks.items()}
+        return {word: _stored_word(found) for word, found in blocks.items()}
 
     def _read_total(self) -> _Total:
         def read(kinds: list[int]) -> dict[int, _Total]:
@@ -324,23 +327,23 @@ class WordChanges:
         terms = list(dict.fromkeys([*added.terms, *removed.terms]))
         numbers = {term: number for number, term in enumerate(terms)}
         blocks = self._known_blocks(connection, key)
-        old = self._stored(connection, key, terms, blocks) if blocks else []
+        old = self._read_index_rows(connection, key, terms, blocks) if blocks else []
         if old:
             connection.execute(
                 """DELETE FROM word USING unnest(%b::text[], %b::int[]) AS old (term, block)
                    WHERE word.project = %s AND kind = %s AND word.term = old.term AND word.block = old.block""",
                 ([row[0] for row in old], [row[1] for row in old], key, self.kind.number),
             )
-        postings = _Postings.joined(
+        postings = _Postings.concatenate(
             [self._unchanged_postings(numbers, old), added.postings(numbers, len(self.kind.weights))],
             len(self.kind.weights),
         )
-        rows = ((key, self.kind.number, terms[term], *row) for term, *row in postings.packed())
+        rows = ((key, self.kind.number, terms[term], *row) for term, *row in postings.pack())
         types = ("int8", "int2", "text", "int4", "int2", "bytea")
         copy_rows(connection, "word (project, kind, term, block, row_count, postings)", types, rows)
 
     def _known_blocks(self, connection: Connection, key: int) -> list[int]:
-        """Return the changed blocks that may already have rows. A new project has no such blocks."""
+        """Return the changed blocks that may already contain rows. A new project has no such blocks."""
         row = connection.execute(
             "SELECT lowest, highest FROM word_total WHERE project = %s AND kind = %s", (key, self.kind.number)
         ).fetchone()
@@ -349,7 +352,7 @@ class WordChanges:
             return []
         return [block for block in changed if row[0] >> BLOCK_BITS <= block <= row[1] >> BLOCK_BITS]
 
-    def _stored(
+    def _read_index_rows(
         self, connection: Connection, key: int, terms: Sequence[str], blocks: Sequence[int]
     ) -> list[tuple[str, int, int, bytes]]:
         return connection.execute(
@@ -363,7 +366,7 @@ class WordChanges:
         columns = len(self.kind.weights)
         hits = [_unpack_postings(block, count, data, columns) for _, block, count, data in old]
         terms = np.repeat([numbers[row[0]] for row in old], [row[2] for row in old]).astype(np.int64)
-        postings = _Postings.joined([_Postings(terms[:0], *_empty_hits(columns))], columns)
+        postings = _Postings.concatenate([_Postings(terms[:0], *_empty_hits(columns))], columns)
         if hits:
             postings = _Postings(
                 terms,
@@ -371,7 +374,7 @@ class WordChanges:
                 np.concatenate([hit.lengths for hit in hits]),
                 np.concatenate([hit.counts for hit in hits], axis=1),
             )
-        return postings.without(self.removed)
+        return postings.excluding(self.removed)
 
     def _add_to_total(self, connection: Connection, key: int, added: _Occurrences, removed: _Occurrences) -> None:
         ids = self.added or self.removed
@@ -403,7 +406,7 @@ def remove_words(connection: Connection, key: int, kinds: Sequence[WordKind]) ->
 
 @dataclass(slots=True)
 class _Occurrences:
-    """Word occurrences in several rows, as parallel lists: word, row, column and count."""
+    """Occurrences of words in rows, as parallel lists: word number, row position, column and count."""
 
     ids: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
@@ -460,24 +463,24 @@ class _Postings:
     counts: Numbers
 
     @classmethod
-    def joined(cls, parts: Sequence[_Postings], columns: int) -> _Postings:
-        """Concatenate postings."""
-        all_blocks = [part for part in parts if len(part.ids)]
-        if not all_blocks:
+    def concatenate(cls, parts: Sequence[_Postings], columns: int) -> _Postings:
+        """Concatenate several postings."""
+        nonempty = [part for part in parts if len(part.ids)]
+        if not nonempty:
             return cls(np.zeros(0, np.int64), *_empty_hits(columns))
         return cls(
-            np.concatenate([part.terms for part in all_blocks]),
-            np.concatenate([part.ids for part in all_blocks]),
-            np.concatenate([part.lengths for part in all_blocks]).astype(np.uint32),
-            np.concatenate([part.counts for part in all_blocks], axis=1).astype(np.uint32),
+            np.concatenate([part.terms for part in nonempty]),
+            np.concatenate([part.ids for part in nonempty]),
+            np.concatenate([part.lengths for part in nonempty]).astype(np.uint32),
+            np.concatenate([part.counts for part in nonempty], axis=1).astype(np.uint32),
         )
 
-    def without(self, ids: Iterable[int]) -> _Postings:
+    def excluding(self, ids: Iterable[int]) -> _Postings:
         """Return the postings of all rows except `ids`."""
-        cached = ~np.isin(self.ids, np.fromiter(ids, np.int64))
-        return _Postings(self.terms[cached], self.ids[cached], self.lengths[cached], self.counts[:, cached])
+        selected = ~np.isin(self.ids, np.fromiter(ids, np.int64))
+        return _Postings(self.terms[selected], self.ids[selected], self.lengths[selected], self.counts[:, selected])
 
-    def packed(self) -> Iterator[tuple[int, int, int, bytes]]:
+    def pack(self) -> Iterator[tuple[int, int, int, bytes]]:
         """Yield (word, block, number of rows, packed postings) for every word and block."""
         if not len(self.ids):
             return
@@ -493,7 +496,7 @@ class _Postings:
         ):
             head = sum(column.codes[start] << (2 * n) for n, column in enumerate(columns))
             parts = [head.to_bytes(_HEAD_BYTES, "little"), places[2 * start : 2 * end]]
-            parts += [column.packed(start, end) for column in columns]
+            parts += [column.pack_group(start, end) for column in columns]
             yield term, block, end - start, b"".join(parts)
 
 
@@ -511,7 +514,7 @@ class _WidthColumn:
         data = {width: values.astype(kind).tobytes() for width, kind in _TYPES.items()}
         return cls(data, dict(zip(starts.tolist(), codes.tolist(), strict=True)))
 
-    def packed(self, start: int, end: int) -> bytes:
+    def pack_group(self, start: int, end: int) -> bytes:
         """Return the encoded numbers of the group that begins at `start`, or empty bytes if all are zero."""
         width = _WIDTHS[self.codes[start]]
         return self.data[width][width * start : width * end] if width else b""

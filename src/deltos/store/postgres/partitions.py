@@ -1,8 +1,8 @@
 """Tables that all projects share, partitioned by project key, so that a query on one project reads one partition.
 
-There are eight partitions: they distribute the tens or hundreds of projects of a team, vacuuming or rewriting one
-partition does not affect the others, and the catalogue cache of each connection remains small. The number is fixed, so
-that the rows of a project are in partitions with the same number in all tables.
+Eight partitions are enough for the tens or hundreds of projects of a team: vacuuming or rewriting one partition does
+not affect the others, and the catalogue cache of each connection remains small. The number is fixed, so that the rows
+of a project are in partitions with the same number in all tables.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PARTITIONS_001 = Migration(
 )
 
 
-def partitioned(table: str, columns: str) -> str:
-    """Return SQL that creates a table with the column `project`, and its partitions."""
+def partitioned_table_sql(table: str, columns: str) -> str:
+    """Return SQL that creates a table with the column `project`, and the partitions of the table."""
     parts = "".join(
         f"CREATE TABLE {table}_{number} PARTITION OF {table} "
         f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number});\n"

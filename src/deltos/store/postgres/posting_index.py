@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltos.store.postgres.database import Connection, PostgresDatabase
     from deltos.store.tokenizer import StemmedTerms
 
-# An item id is the owner's number followed by this many bits, so the id alone determines the partition.
+# Number of low bits of an item id. The high bits are the number of the owner, so that the id determines the partition.
 ITEM_BITS = 32
 _LAST_OWNER = 2**31 - 1
 # Constants of FTS5's bm25(): minimum of the inverse document frequency, term saturation, length normalisation.
@@ -39,7 +39,7 @@ _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 class ItemWords(NamedTuple):
-    """Words of one item: its length, and the frequency of each term by field."""
+    """Words of one item: the number of words, and the frequency of each term by field."""
 
     item: int
     length: int
@@ -47,12 +47,12 @@ class ItemWords(NamedTuple):
 
 
 def owner_of(item: int) -> int:
-    """Return the number of the source or API to which an item id belongs."""
+    """Return the number of the source or API that an item id belongs to."""
     return item >> ITEM_BITS
 
 
 def owners_of(items: Iterable[int]) -> list[int]:
-    """Return the numbers of the sources or APIs to which the item ids belong. Invalid ids are ignored."""
+    """Return the numbers of the sources or APIs that the item ids belong to. Invalid ids are ignored."""
     return sorted(owner for owner in set(map(owner_of, items)) if 0 < owner <= _LAST_OWNER)
 
 
@@ -61,7 +61,7 @@ def ids_of_owner(owner: int) -> tuple[int, int]:
     return owner << ITEM_BITS, (owner + 1 << ITEM_BITS) - 1
 
 
-def partitioned(table: str, key: str, columns: str) -> str:
+def partitioned_table_sql(table: str, key: str, columns: str) -> str:
     """Return SQL that creates a table partitioned by the hash of a key."""
     parts = "".join(
         f"CREATE TABLE {table}_{part} PARTITION OF {table} FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part});\n"
@@ -77,7 +77,8 @@ def ascii_terms(texts: Sequence[str]) -> list[list[str]]:
 
 @cache
 def _open_tokenizer() -> StemmedTerms:
-    from deltos.store.tokenizer import StemmedTerms  # deferred: texts that are already index words do not need it
+    # Deferred import, because texts that are already index words do not need it.
+    from deltos.store.tokenizer import StemmedTerms
 
     return StemmedTerms()
 
@@ -103,7 +104,7 @@ class PostingIndex:
     terms: Callable[[Sequence[str]], list[list[str]]]
 
     @property
-    def sql(self) -> str:
+    def create_sql(self) -> str:
         """SQL that creates the tables."""
         counts = "".join(f"{field} integer NOT NULL, " for field in self.fields)
         columns = (
@@ -111,7 +112,7 @@ class PostingIndex:
             f"{counts} PRIMARY KEY (owner, term, item) INCLUDE (length, {', '.join(self.fields)})"
         )
         return f"""
-            {partitioned(f"{self.name}_posting", "owner", columns)}
+            {partitioned_table_sql(f"{self.name}_posting", "owner", columns)}
             CREATE TABLE {self.name}_term (
                 term text COLLATE "C" NOT NULL, owner integer NOT NULL, items bigint NOT NULL,
                 PRIMARY KEY (term, owner) INCLUDE (items)
@@ -122,7 +123,8 @@ class PostingIndex:
         """
 
     def words_of(self, item: int, texts: Sequence[str], fields: Sequence[int] = ()) -> ItemWords:
-        """Return the words of an item. `fields` maps each text to a field, by default to the field at its position."""
+        """Return the words of an item. `fields` contains the field number of each text; by default, texts are in
+        field order."""
         counts: dict[str, list[int]] = {}
         length = 0
         for at, terms in enumerate(self.terms(texts)):
@@ -174,7 +176,7 @@ class PostingIndex:
         self._add_to_total(connection, owner, -len(items), -sum(each.length for each in items))
 
     def remove_owner(self, connection: Connection, owner: int) -> None:
-        """Remove an owner with all its items from the index."""
+        """Remove an owner and all items of the owner from the index."""
         for table in ("posting", "term", "total"):
             connection.execute(f"DELETE FROM {self.name}_{table} WHERE owner = %s", (owner,))
 
@@ -199,7 +201,7 @@ class PostingIndex:
         )
         return {names[term]: items for term, items in rows if items > 0}
 
-    def best(
+    def best_items(
         self,
         database: PostgresDatabase,
         words: Sequence[str],

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltos.errors import StoreError
 from deltos.store.migration import Migration
-from deltos.store.postgres.blobs import add_blobs, drop_unused, protect_blobs, read_blobs
+from deltos.store.postgres.blobs import add_blobs, delete_unused_blobs, protect_blobs, read_blobs
 from deltos.store.postgres.code import PostgresCode, PostgresCodeWriter
 from deltos.store.postgres.database import savepoint
 from deltos.store.postgres.graph import GraphChanges, PostgresGraphWriter
 from deltos.store.postgres.graph_read import PostgresGraph
 from deltos.store.postgres.history import PostgresHistory, PostgresHistoryWriter
-from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.project_tables import STORED_FILE, IdAllocator, ProjectTables, stored_file
 from deltos.store.postgres.rows import check_text, copy_rows, indexed_prefix, is_one_of
 from deltos.store.project import (
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _STAMP = "size bigint NOT NULL, mtime_ns bigint NOT NULL, seen_at_ns bigint NOT NULL"
 PROJECT_001 = Migration(
     "project-001-files",
-    partitioned("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
-    + partitioned(
+    partitioned_table_sql("meta", 'key text COLLATE "C" NOT NULL, value text NOT NULL, PRIMARY KEY (project, key)')
+    + partitioned_table_sql(
         "file",
         f"""id bigint NOT NULL,
         path text COLLATE "C" NOT NULL,
@@ -51,7 +51,7 @@ PROJECT_001 = Migration(
         PRIMARY KEY (project, id)""",
     )
     + f"CREATE INDEX file_by_path ON file (project, {indexed_prefix('path')});"
-    + partitioned(
+    + partitioned_table_sql(
         "skipped",
         f"""path text COLLATE "C" NOT NULL,
         reason text COLLATE "C" NOT NULL,
@@ -60,9 +60,9 @@ PROJECT_001 = Migration(
         failure text NOT NULL""",
     )
     + f"CREATE INDEX skipped_by_path ON skipped (project, {indexed_prefix('path')});"
-    + partitioned("folder", 'path text COLLATE "C" NOT NULL, mtime_ns bigint NOT NULL')
+    + partitioned_table_sql("folder", 'path text COLLATE "C" NOT NULL, mtime_ns bigint NOT NULL')
     + f"CREATE INDEX folder_by_path ON folder (project, {indexed_prefix('path')});"
-    + partitioned(
+    + partitioned_table_sql(
         "failure",
         """file_id bigint NOT NULL,
         indexer text COLLATE "C" NOT NULL,
@@ -79,7 +79,7 @@ _FAILURES = """SELECT failure.project, path, indexer, failure.reason FROM failur
                UNION ALL SELECT project, path, '', failure FROM skipped WHERE project = ANY(%s) AND failure <> ''
                UNION ALL SELECT project, 'all files', substr(key, 12), value FROM meta
                WHERE project = ANY(%s) AND key >= 'unfinished/' AND key < 'unfinished0'"""
-# Suffix of an indexer's name for failures to resolve references, which happens after reading files.
+# Suffix of an indexer's name for failures that occur when references are resolved, after all files were read.
 UNRESOLVED = "/edges"
 _SKIPPED_BYTES = 300  # estimated size of a cached SkippedFile
 _T = TypeVar("_T")
@@ -89,7 +89,7 @@ class PostgresProject:
     """Implementation of `store.project.ProjectStore`."""
 
     keeps_contents = True
-    set_aside = ""  # only the administrator repairs a damaged database; it is never replaced
+    damaged_file = ""  # only the administrator repairs a damaged database; it is never replaced
 
     def __init__(self, database: PostgresDatabase, name: str, root: str = "") -> None:
         self.name = name
@@ -106,11 +106,11 @@ class PostgresProject:
             with self.tables.writing(writer.flush):
                 yield writer
                 writer.flush()
-        with suppress(StoreError):  # the transaction is already committed; workers delete remaining blobs later
-            drop_unused(self._database, writer.dropped)
+        with suppress(StoreError):  # the transaction is already committed, and workers delete remaining blobs later
+            delete_unused_blobs(self._database, writer.released_digests)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.tables.register_if_gone()  # once per query, because `deltos forget-project` deletes projects
+        self.tables.register_if_missing()  # `deltos forget-project` deletes projects
         return work()
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
@@ -162,7 +162,7 @@ class PostgresProject:
         found = read_blobs(self.tables.query, list(digests.values()))
         return {path: found[digest] for path, digest in digests.items() if digest in found}
 
-    def skipped(self) -> dict[str, SkippedFile]:
+    def skipped_files(self) -> dict[str, SkippedFile]:
         def read(_: object) -> dict[str, dict[str, SkippedFile]]:
             rows = self.tables.query(
                 """SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped
@@ -185,7 +185,7 @@ class PostgresProject:
         )
         return {row[0]: SeenStamp(*row[1:]) for row in rows}
 
-    def folders(self) -> dict[str, int]:
+    def folder_times(self) -> dict[str, int]:
         return dict(self.tables.query("SELECT path, mtime_ns FROM folder WHERE project = %s", (self.tables.key,)))
 
     def file_count(self) -> int:
@@ -193,7 +193,7 @@ class PostgresProject:
         count: int = self.tables.query(sql, (self.tables.key,))[0][0]
         return count
 
-    def generated(self) -> frozenset[str]:
+    def generated_paths(self) -> frozenset[str]:
         rows = self.tables.query("SELECT path FROM file WHERE project = %s AND generated", (self.tables.key,))
         return frozenset(row[0] for row in rows)
 
@@ -220,7 +220,7 @@ class PostgresProject:
 
 
 class PostgresProjectWriter:
-    """Implementation of `store.project.ProjectWriter`. Rows are buffered, and written in bulk before each read."""
+    """Implementation of `store.project.ProjectWriter`. Rows are buffered and written in bulk before each read."""
 
     def __init__(self, tables: ProjectTables, connection: Connection) -> None:
         self.connection = connection
@@ -233,22 +233,22 @@ class PostgresProjectWriter:
         self._begin_writing()
 
     def _begin_writing(self) -> None:
-        # The update locks the project's row, so that only one writer runs at a time; lock_timeout raises StoreBusy.
-        # Readers cache rows by version.
+        # The update locks the row of the project, so that only one writer runs at a time. lock_timeout raises
+        # StoreBusy. Readers cache rows by version.
         counted = "UPDATE project SET version = version + 1 WHERE id = %s RETURNING version"
         row = self.connection.execute(counted, (self._tables.key,)).fetchone()
         if row is None:
             raise StoreError(
                 f"{self._tables.name} was deleted from the database meanwhile",
-                hint="Repeat the call to index it again.",
+                hint="Repeat the call to index the project again.",
             )
         protect_blobs(self._tables.database, self.connection)
         self._ids.forget()
 
     @property
-    def dropped(self) -> set[bytes]:
-        """Digests of the contents to which deleted files referred."""
-        return self._files.dropped
+    def released_digests(self) -> set[bytes]:
+        """Content digests of deleted files."""
+        return self._files.released_digests
 
     @property
     def graph(self) -> PostgresGraphWriter:
@@ -355,10 +355,10 @@ class _FileChanges:
         self.touched: dict[int, SeenStamp] = {}
         self.skipped: dict[str, SkippedFile | None] = {}
         self.failed: dict[tuple[int, str], str] = {}
-        self.dropped: set[bytes] = set()
+        self.released_digests: set[bytes] = set()
 
     def add(self, record: FileRecord) -> int:
-        file_id = self._ids.take("file")
+        file_id = self._ids.allocate("file")
         self.added[file_id] = record
         return file_id
 
@@ -379,7 +379,7 @@ class _FileChanges:
                 "DELETE FROM failure WHERE project = %s AND file_id = ANY(%s)", (key, self.removed)
             )
             sql = "DELETE FROM file WHERE project = %s AND id = ANY(%s) RETURNING hash"
-            self.dropped.update(row[0] for row in self._connection.execute(sql, (key, self.removed)))
+            self.released_digests.update(row[0] for row in self._connection.execute(sql, (key, self.removed)))
         if self.added:
             contents = {record.hash: record.content for record in self.added.values() if record.content}
             if contents:
@@ -435,7 +435,7 @@ class _FileChanges:
 
 
 def index_lock_key(name: str, part: str = "") -> str:
-    """Return the name of the lock for indexing a project or a part of it."""
+    """Return the name of the lock for indexing a project. `part` names data that is indexed separately."""
     return f"index/{name}/{part}"
 
 

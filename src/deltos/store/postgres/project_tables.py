@@ -48,7 +48,7 @@ def project_name(root: Path) -> str:
 
 
 def stored_file(file_id: int, path: str, digest: bytes, size: int, mtime_ns: int, seen_at_ns: int) -> StoredFile:
-    """Create a StoredFile from its columns."""
+    """Create a StoredFile from the columns of a row."""
     return StoredFile(file_id, path, digest, SeenStamp(size, mtime_ns, seen_at_ns))
 
 
@@ -62,10 +62,10 @@ class ProjectTables:
         self._local = threading.local()
         self._cache = ProjectRowCache(SHARED_BUDGET)
         self.key = 0
-        self.register_if_gone()
+        self.register_if_missing()
 
-    def register_if_gone(self) -> None:
-        """Look up the key of the project. Register the project if it is new or was deleted meanwhile."""
+    def register_if_missing(self) -> None:
+        """Look up the key of the project. Register the project if it is new or was deleted in the meantime."""
         rows = self.database.query(_SELECT_PROJECT, (self.name,))
         if not rows:
             with self.database.write() as connection:
@@ -79,7 +79,7 @@ class ProjectTables:
                 hint="Set DELTOS_DATABASE to the connection string of the table owner and run `deltos index`.",
             )
         self._register(*rows[0])
-        self.database.note_projects([self.key])
+        self.database.refresh_permissions([self.key])
 
     def _register(self, key: int, root: str) -> None:
         if key != self.key:
@@ -108,12 +108,12 @@ class ProjectTables:
         version = self._read_version()
         return None if version is None else (self.key, version)
 
-    def state(self) -> CachedState | None:
+    def cached_state(self) -> CachedState | None:
         """Return the row cache of this thread's snapshot, or None outside a snapshot."""
         if self._is_writing() or self.database.snapshot_versions() is None:
             return None
         version = self._read_version()
-        return None if version is None else self._cache.at(version)
+        return None if version is None else self._cache.state_at(version)
 
     def cached_rows(
         self,
@@ -122,8 +122,8 @@ class ProjectTables:
         read: Callable[[list[_Key]], Mapping[_Key, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> dict[_Key, _Row]:
-        """Return the rows with the given keys from the cache. `read` is called with the missing keys."""
-        state = self.state()
+        """Return the rows with the given keys. `read` is called with the keys that are not cached."""
+        state = self.cached_state()
         if state is not None:
             return state.rows(kind, keys, read, text_bytes)
         requested_keys = list(keys)
@@ -135,12 +135,12 @@ class ProjectTables:
         read: Callable[[list[str]], Mapping[str, _Row]],
         text_bytes: Callable[[_Row], int] = lambda _: 0,
     ) -> _Row:
-        """Return a value that exists once per project state, for this thread's snapshot or the newest state."""
+        """Return a single cached value of the project, as of this thread's snapshot or the newest state."""
         if self._is_writing() or self.database.snapshot_versions() is not None:
             return self.cached_rows(kind, [""], read, text_bytes)[""]
         version = self._read_version()
-        state = None if version is None else self._cache.at(version)
-        if state is not None and (found := state.known(kind, [""])):
+        state = None if version is None else self._cache.state_at(version)
+        if state is not None and (found := state.cached_rows(kind, [""])):
             row: _Row = found[""]
             return row
         with self.snapshot():
@@ -151,10 +151,9 @@ class ProjectTables:
         self._cache.forget()
 
     def _read_version(self) -> int | None:
-        """Return the visible version, or None if row-level security hides the project or parts of it.
-
-        A snapshot reads the versions of all projects at once.
-        """
+        """Return the visible version of the project, or None if row-level security hides the project or some of its
+        rows."""
+        # A snapshot reads the versions of all projects at once.
         seen = self.database.snapshot_versions()
         if seen is None:
             rows = self.database.query(_VERSION, (self.key,))
@@ -191,7 +190,7 @@ class IdAllocator:
         self._key = key
         self._next: dict[str, int] = {}
 
-    def take(self, table: str, count: int = 1) -> int:
+    def allocate(self, table: str, count: int = 1) -> int:
         """Reserve `count` successive ids of a table, and return the first one."""
         first = self._next.get(table)
         if first is None:
@@ -202,5 +201,5 @@ class IdAllocator:
         return first
 
     def forget(self) -> None:
-        """Read the highest ids again at the next use, because another process may write from now on."""
+        """Discard the next ids, because another process may insert rows before the next use."""
         self._next.clear()

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from deltos.errors import StoreBusy
 from deltos.store.history import HISTORY_SUMMARY
 from deltos.store.jobs import INDEX, JobRequest
-from deltos.store.postgres.blobs import drop_unused, sweep_blobs
+from deltos.store.postgres.blobs import delete_all_unused_blobs, delete_unused_blobs
 from deltos.store.postgres.code import CHUNK_WORDS
 from deltos.store.postgres.jobs import delete_request
 from deltos.store.postgres.project import PostgresProject, failures_of, index_lock_key
 from deltos.store.postgres.project_tables import project_name
-from deltos.store.postgres.rights import root_text
-from deltos.store.project import KnownIndex, SetAside
+from deltos.store.postgres.row_security import root_text
+from deltos.store.project import DamagedStore, KnownIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,14 +31,14 @@ _FACTS = frozenset({"root", "project_id"})  # facts that exist as soon as indexi
 class PostgresProjects:
     """Implementation of `store.project.ProjectStores`."""
 
-    keep_contents = True
+    keeps_contents = True
 
     def __init__(self, opened: Callable[[], PostgresDatabase]) -> None:
         self._opened = opened
 
     @cached_property
     def _database(self) -> PostgresDatabase:
-        """The database, which is opened on first use, so that a server can start without it."""
+        """The database. It is opened on first use, so that a server can start without it."""
         return self._opened().with_own_transactions()
 
     def store_of(self, root: Path) -> PostgresProject:
@@ -49,11 +49,11 @@ class PostgresProjects:
         rows = self._database.query("SELECT name FROM project WHERE name = ANY(%s)", (list(by_name),))
         return {by_name[name] for (name,) in rows}
 
-    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
+    def indexed_projects(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         query = self._database.query
         with self._database.snapshot():
             names: dict[int, str] = dict(query("SELECT id, name FROM project"))
-            self._database.note_projects(names)
+            self._database.refresh_permissions(names)
             facts: dict[int, dict[str, str]] = {key: {} for key in names}
             for key, name, value in query(
                 "SELECT project, key, value FROM meta WHERE project = ANY(%s) AND key = ANY(%s)",
@@ -66,7 +66,7 @@ class PostgresProjects:
             failures, sizes = failures_of(query, keys), self._estimate_sizes()
         found = [
             KnownIndex(
-                f"{self._database.place}/{names[key]}",
+                f"{self._database.address}/{names[key]}",
                 sizes.get(key, 0),
                 Path(facts[key]["root"]),
                 facts[key]["project_id"],
@@ -82,10 +82,9 @@ class PostgresProjects:
         return sorted(found, key=lambda index: (not index.is_finished, -index.synced_at))
 
     def _estimate_sizes(self) -> dict[int, int]:
-        """Return the estimated size of each project in bytes, based on its share of the chunks in its partitions.
-
-        Summing row sizes would require reading all rows.
-        """
+        """Return the estimated size of each project in bytes, based on the project's share of the chunks in a
+        partition."""
+        # Adding up row sizes would require reading all rows.
         parts = dict(
             self._database.query(
                 """SELECT substring(part.relname FROM '[0-9]+$'), SUM(pg_total_relation_size(part.oid))::bigint
@@ -101,14 +100,14 @@ class PostgresProjects:
         )
         return {key: round(parts[part] * own / max(every, 1)) for key, part, own, every in rows}
 
-    def copy(self, source: Path, root: Path) -> bool:  # noqa: ARG002
-        return False  # workers index the project like any other
+    def copy_store(self, source: Path, root: Path) -> bool:  # noqa: ARG002
+        return False  # a worker indexes the project like any other project
 
     def remove(self, root: Path) -> None:
         name = project_name(root)
         with self._database.try_lock(index_lock_key(name)) as is_held:
             if not is_held:
-                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
+                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when indexing has finished.")
             with self._database.write() as connection:
                 row = connection.execute("SELECT id FROM project WHERE name = %s FOR UPDATE", (name,)).fetchone()
                 if row is None:
@@ -119,9 +118,9 @@ class PostgresProjects:
                     connection.execute(f"DELETE FROM {table} WHERE project = %s", row)
                 connection.execute("DELETE FROM project WHERE id = %s", row)
                 delete_request(connection, JobRequest(INDEX, str(root)))
-        drop_unused(self._database, digests, tries=4)
+        delete_unused_blobs(self._database, digests, tries=4)
 
-    def sweep(self) -> int:
+    def delete_unused_contents(self) -> int:
         # A server with an older version indexes files without contents. Deleting `indexers` forces a complete re-index.
         with self._database.write() as connection:
             connection.execute(
@@ -133,10 +132,10 @@ class PostgresProjects:
                        RETURNING id)
                    DELETE FROM meta WHERE key = 'indexers' AND project IN (SELECT id FROM behind)"""
             )
-        return sweep_blobs(self._database)
+        return delete_all_unused_blobs(self._database)
 
-    def set_aside(self) -> list[SetAside]:
+    def damaged_stores(self) -> list[DamagedStore]:
         return []
 
-    def remove_set_aside(self, place: str) -> None:
+    def remove_damaged_store(self, location: str) -> None:
         """Do nothing, because PostgreSQL stores are never set aside."""

@@ -1,7 +1,7 @@
 """In-memory cache of project rows, valid for one version of the project.
 
-The database returns the version within a snapshot, and only to a caller who may see the project's rows under row-level
-security. A caller without a version receives no rows from the cache. Rows are cached only within such a snapshot, so
+The database returns the version within a snapshot, and only to a caller that row-level security allows to see the
+project. A caller without a version receives no rows from the cache. Rows are cached only within such a snapshot, so
 that all of them belong to the version.
 """
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-MAX_BYTES = 96 * 2**20  # estimated size of all cached rows in a process; the least recently used are evicted first
-_ROW_BYTES = 200  # estimated size of a row without its texts
-_UNREAD = object()  # distinguishes an unknown key from a key without a row
+MAX_BYTES = 96 * 2**20  # maximum estimated size of all cached rows of a process
+_ROW_BYTES = 200  # estimated size of a row without texts
+_NOT_CACHED = object()  # distinguishes a key that is not cached from a cached absent row
 
 _Key = TypeVar("_Key", bound="Hashable")
 _Row = TypeVar("_Row")
@@ -37,7 +37,8 @@ class CacheBudget:
         return self._bytes
 
     def add(self, state: CachedState, count: int) -> None:
-        """Add `count` bytes to a state, mark it as most recently used, and evict old states that exceed the budget."""
+        """Add `count` bytes to a state and mark it as most recently used. Evict old states if the budget is
+        exceeded."""
         with self._guard:
             self._bytes += count
             self._states[state] = self._states.pop(state, 0) + count
@@ -73,8 +74,8 @@ class CachedState:
         found: dict[_Key, _Row] = {}
         missing = []
         for key in keys:
-            row = known.get(key, _UNREAD)
-            if row is _UNREAD:
+            row = known.get(key, _NOT_CACHED)
+            if row is _NOT_CACHED:
                 missing.append(key)
             elif row is not None:
                 found[key] = cast("_Row", row)
@@ -85,19 +86,19 @@ class CachedState:
             self._budget.add(self, sum(map(text_bytes, new.values())) + _ROW_BYTES * len(missing))
         return found
 
-    def has(self, kind: str, key: Hashable) -> bool:
-        """Whether the row with a key, or its absence, is cached."""
+    def has_row(self, kind: str, key: Hashable) -> bool:
+        """Whether a row, or the absence of the row, is cached."""
         return key in self._rows.get(kind, ())
 
-    def known(self, kind: str, keys: Iterable[Any]) -> dict[Any, Any]:
+    def cached_rows(self, kind: str, keys: Iterable[Any]) -> dict[Any, Any]:
         """Return the cached rows with the given keys."""
         rows = self._rows.get(kind, {})
         return {key: rows[key] for key in keys if key in rows}
 
     def put(self, kind: str, rows: Mapping[_Key, _Row], text_bytes: Callable[[_Row], int]) -> None:
-        """Cache rows that another query read. Rows that are already cached are not counted again."""
+        """Add rows to the cache. Rows that are already cached are not counted again."""
         known = self._rows.setdefault(kind, {})
-        new = {key: row for key, row in rows.items() if known.get(key, _UNREAD) != row}
+        new = {key: row for key, row in rows.items() if known.get(key, _NOT_CACHED) != row}
         known.update(new)
         self._budget.add(self, sum(map(text_bytes, new.values())) + _ROW_BYTES * len(new))
 
@@ -107,14 +108,14 @@ class CachedState:
 
 
 class ProjectRowCache:
-    """Cached state of the newest version of a project."""
+    """Cached rows of the newest version of a project."""
 
     def __init__(self, budget: CacheBudget) -> None:
         self._budget = budget
         self._guard = threading.Lock()
         self._state: CachedState | None = None
 
-    def at(self, version: int) -> CachedState | None:
+    def state_at(self, version: int) -> CachedState | None:
         """Return the cached state of a version, or None if the version is outdated."""
         with self._guard:
             state = self._state
@@ -125,7 +126,7 @@ class ProjectRowCache:
             return state if state.version == version else None
 
     def forget(self) -> None:
-        """Drop the cache, because the project was closed or registered again."""
+        """Drop the cached rows."""
         with self._guard:
             state, self._state = self._state, None
             if state is not None:

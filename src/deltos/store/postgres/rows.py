@@ -18,7 +18,7 @@ _row_security_connections: WeakSet[Connection] = WeakSet()
 
 
 def mark_row_security(connection: Connection) -> None:
-    """Record that row-level security applies to a connection, where PostgreSQL does not allow COPY."""
+    """Record that row-level security applies to a connection. PostgreSQL does not allow COPY on such a connection."""
     _row_security_connections.add(connection)
 
 
@@ -46,51 +46,56 @@ def _insert_rows(connection: Connection, target: str, types: Sequence[str], rows
 
 
 def check_text(*texts: str) -> None:
-    """Raise UnicodeEncodeError now if a text cannot be stored, because rows are written in bulk later."""
+    """Raise UnicodeEncodeError if a text cannot be stored."""
+    # Checked early, because rows are buffered and written in bulk later.
     for text in texts:
         if not text.isascii():
             text.encode()
 
 
 # An index entry is limited to 2,704 bytes, but paths and names may be longer, so a digest or a prefix is indexed.
-# Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions; `left` and `lower` are not.
+# Under row-level security, PostgreSQL uses an index only with LEAKPROOF functions, which `left` and `lower` are not.
 _MAX_PREFIX_CHARACTERS = 200
 
 
 def indexed_prefix(column: str) -> str:
-    """Return the SQL expression for a prefix of a column, which the first migrations indexed."""
+    """Return the SQL expression for the prefix of a column that the first migrations indexed."""
     return f"left({column}, {_MAX_PREFIX_CHARACTERS})"
 
 
 def indexed_lower_prefix(column: str) -> str:
-    """Return the SQL expression for a prefix of a column, with ASCII letters in lower case."""
+    """Return the SQL expression for the prefix of a column with ASCII letters in lower case."""
     return f"lower({indexed_prefix(column)})"
 
 
-def digest(column: str) -> str:
+def digest_expression(column: str) -> str:
     """Return the SQL expression for the indexed digest of a column."""
     return f"md5({column})"
 
 
-def folded(column: str) -> str:
+def lower_prefix_column(column: str) -> str:
     """Return the name of the generated column that contains the lower-case prefix of a column."""
     return f"{column}_folded"
 
 
-def folded_column(column: str) -> str:
-    """Return the SQL definition of the generated column with the lower-case prefix of a column."""
-    return f'{folded(column)} text COLLATE "C" GENERATED ALWAYS AS ({indexed_lower_prefix(column)}) STORED'
+def lower_prefix_definition(column: str) -> str:
+    """Return the SQL definition of the generated column that contains the lower-case prefix of a column."""
+    return f'{lower_prefix_column(column)} text COLLATE "C" GENERATED ALWAYS AS ({indexed_lower_prefix(column)}) STORED'
 
 
 def is_one_of(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return an SQL condition, with its values, that is true if a column equals one of the texts. It uses an index."""
-    return f"{digest(column)} = ANY(%s) AND {column} = ANY(%s)", ([_text_digest(text) for text in texts], list(texts))
+    """Return an SQL condition that a column equals one of the texts, and the bound values. The condition uses an
+    index."""
+    return f"{digest_expression(column)} = ANY(%s) AND {column} = ANY(%s)", (
+        [_text_digest(text) for text in texts],
+        list(texts),
+    )
 
 
 def is_one_of_ignoring_case(column: str, texts: Sequence[str]) -> tuple[str, tuple[list[str], list[str]]]:
-    """Return an SQL condition like `is_one_of`, but ignoring the case of ASCII letters."""
+    """Return an SQL condition like `is_one_of` that ignores the case of ASCII letters, and the bound values."""
     texts = list({ascii_lower(text) for text in texts})
-    return f"{folded(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
+    return f"{lower_prefix_column(column)} = ANY(%s) AND lower({column}) = ANY(%s)", (
         [text[:_MAX_PREFIX_CHARACTERS] for text in texts],
         texts,
     )

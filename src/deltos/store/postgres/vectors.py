@@ -1,6 +1,6 @@
 """Vector tables in PostgreSQL: one per kind of record, with the model of each vector.
 
-Code that deletes a record also deletes its vector. All vectors of a model are compared in memory, so these tables are
+Code that deletes a record also deletes the vector. All vectors of a model are compared in memory, so these tables are
 not partitioned.
 """
 
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PostgresVectorOwner:
-    """Table whose records have vectors, with SQL for the key, text and index words of its records `t`.
+    """Table whose records `t` have vectors, with SQL for the key, text and index words of the records.
 
-    `partition` is the partition column, and `owners` returns the values of that column for some keys. If `is_awaited`
-    is true, the vector table has a row without a model for each record that must still be embedded.
+    `find_partitions` returns the values of the partition column for some keys. If `tracks_unembedded` is true, the
+    vector table has a row without a model for each record without a vector.
     """
 
     table: str
     key: str
     partition: str
-    owners: Callable[[Query, Sequence[int]], list[int]]
+    find_partitions: Callable[[Query, Sequence[int]], list[int]]
     texts: str
-    is_awaited: bool = False
+    tracks_unembedded: bool = False
 
     @property
-    def vectors(self) -> str:
+    def vector_table(self) -> str:
         """Name of the vector table."""
         return f"{self.table}_vector"
 
     @property
-    def sql(self) -> str:
+    def create_sql(self) -> str:
         """SQL that creates the vector table."""
         return f"""
-            CREATE SEQUENCE {self.vectors}_number AS bigint;
-            CREATE TABLE {self.vectors} (
+            CREATE SEQUENCE {self.vector_table}_number AS bigint;
+            CREATE TABLE {self.vector_table} (
                 key bigint PRIMARY KEY,
-                number bigint NOT NULL DEFAULT nextval('{self.vectors}_number'),
+                number bigint NOT NULL DEFAULT nextval('{self.vector_table}_number'),
                 model text COLLATE "C" NOT NULL DEFAULT '',
                 data bytea NOT NULL DEFAULT ''
             );
-            CREATE INDEX {self.vectors}_by_model ON {self.vectors} (model, number);
+            CREATE INDEX {self.vector_table}_by_model ON {self.vector_table} (model, number);
         """
 
 
@@ -67,7 +67,7 @@ DOCS_CHUNKS = PostgresVectorOwner(
     "id",
     "source",
     _owners_in_keys,
-    # The heading counts twice, because it names the topic of the section.
+    # The heading is repeated to double its weight, because it states the topic of the section.
     "SELECT t.id, t.section || chr(10) || t.text,"
     " t.trail_words || ' ' || t.heading_words || ' ' || t.heading_words || ' ' || t.body_words FROM docs_chunk t"
     " WHERE t.body_words IS NOT NULL",
@@ -77,10 +77,10 @@ API_UNITS = PostgresVectorOwner(
     "id",
     "api",
     _owners_in_keys,
-    # Title and names count twice.
+    # Title and names are repeated to double their weight.
     "SELECT t.id, t.words_title || ' ' || t.words_title || ' ' || t.names || ' ' || t.names || ' ' || t.description"
     " || ' ' || t.details, '' FROM api_unit t WHERE t.names IS NOT NULL",
-    is_awaited=True,
+    tracks_unembedded=True,
 )
 OBSERVATIONS = PostgresVectorOwner(
     "observation",
@@ -88,16 +88,16 @@ OBSERVATIONS = PostgresVectorOwner(
     "project",
     projects_of,
     "SELECT t.place, t.text, '' FROM observation t WHERE t.deleted_at IS NULL",
-    is_awaited=True,
+    tracks_unembedded=True,
 )
-LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.sql + API_UNITS.sql)
+LIBRARY_VECTORS_001 = Migration("library-vectors-001", DOCS_CHUNKS.create_sql + API_UNITS.create_sql)
 
 
 class PostgresVectors:
     """Implementation of `store.vectors.VectorRecords` for one table of records.
 
-    A process loads the vectors of all records for all callers. The records of the best matches are then read by key
-    with the rights of the caller.
+    A process loads the vectors of all records for all callers. The best-matching records are then read by key with the
+    permissions of the caller.
     """
 
     def __init__(self, database: PostgresDatabase, owner: PostgresVectorOwner) -> None:
@@ -107,13 +107,13 @@ class PostgresVectors:
     @whole_store()
     def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
         with self._database.snapshot():
-            find = self._awaited_keys if self._owner.is_awaited else self._keys_without_vector
+            find = self._keys_without_data if self._owner.tracks_unembedded else self._keys_without_vector
             keys = find([model, alternative_model or model], after, limit)
             texts = self._read_texts(keys)
         return [texts[key] for key in keys if key in texts]
 
-    def _awaited_keys(self, models: list[str], after: int, limit: int) -> list[int]:
-        table = self._owner.vectors  # MATERIALIZED makes PostgreSQL read the ranges from the index
+    def _keys_without_data(self, models: list[str], after: int, limit: int) -> list[int]:
+        table = self._owner.vector_table  # MATERIALIZED makes PostgreSQL read the ranges of models from the index
         rows = self._database.query(
             f"""WITH waiting AS MATERIALIZED (
                     SELECT key FROM {table} WHERE model < %s UNION ALL SELECT key FROM {table} WHERE model > %s
@@ -126,7 +126,7 @@ class PostgresVectors:
     def _keys_without_vector(self, models: list[str], after: int, limit: int) -> list[int]:
         rows = self._database.query(
             f"""SELECT t.id FROM {self._owner.table} t WHERE t.id > %s AND t.body_words IS NOT NULL AND NOT EXISTS
-                (SELECT 1 FROM {self._owner.vectors} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id
+                (SELECT 1 FROM {self._owner.vector_table} v WHERE v.key = t.id AND v.model = ANY(%s)) ORDER BY t.id
                 LIMIT %s""",
             (after, models, limit),
         )
@@ -136,17 +136,17 @@ class PostgresVectors:
         owner, query = self._owner, self._database.query
         rows = query(
             f"{owner.texts} AND t.{owner.partition} = ANY(%s) AND t.{owner.key} = ANY(%s)",
-            (owner.owners(query, keys), keys),
+            (owner.find_partitions(query, keys), keys),
         )
         return {row[0]: Unembedded(*row) for row in rows}
 
     def try_lock(self) -> AbstractContextManager[bool]:
-        return self._database.try_lock(f"vectors-{self._owner.vectors}")
+        return self._database.try_lock(f"vectors-{self._owner.vector_table}")
 
     @whole_store()
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         given = dict(vectors)
-        table = self._owner.vectors
+        table = self._owner.vector_table
         with self._database.write() as connection:
             # Only one writer runs at a time, so that a reader that has seen a number has seen all smaller numbers.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"deltos {table}",))
@@ -160,9 +160,9 @@ class PostgresVectors:
             )
 
     def _existing_keys(self, connection: Connection, keys: list[int]) -> list[int]:
-        """Return the keys of those records that exist and are not being deleted."""
-        if self._owner.is_awaited:
-            sql = f"SELECT key FROM {self._owner.vectors} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
+        """Return those of the keys whose records exist and are not being deleted."""
+        if self._owner.tracks_unembedded:
+            sql = f"SELECT key FROM {self._owner.vector_table} WHERE key = ANY(%s) ORDER BY key FOR UPDATE SKIP LOCKED"
             rows = connection.execute(sql, (keys,)).fetchall()
         else:
             sql = f"""SELECT id FROM {self._owner.table} WHERE source = ANY(%s) AND id = ANY(%s) ORDER BY id
@@ -173,17 +173,18 @@ class PostgresVectors:
     @whole_store()
     def since(self, model: str, number: int) -> list[StoredVector]:
         rows = self._database.query(
-            f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > %s AND model = %s ORDER BY number",
+            f"SELECT number, key, data FROM {self._owner.vector_table}"
+            " WHERE number > %s AND model = %s ORDER BY number",
             (number, model),
         )
         return [StoredVector(*row) for row in rows]
 
     @whole_store()
     def count(self, model: str) -> int:
-        [(count,)] = self._database.query(f"SELECT count(*) FROM {self._owner.vectors} WHERE model = %s", (model,))
+        [(count,)] = self._database.query(f"SELECT count(*) FROM {self._owner.vector_table} WHERE model = %s", (model,))
         return int(count)
 
     @whole_store()
     def numbers(self, model: str) -> set[int]:
-        rows = self._database.query(f"SELECT number FROM {self._owner.vectors} WHERE model = %s", (model,))
+        rows = self._database.query(f"SELECT number FROM {self._owner.vector_table} WHERE model = %s", (model,))
         return {row[0] for row in rows}

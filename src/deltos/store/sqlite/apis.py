@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from deltos.store.apis import ApiRow, FoundUnit, NewUnit, UnitRow, UnreadRow, WordsRow
+from deltos.store.apis import ApiRow, NewUnit, UnitMatch, UnitRow, UnitWords, UnreadableDocument
 from deltos.store.migration import Migration
 from deltos.store.sqlite.database import connect_read_only
 from deltos.store.sqlite.fts_query import any_of
@@ -73,14 +73,14 @@ APIS_002 = Migration(
 APIS_003 = Migration("apis-3", """ALTER TABLE api ADD COLUMN projects TEXT NOT NULL DEFAULT '["*"]';""")
 
 _UNIT_COLUMNS = "kind, key, pointer, title, grouping, method, path, tags, deprecated, id"
-_FOUND_COLUMNS = (
+_MATCH_COLUMNS = (
     ", ".join(f"unit.{name}" for name in _UNIT_COLUMNS.split(", "))
     + ", api.name, names, api_words.title, api_words.tags, description, details"
 )
-_FOUND_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
+_MATCH_TABLES = "api_words JOIN api_unit AS unit ON unit.id = api_words.rowid JOIN api ON api.id = unit.api_id"
 _WORD_COLUMNS = ("names", "title", "tags", "description", "details")
 _CALLABLE_KINDS = "('operation', 'webhook')"
-_UNREAD = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
+_SELECT_UNREADABLE = "SELECT source, document, reason FROM api_unread ORDER BY source, document"
 
 
 _API_FIELDS = tuple(field.name for field in fields(ApiRow) if field.name != "id")
@@ -112,13 +112,13 @@ class SqliteApis:
             connection.execute("DELETE FROM api_unread WHERE source NOT IN (SELECT source FROM api)")
             return removed
 
-    def replace_unread(self, source: str, rows: Iterable[UnreadRow]) -> None:
+    def replace_unreadable(self, source: str, rows: Iterable[UnreadableDocument]) -> None:
         with self._database.write() as connection:
             connection.execute("DELETE FROM api_unread WHERE source = ?", (source,))
             connection.executemany("INSERT OR REPLACE INTO api_unread VALUES (?, ?, ?)", rows)
 
-    def unread(self) -> list[UnreadRow]:
-        return list(map(UnreadRow._make, self._database.read().execute(_UNREAD)))
+    def unreadable_documents(self) -> list[UnreadableDocument]:
+        return list(map(UnreadableDocument._make, self._database.read().execute(_SELECT_UNREADABLE)))
 
     def apis(self) -> list[ApiRow]:
         rows = self._database.read().execute(f"SELECT {_API_COLUMNS}, id FROM api ORDER BY name")
@@ -178,27 +178,27 @@ class SqliteApis:
         api_id: int | None,
         kinds: Sequence[str],
         limit: int,
-        without: Sequence[int] = (),
-    ) -> list[FoundUnit]:
-        where, values = _unit_filter(api_id, kinds, without)
+        excluded_apis: Sequence[int] = (),
+    ) -> list[UnitMatch]:
+        where, values = _unit_filter(api_id, kinds, excluded_apis)
         ranking = ", ".join(str(float(weight)) for weight in weights)
         query = (
-            f"SELECT {_FOUND_COLUMNS}, -bm25(api_words, {ranking}) AS score FROM {_FOUND_TABLES} "
+            f"SELECT {_MATCH_COLUMNS}, -bm25(api_words, {ranking}) AS score FROM {_MATCH_TABLES} "
             f"WHERE api_words MATCH ? {where} ORDER BY score DESC, unit.id LIMIT ?"
         )
         searched = [name for name, weight in zip(_WORD_COLUMNS, weights, strict=True) if weight]
         match = any_of(words) if len(searched) == len(weights) else f"{{{' '.join(searched)}}} : ({any_of(words)})"
         rows = self._database.read().execute(query, (match, *values, limit))
-        return [_unit_hit(row) for row in rows]
+        return [_unit_match(row) for row in rows]
 
     def units_by_id(
-        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], without: Sequence[int] = ()
-    ) -> list[FoundUnit]:
-        where, values = _unit_filter(api_id, kinds, without)
+        self, unit_ids: Sequence[int], *, api_id: int | None, kinds: Sequence[str], excluded_apis: Sequence[int] = ()
+    ) -> list[UnitMatch]:
+        where, values = _unit_filter(api_id, kinds, excluded_apis)
         marks = ", ".join("?" * len(unit_ids))
-        query = f"SELECT {_FOUND_COLUMNS}, 0.0 FROM {_FOUND_TABLES} WHERE unit.id IN ({marks}) {where}"
+        query = f"SELECT {_MATCH_COLUMNS}, 0.0 FROM {_MATCH_TABLES} WHERE unit.id IN ({marks}) {where}"
         rows = self._database.read().execute(query, (*unit_ids, *values))
-        by_id = {unit.row.id: unit for unit in map(_unit_hit, rows)}
+        by_id = {unit.row.id: unit for unit in map(_unit_match, rows)}
         return [by_id[unit_id] for unit_id in unit_ids if unit_id in by_id]
 
     def document_frequencies(self, stems: Sequence[str]) -> dict[str, int]:
@@ -207,39 +207,39 @@ class SqliteApis:
         return dict(self._database.read().execute(query, tuple(stems)).fetchall())
 
     def count_searchable(self, api_id: int | None = None) -> int:
-        if api_id is None:  # use the size table of the index, because counting units would read their bodies
+        if api_id is None:  # count rows of the index's size table, because counting units would read the bodies
             query, values = "SELECT count(*) FROM api_words_docsize", tuple[int, ...]()
         else:
             query, values = "SELECT count(*) FROM api_unit WHERE kind <> 'fragment' AND api_id = ?", (api_id,)
         return int(self._database.read().execute(query, values).fetchone()[0])
 
 
-def read_unread(path: Path) -> list[UnreadRow]:
-    """Return the unreadable documents listed in a library file, or an empty list if the file cannot be read."""
+def read_unreadable_documents(path: Path) -> list[UnreadableDocument]:
+    """Return the unreadable documents recorded in a library file, or an empty list if the file cannot be read."""
     try:
         with closing(connect_read_only(path)) as connection:
-            return list(map(UnreadRow._make, connection.execute(_UNREAD)))
+            return list(map(UnreadableDocument._make, connection.execute(_SELECT_UNREADABLE)))
     except sqlite3.Error:  # the file is damaged, or too old to contain this table
         return []
 
 
-def _unit_filter(api_id: int | None, kinds: Sequence[str], without: Sequence[int]) -> tuple[str, list[object]]:
-    """Return an SQL condition on the API and kind of a unit, with its values."""
+def _unit_filter(api_id: int | None, kinds: Sequence[str], excluded_apis: Sequence[int]) -> tuple[str, list[object]]:
+    """Return an SQL condition that selects units by API and kind, and the bound values."""
     where, values = "", list[object]()
     if api_id is not None:
         where += " AND unit.api_id = ?"
         values.append(api_id)
-    if without:
-        where += f" AND unit.api_id NOT IN ({', '.join('?' * len(without))})"
-        values.extend(without)
+    if excluded_apis:
+        where += f" AND unit.api_id NOT IN ({', '.join('?' * len(excluded_apis))})"
+        values.extend(excluded_apis)
     if kinds:
         where += f" AND unit.kind IN ({', '.join('?' * len(kinds))})"
         values.extend(kinds)
     return where, values
 
 
-def _unit_hit(row: tuple[Any, ...]) -> FoundUnit:
-    return FoundUnit(UnitRow(*row[:10]), row[10], WordsRow(*row[11:16]), row[16])
+def _unit_match(row: tuple[Any, ...]) -> UnitMatch:
+    return UnitMatch(UnitRow(*row[:10]), row[10], UnitWords(*row[11:16]), row[16])
 
 
 def _delete_api(connection: sqlite3.Connection, name: str) -> bool:

@@ -75,7 +75,7 @@ CODE_002 = Migration(
     """,
 )
 
-# A word is common if more than one in this number of chunks contains it.
+# A word is common if more than 1 of 100 chunks contain it.
 COMMON_WORD_SHARE = 100
 
 
@@ -109,7 +109,7 @@ class SqliteCode:
         return self._database.cached("chunk_total", _chunk_total)
 
     def document_frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        if vocabulary := self._vocabulary.for_query():
+        if vocabulary := self._vocabulary.load_on_second_query():
             return {term: vocabulary.chunks[term] for term in terms if term in vocabulary.chunks}
         marks = ", ".join("?" * len(terms))
         sql = f"SELECT word, chunks FROM common_word WHERE word IN ({marks})"
@@ -145,7 +145,8 @@ class SqliteCode:
         *,
         limit: int,
     ) -> list[tuple[int, float]]:
-        if vocabulary := self._vocabulary.if_cached():  # words of no file cannot match or add to a score
+        # Terms that occur in no file cannot match or add to a score.
+        if vocabulary := self._vocabulary.cached_vocabulary():
             terms = [term for term in terms if term in vocabulary.stems]
             single_terms = [term for term in single_terms if term in vocabulary.files]
             paired_terms = [term for term in paired_terms if term in vocabulary.files]
@@ -249,14 +250,14 @@ class SqliteCode:
         )
         return [(row[0], DefinitionRecord(*row[1:])) for row in rows]
 
-    def definitions_in(self, places: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
-        found: list[list[DefinitionRecord]] = [[] for _ in places]
+    def definitions_in(self, ranges: Sequence[tuple[int, int, int]]) -> list[list[DefinitionRecord]]:
+        found: list[list[DefinitionRecord]] = [[] for _ in ranges]
         rows = self._database.read().execute(
-            f"""WITH place (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(places))})
+            f"""WITH place (number, file, first, last) AS (VALUES {", ".join(["(?, ?, ?, ?)"] * len(ranges))})
                 SELECT number, name, kind, line, end_line, container
                 FROM place CROSS JOIN definition ON file_id = file AND line BETWEEN first AND last
                 ORDER BY number, line, end_line DESC""",
-            [value for number, place in enumerate(places) for value in (number, *place)],
+            [value for number, line_range in enumerate(ranges) for value in (number, *line_range)],
         )
         for number, *definition in rows:
             found[number].append(DefinitionRecord(*definition))
@@ -350,7 +351,7 @@ class SqliteCodeWriter:
 
 
 def _match_condition(table: str, scored: str, selecting: str) -> tuple[str, list[str]]:
-    """Return a condition that limits scoring to rows that match `selecting`, and all match expressions."""
+    """Return an SQL condition that limits scoring to rows matching `selecting`, and all bound match expressions."""
     if scored == selecting:
         return "", [scored]
     # `+` prevents a lookup per row: postings are read once, and rows are filtered before they are scored.
@@ -358,7 +359,7 @@ def _match_condition(table: str, scored: str, selecting: str) -> tuple[str, list
 
 
 def _scope_filter(scope: FileScope) -> tuple[str, list[str]]:
-    """Return an SQL condition on `file.path` for files in scope, with its values."""
+    """Return an SQL condition on `file.path` that selects the files in scope, and the bound values."""
     parts, values = [], []
     if scope.folder:
         parts.append("substr(file.path, 1, ?) = ?")

@@ -41,13 +41,13 @@ _UNWRITABLE_ERROR_CODES = frozenset(
 _T = TypeVar("_T")
 
 
-_execute = sqlite3.Connection.execute  # `super()` would add a microsecond to each statement
+_execute = sqlite3.Connection.execute  # saves a microsecond per statement compared with `super()`
 _execute_many = sqlite3.Connection.executemany
 _connection_numbers = itertools.count(1)
 
 
 class _Connection(sqlite3.Connection):
-    """Connection that any thread can close safely. Closing it during a statement would crash the process.
+    """Connection that any thread can close safely. Closing a connection during a statement would crash the process.
 
     `cached` contains values read from the file, each with the version of the state from which it was read.
     """
@@ -61,7 +61,8 @@ class _Connection(sqlite3.Connection):
         self.cached: dict[str, tuple[Version, object]] = {}
 
     def mark_file_open(self, path: Path) -> None:
-        """Prevent other code in this process from opening the file, because closing it would drop SQLite's locks."""
+        """Record that the file is open, so that no other code in this process opens it."""
+        # When a process closes any descriptor of a file, POSIX drops all locks of the process on the file.
         self._release_file = weakref.finalize(self, HELD_FILES.hold(path))
         self._release_file.atexit = False
 
@@ -83,7 +84,7 @@ class _Connection(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
-        """Run the block in a transaction. Uncommitted changes are rolled back at the end."""
+        """Run the block in a transaction. Uncommitted changes are rolled back at the end of the block."""
         self._snapshot_version = None
         self.execute(begin)
         try:
@@ -100,12 +101,13 @@ class _Connection(sqlite3.Connection):
             return _execute_many(self, sql, parameters)
 
     def close_when_idle(self) -> None:
-        """Interrupt the statement of another thread, and close the connection unless its transaction stays open."""
+        """Interrupt running statements of other threads and close the connection, unless a transaction remains open."""
         until = time.monotonic() + _MAX_INTERRUPT_SECONDS
         while not self._try_close():
             if time.monotonic() > until:
                 return
-            self.interrupt()  # only while busy: an interrupted idle connection could not checkpoint its log
+            # Interrupt only a busy connection. After an interrupt, an idle connection could not checkpoint the log.
+            self.interrupt()
             time.sleep(_INTERRUPT_INTERVAL_SECONDS)
 
     def _try_close(self) -> bool:
@@ -123,7 +125,7 @@ class _Connection(sqlite3.Connection):
 class SqliteDatabase:
     """Migrated SQLite file in WAL mode, with one connection per thread.
 
-    `set_aside` is the path of the damaged file that this file replaced.
+    `damaged_file` is the path of the damaged file that this file replaced.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class SqliteDatabase:
         damage_hint: str = DAMAGE_HINT,
     ) -> None:
         self.path = path
-        self.set_aside: Path | None = None
+        self.damaged_file: Path | None = None
         self._migrations = tuple(migrations)
         self._durability = durability
         self._busy_timeout_seconds = busy_timeout_seconds
@@ -146,19 +148,19 @@ class SqliteDatabase:
         self._local = threading.local()
         self._connections: list[_Connection] = []
         self._connections_lock = threading.Lock()
-        with self._opening():
+        with self._hold_file_lock():
             self._prepare_or_replace()
 
     @property
-    def file(self) -> int:
-        """Inode of the open file; it changes when a damaged file is replaced."""
-        return self._file
+    def inode(self) -> int:
+        """Inode of the open file. It changes when a damaged file is replaced."""
+        return self._inode
 
     def read(self) -> _Connection:
-        """Return this thread's connection. SQLite errors are not translated, unlike in `snapshot` and `write`."""
+        """Return the connection of this thread. SQLite errors are not translated, unlike in `snapshot` and `write`."""
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            self.reopen_if_gone()  # SQLite would create an empty file without tables
+            self.reopen_if_replaced()  # SQLite would create an empty file without tables
             connection = self._connect()
             self._local.connection = connection
         return connection
@@ -175,12 +177,12 @@ class SqliteDatabase:
                 yield connection
 
     def version(self) -> Version:
-        """Return a value that identifies the state that this thread sees. It changes with every write."""
+        """Return a value that identifies the state visible to this thread. It changes with every write."""
         with self.errors:
             return self.read().version()
 
     def cached(self, name: str, read: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Return `read(connection)`, cached under `name` for each state that this thread sees."""
+        """Return `read(connection)`, cached under `name` for each state visible to this thread."""
         with self.errors:
             connection = self.read()
             version = connection.version()
@@ -189,7 +191,7 @@ class SqliteDatabase:
                 return cast("_T", value)
             with self.snapshot():
                 found = read(connection)
-            # The value may already include a concurrent write. If so, it is read once more than necessary.
+            # If the value already includes a concurrent write, the value is read again unnecessarily.
             connection.cached[name] = version, found
             return found
 
@@ -211,17 +213,19 @@ class SqliteDatabase:
         connection.commit()
         connection.execute("BEGIN IMMEDIATE")
 
-    def replace(self, damaged: int) -> None:
-        """Move the file with inode `damaged` aside and create an empty one, unless another thread has done so."""
-        with self._opening():
-            if _inode_of(self.path) == damaged:
-                self.set_aside = move_aside(self.path)
+    def replace_damaged_file(self, damaged_inode: int) -> None:
+        """Rename the damaged file and create an empty file, unless another thread has already replaced the damaged
+        file."""
+        with self._hold_file_lock():
+            if _inode_of(self.path) == damaged_inode:
+                self.damaged_file = move_aside(self.path)
             self._reopen()
 
-    def reopen_if_gone(self) -> None:
-        """Reopen the file if another process removed or replaced it, because open connections see the old file."""
-        if _inode_of(self.path) != self._file:
-            with self._opening():
+    def reopen_if_replaced(self) -> None:
+        """Reopen the file if another process removed or replaced it."""
+        # Open connections still see the old file.
+        if _inode_of(self.path) != self._inode:
+            with self._hold_file_lock():
                 self._reopen()
 
     def _reopen(self) -> None:
@@ -272,8 +276,8 @@ class SqliteDatabase:
         self._local = threading.local()
 
     @contextmanager
-    def _opening(self) -> Iterator[None]:
-        """Hold the lock under which one process at a time creates, migrates or replaces the file."""
+    def _hold_file_lock(self) -> Iterator[None]:
+        """Hold the lock that allows one process at a time to create, migrate or replace the file."""
         with hold_lock(self.path.with_name(f"{self.path.name}-lock")):
             yield
 
@@ -291,9 +295,9 @@ class SqliteDatabase:
         try:
             self._prepare()
         except StoreCorrupt:
-            self.set_aside = move_aside(self.path)
+            self.damaged_file = move_aside(self.path)
             self._prepare()
-        self._file = _inode_of(self.path)
+        self._inode = _inode_of(self.path)
 
     def _prepare(self) -> None:
         """Create the file and migrate its schema. An up-to-date file is not written."""
@@ -313,7 +317,7 @@ class SqliteDatabase:
 
     def _missing_steps(self, connection: sqlite3.Connection) -> tuple[Migration, ...]:
         hint = "Upgrade deltos, or set DELTOS_HOME to another folder."
-        return missing_migrations(self._migrations, _applied_steps(connection), place=self.path.name, hint=hint)
+        return missing_migrations(self._migrations, _applied_steps(connection), location=self.path.name, hint=hint)
 
 
 def describe_engine() -> tuple[str, bool]:
@@ -345,7 +349,7 @@ def back_up_file(path: Path, target: Path) -> None:
 
 
 def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection], None]) -> bool:
-    """Create `target` as a changed copy of `source`, atomically. Return False if it exists or the copy failed."""
+    """Create `target` atomically as a changed copy of `source`. Return False if `target` exists or the copy failed."""
     unfinished = target.with_name(f"{target.name}.part{os.getpid()}")
     with hold_lock(target.with_name(f"{target.name}-lock")):
         if target.exists():
@@ -364,7 +368,7 @@ def create_copy(source: Path, target: Path, change: Callable[[sqlite3.Connection
 
 
 def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> _Connection:
-    """Connect to one of our files. All connections are created by this function."""
+    """Open a connection to a Deltos database file. All connections are created by this function."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro" if is_read_only else path,
         uri=is_read_only,
@@ -379,7 +383,7 @@ def _open(path: Path, *, timeout_seconds: float, is_read_only: bool = False) -> 
 
 @contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in a savepoint. On an error, it is rolled back without ending the transaction."""
+    """Run the block in a savepoint. An error rolls back the savepoint but does not end the transaction."""
     connection.execute("SAVEPOINT part")
     try:
         yield
@@ -391,7 +395,8 @@ def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def split_statements(sql: str) -> list[str]:
-    """Return the statements of a script. (`executescript` would commit the open transaction.)"""
+    """Return the statements of an SQL script."""
+    # `executescript` would commit the open transaction.
     statements: list[str] = []
     pending = ""
     for piece in sql.split(";"):
@@ -403,7 +408,7 @@ def split_statements(sql: str) -> list[str]:
 
 
 def move_aside(path: Path) -> Path:
-    """Rename a damaged database and its side files without deleting them, and return the new path."""
+    """Rename a damaged database and its side files, and return the new path."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     number = 0
     while (aside := path.with_name(f"{path.name}.corrupt-{stamp}{f'-{number}' if number else ''}")).exists():
@@ -485,7 +490,7 @@ def _create_private(path: Path) -> None:
 
 
 def _inode_of(path: Path) -> int:
-    """Return the inode of the file, which does not change when it is renamed, or 0 if it does not exist."""
+    """Return the inode of a file, or 0 if the file does not exist. Renaming a file does not change the inode."""
     try:
         return path.stat().st_ino
     except OSError:

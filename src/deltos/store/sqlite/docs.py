@@ -1,4 +1,4 @@
-"""Tables of documentation sources in SQLite. `docs_index` contains the tables of pages and chunks."""
+"""Tables of documentation sources in SQLite. The tables of pages and chunks are in `docs_index`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ DOCS_004 = Migration(
     """,
 )
 
-# Part of a repository to read: a folder, and the full name of the branch or tag.
+# The folder of a repository to crawl, and the full name of the branch or tag.
 DOCS_005 = Migration(
     "docs-005-repository",
     """
@@ -109,7 +109,7 @@ DOCS_007 = Migration(
     """,
 )
 
-# Projects that see a source. Existing sources remain visible to all projects.
+# Projects that can use a source. Existing sources remain available to all projects.
 DOCS_008 = Migration(
     "docs-008-projects",
     """

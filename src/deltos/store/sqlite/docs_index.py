@@ -1,4 +1,4 @@
-"""Documentation in SQLite, write path: pages, chunks, links and word indexes. `docs` has sources and crawls."""
+"""Writes of documentation to SQLite: pages, chunks, links and word indexes. Sources and crawls are in `docs`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.store.documents import Batch, DocsChunkWords, KnownPage, PageRow, PageWords, StoredChunk, StoredPage
 from deltos.store.migration import Migration
-from deltos.store.sources import close_crawl, crawl_is_open
+from deltos.store.sources import close_crawl, is_crawl_open
 from deltos.store.sqlite.docs import ADDRESSES
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class SqlitePages:
         )
         return {place: KnownPage(etag, last_modified, digest) for place, etag, last_modified, digest in rows}
 
-    def live_addresses(self, source_id: str) -> list[str]:
+    def published_urls(self, source_id: str) -> list[str]:
         rows = self.database.read().execute(
             "SELECT DISTINCT p.place FROM docs_page p JOIN docs_source s ON s.id = p.source_id"
             f" WHERE s.id = ? AND {_VISIBLE}",
@@ -83,14 +83,14 @@ class SqlitePages:
 
     def write(self, source_id: str, generation: int, batch: Batch) -> bool:
         with self.database.write() as connection:
-            if not crawl_is_open(connection, source_id, generation):
+            if not is_crawl_open(connection, source_id, generation):
                 return False
             for place in dict.fromkeys(page.requested_url for page in batch.pages):
                 _drop_page(connection, source_id, place, generation)
             for page in batch.pages:
                 _insert_page(connection, source_id, generation, page)
             ADDRESSES.insert(connection, source_id, batch.discovered)
-            ADDRESSES.settle(connection, source_id, batch.settled)
+            ADDRESSES.record_results(connection, source_id, batch.crawled)
             return True
 
     # ------------------------------------------------------------------ words
@@ -169,7 +169,7 @@ class SqlitePages:
 
     def publish(self, source_id: str, generation: int, left_out: str = "", *, now: float) -> bool:
         with self.database.write() as connection:
-            if not crawl_is_open(connection, source_id, generation):
+            if not is_crawl_open(connection, source_id, generation):
                 return False
             _delete_pages(connection, "source_id = ? AND dropped <= ?", (source_id, generation))
             connection.execute(
@@ -192,7 +192,7 @@ class SqlitePages:
 
 
 def visible_sources(source_ids: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Return an SQL condition, with its values, for the visible pages `p` of some sources `s`."""
+    """Return an SQL condition that selects the visible pages `p` of the given sources `s`, and the bound values."""
     return f"{_VISIBLE} AND s.id IN ({', '.join('?' * len(source_ids))})", tuple(source_ids)
 
 

@@ -1,4 +1,4 @@
-"""Documentation in SQLite, read path: candidates with all ranking inputs, and chunks for results."""
+"""Search over documentation in SQLite: candidates with all ranking inputs, and chunks for results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SqlitePassages:
         )
         return [CandidateChunk(*row) for row in rows]
 
-    def candidates_with(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
+    def candidates_by_id(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> list[CandidateChunk]:
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             f"{_CANDIDATE} WHERE w.rowid IN ({', '.join('?' * len(chunk_ids))}) AND {condition}",
@@ -84,7 +84,7 @@ class SqlitePassages:
         )
         return [CandidateChunk(*row) for row in rows]
 
-    def visible(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
+    def visible_chunk_ids(self, chunk_ids: Collection[int], source_ids: Collection[str]) -> set[int]:
         condition, values = visible_sources(source_ids)
         rows = self.database.read().execute(
             # CROSS JOIN fixes the join order: json_each has no index, so it must be the outer loop.

@@ -54,19 +54,19 @@ class ExternalTables:
             raise SourceError(f"Cannot read the table {name} ({exc})", hint="The file may be damaged.") from exc
 
     def _exceeds_step_limit(self) -> int:
-        """Progress handler: a non-zero result makes SQLite abort a statement that runs too long."""
+        """Return 1 if the running statement exceeds the step limit, otherwise 0."""
         self._checks += 1
         return int(self._checks > _MAX_CHECKS)
 
 
 @contextmanager
 def open_external_tables(path: Path) -> Iterator[ExternalTables]:
-    """Yield the tables of a temporary copy of the file, to which another program may be writing."""
+    """Yield the tables of a temporary copy of a file. Another program may be writing to the file."""
     with tempfile.TemporaryDirectory(prefix="deltos-import-") as folder:
         copy = Path(folder) / "copy.db"
         with FileTree(path.parent) as tree:
             _copy_file(tree, path.name, copy)
-            if tree.is_file(f"{path.name}-wal"):  # contains the latest writes
+            if tree.is_file(f"{path.name}-wal"):  # the write-ahead log contains the latest writes
                 _copy_file(tree, f"{path.name}-wal", Path(folder) / "copy.db-wal")
         try:
             with closing(sqlite3.connect(copy)) as connection:

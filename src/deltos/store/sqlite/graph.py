@@ -1,6 +1,6 @@
-"""Code graph in SQLite: tables of symbols, edges, imports and facts, and all writes. `graph_read` has the queries.
+"""Code graph in SQLite: tables of symbols, edges, imports and facts, and all writes. Queries are in `graph_read`.
 
-The ids of paths and symbols survive re-indexing, so that edges to a file survive edits of that file.
+The ids of paths and symbols do not change when a file is indexed again, so that edges to the file remain valid.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltos.store.fact_states import checksum, encode_dependencies, encode_parts, only_added, resolution_state
-from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, Unsettled
+from deltos.store.fact_states import change_level, checksum, encode_dependencies, encode_parts, find_added_names
+from deltos.store.graph import INTERFACE_CHANGED, FactRecord, PendingFacts, ResolutionRecord, StaleFile
 from deltos.store.migration import Migration
 from deltos.store.sqlite.database import SqliteErrorTranslator, connect_read_only
 
@@ -83,9 +83,9 @@ GRAPH_001 = Migration(
     """,
 )
 
-# An edge is stored as four numbers: its file is the file of its source, and all edges share a small number of rules.
-# The mentions of a name in a file are one row, a JSON list of [source, rule, line, …]. The former tables are dropped,
-# and the project is indexed again.
+# An edge is stored as four numbers. The file of an edge is the file of the source node, and all edges share a small
+# number of rules. The mentions of a name in a file are one row that contains a JSON list of [source, rule, line, …].
+# The former tables are dropped, and the project is indexed again.
 GRAPH_002 = Migration(
     "graph-002-compact",
     """
@@ -149,10 +149,10 @@ class SqliteGraphWriter:
 
     # --- ids
 
-    def load_places(self) -> None:
+    def preload_path_ids(self) -> None:
         self._places = dict(self._connection.execute("SELECT path, id FROM place"))
 
-    def place(self, path: str) -> int:
+    def _path_id(self, path: str) -> int:
         """Return the id of a path, creating it if needed."""
         found = self._places.get(path)
         if found is None:
@@ -165,9 +165,9 @@ class SqliteGraphWriter:
     def _insert_row(self, sql: str, values: tuple[str | int, ...]) -> int:
         return self._connection.execute(sql, values).lastrowid or 0
 
-    def node(self, path: str, key: str) -> int:
+    def _node_id(self, path: str, key: str) -> int:
         """Return the id of a symbol, defined or only referenced, creating it if needed."""
-        place_id = self.place(path)
+        place_id = self._path_id(path)
         nodes = self._nodes.get(place_id)
         if nodes is None:
             rows = self._connection.execute("SELECT key, id FROM node WHERE place_id = ?", (place_id,))
@@ -178,7 +178,7 @@ class SqliteGraphWriter:
         return found
 
     def _rule_id(self, kind: str, origin: str = "", *, certain: bool = False) -> int:
-        """Return the id of a combination of edge kind, resolution rule and certainty."""
+        """Return the id of a combination of edge kind, resolution rule and certainty, creating it if needed."""
         rule = (kind, origin, certain)
         if rule not in self._rules:
             sql = "SELECT id FROM rule WHERE kind = ? AND origin = ? AND certain = ?"
@@ -188,7 +188,7 @@ class SqliteGraphWriter:
         return self._rules[rule]
 
     def _name_id(self, name: str) -> int:
-        """Return the id of a mentioned name."""
+        """Return the id of a mentioned name, creating it if needed."""
         row = self._connection.execute("SELECT id FROM mentioned_name WHERE name = ?", (name,)).fetchone()
         return row[0] if row else self._insert_row("INSERT INTO mentioned_name (name) VALUES (?)", (name,))
 
@@ -196,12 +196,12 @@ class SqliteGraphWriter:
 
     def write_facts(self, path: str, symbols: Sequence[Symbol], facts: FactRecord) -> None:
         with self._errors:
-            place_id = self.place(path)
+            place_id = self._path_id(path)
             known = self._connection.execute(
                 "SELECT interface_hash, state, parts FROM fact WHERE place_id = ?", (place_id,)
             ).fetchone()
-            added = only_added(known[2], facts.parts) if known is not None else None
-            state = resolution_state(known, facts.interface_hash, only_added=added is not None)
+            added = find_added_names(known[2], facts.parts) if known is not None else None
+            state = change_level(known, facts.interface_hash, only_added=added is not None)
             for name in added or ():
                 self._mark_stale([f"{path}?{name}", f"{path}*"])
             self._connection.execute(
@@ -225,13 +225,13 @@ class SqliteGraphWriter:
             self._connection.executemany(
                 "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (self.node(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
+                    (self._node_id(path, s.key), place_id, s.name, s.kind, s.line, s.end_line, s.signature, s.doc)
                     for s in symbols
                 ],
             )
 
     def remove_file(self, path: str) -> None:
-        place_id = self.place(path)
+        place_id = self._path_id(path)
         self._mark_names_stale(place_id, ())
         self._remove_uses(place_id)
         for table in ("symbol", "fact"):
@@ -245,21 +245,22 @@ class SqliteGraphWriter:
             self._connection.execute(f"DELETE FROM {table} WHERE place_id = ?", (place_id,))
 
     def _mark_names_stale(self, place_id: int, names: Iterable[str]) -> None:
-        """Mark the old and new names of a file as stale, so that files that looked them up are resolved again."""
+        """Mark the old and new names of a file as stale, so that files that depend on these names are resolved
+        again."""
         before = self._connection.execute("SELECT name FROM symbol WHERE place_id = ?", (place_id,))
         self._mark_stale([f"@{name}" for name in {*names, *(row[0] for row in before)}])
 
     def _mark_stale(self, dependencies: Iterable[str]) -> None:
         self._connection.executemany("INSERT OR IGNORE INTO stale VALUES (?)", [(name,) for name in dependencies])
 
-    def stale_names(self) -> list[str]:
+    def stale_dependencies(self) -> list[str]:
         return [row[0] for row in self._connection.execute("SELECT name FROM stale")]
 
-    def unsettled(self) -> list[Unsettled]:
+    def stale_files(self) -> list[StaleFile]:
         rows = self._connection.execute(
             "SELECT path, language, state FROM fact JOIN place ON place.id = place_id WHERE state > 0 ORDER BY path"
         )
-        return [Unsettled(*row) for row in rows]
+        return [StaleFile(*row) for row in rows]
 
     def languages(self) -> dict[str, str]:
         return languages_of(self._connection)
@@ -276,9 +277,9 @@ class SqliteGraphWriter:
                 found.add(path)
         return found
 
-    def depends(self, path: str, dependency: str) -> bool:
+    def depends_on(self, path: str, dependency: str) -> bool:
         row = self._connection.execute(
-            "SELECT dependencies FROM fact WHERE place_id = ?", (self.place(path),)
+            "SELECT dependencies FROM fact WHERE place_id = ?", (self._path_id(path),)
         ).fetchone()
         return row is not None and checksum(dependency) in array("I", row[0])
 
@@ -288,7 +289,7 @@ class SqliteGraphWriter:
     def fact_source(self) -> SqliteFactSource:
         return SqliteFactSource(self._path)
 
-    def pending(self, paths: Iterable[str]) -> PendingFacts:
+    def pending_facts(self, paths: Iterable[str]) -> PendingFacts:
         pending, facts = PendingFacts({}, {}), self.facts()
         for path in paths:
             pending.facts[path] = (facts.interface(path), facts.body(path))
@@ -303,12 +304,12 @@ class SqliteGraphWriter:
     # --- resolutions
 
     def write_resolution(self, resolution: ResolutionRecord) -> None:
-        place_id = self.place(resolution.path)
+        place_id = self._path_id(resolution.path)
         self._remove_uses(place_id)
         self._write_edges(place_id, resolution)
         self._connection.executemany(
             "INSERT INTO import VALUES (?, ?, ?, ?)",
-            [(place_id, line, self.place(target), mode) for line, target, mode in resolution.imports],
+            [(place_id, line, self._path_id(target), mode) for line, target, mode in resolution.imports],
         )
         dependencies = encode_dependencies(resolution.dependencies)
         self._connection.execute(
@@ -321,9 +322,9 @@ class SqliteGraphWriter:
         edges: list[tuple[int, int, int, int]] = []
         mentions: defaultdict[str, defaultdict[tuple[int, int], list[int]]] = defaultdict(lambda: defaultdict(list))
         for edge in resolution.edges:
-            source_id = self.node(resolution.path, edge.source_key)
+            source_id = self._node_id(resolution.path, edge.source_key)
             if edge.target_path:
-                target_id = self.node(edge.target_path, edge.target_key)
+                target_id = self._node_id(edge.target_path, edge.target_key)
                 rule_id = self._rule_id(edge.kind, edge.origin, certain=edge.certain)
                 edges.append((source_id, edge.line, target_id, rule_id))
             else:
@@ -337,7 +338,7 @@ class SqliteGraphWriter:
             ],
         )
 
-    def settle(self) -> None:
+    def mark_all_resolved(self) -> None:
         self._connection.execute("UPDATE fact SET state = 0 WHERE state > 0")
         self._connection.execute("DELETE FROM stale")
 
@@ -352,7 +353,7 @@ def languages_of(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def dependants_by_name(connection: sqlite3.Connection, dependencies: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files whose resolution depended on each name. Checksum collisions may add a few files."""
+    """Return the files whose resolution depended on each name. Checksum collisions may add a few other files."""
     wanted: dict[int, list[str]] = {}
     for name in dependencies:
         wanted.setdefault(checksum(name), []).append(name)
@@ -372,12 +373,12 @@ class SqliteFacts:
         self._connection = connection
 
     def interface(self, path: str) -> bytes | None:
-        return self._of_file("interface", path)
+        return self._read_column("interface", path)
 
     def body(self, path: str) -> bytes | None:
-        return self._of_file("body", path)
+        return self._read_column("body", path)
 
-    def _of_file(self, column: str, path: str) -> bytes | None:
+    def _read_column(self, column: str, path: str) -> bytes | None:
         sql = f"SELECT {column} FROM fact JOIN place ON place.id = place_id WHERE path = ?"
         row = self._connection.execute(sql, (path,)).fetchone()
         return None if row is None else row[0]
@@ -393,7 +394,7 @@ class SqliteFacts:
 
 @dataclass(frozen=True, slots=True)
 class SqliteFactSource:
-    """Implementation of `store.graph.FactSource` that contains the path of a project file."""
+    """Implementation of `store.graph.FactSource` for the facts in a project file."""
 
     path: Path
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", int, str)
 _MAX_VARIABLES = 500
-"""Maximum number of values bound in one statement. SQLite limits it, so longer lists are queried in batches."""
+"""Maximum number of values in one statement. Longer lists are queried in batches, because SQLite limits this number."""
 
 
 _COLUMNS = """node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, symbol.signature, symbol.doc,
@@ -77,8 +77,8 @@ class SqliteGraph:
                 found[symbol.node_id] = symbol
         return found
 
-    def symbols_at(self, places: Iterable[tuple[str, str]]) -> list[Symbol]:
-        wanted = set(places)
+    def symbols_at(self, locations: Iterable[tuple[str, str]]) -> list[Symbol]:
+        wanted = set(locations)
         node_ids: list[int] = []
         for batch in _batches(sorted({path for path, _ in wanted})):
             sql = f"""SELECT path, key, node.id FROM place CROSS JOIN node ON node.place_id = place.id
@@ -86,7 +86,7 @@ class SqliteGraph:
             node_ids += [node_id for path, key, node_id in self._query_rows(sql, batch) if (path, key) in wanted]
         return list(self.symbols(node_ids).values())
 
-    def names(self) -> list[str]:
+    def defined_names(self) -> list[str]:
         return [row[0] for row in self._query_rows("SELECT DISTINCT name FROM symbol")]
 
     def paths(self) -> list[str]:
@@ -124,10 +124,10 @@ class SqliteGraph:
             )
         return sorted(found, key=lambda row: (row.path, row.line))
 
-    def overridden(self, node_ids: Iterable[int]) -> set[int]:
+    def overridden_ids(self, node_ids: Iterable[int]) -> set[int]:
         return self._related(node_ids, "target_id", "source_id")
 
-    def overriding(self, node_ids: Iterable[int]) -> set[int]:
+    def overriding_ids(self, node_ids: Iterable[int]) -> set[int]:
         return self._related(node_ids, "source_id", "target_id")
 
     def _related(self, node_ids: Iterable[int], wanted: str, given: str) -> set[int]:
@@ -147,14 +147,14 @@ class SqliteGraph:
             found.update(row[0] for row in self._query_rows(sql, batch))
         return found
 
-    def declared_again(self, path: str, line: int) -> list[Symbol]:
+    def redeclared_by_line(self, path: str, line: int) -> list[Symbol]:
         sql = f"""{_SYMBOL} WHERE symbol.node_id IN
                   (SELECT target_id FROM place CROSS JOIN node ON node.place_id = place.id
                    CROSS JOIN edge_row ON source_id = node.id JOIN rule ON rule.id = rule_id
                    WHERE place.path = ? AND edge_row.line = ? AND origin = 'merge')"""
         return list(map(_symbol_from_row, self._query_rows(sql, (path, line))))
 
-    def outgoing(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
+    def outgoing_references(self, path: str, node_ids: Sequence[int]) -> list[ReferenceRow]:
         found: list[ReferenceRow] = []
         for batch in _batches(node_ids):
             sql = f"{_REFERENCE} WHERE source_id IN ({_placeholders(batch)}) AND place.path = ?"
@@ -172,7 +172,7 @@ class SqliteGraph:
             found.update(rows.fetchall())
         return found
 
-    def users(self, *, limit: int, below: str = "") -> dict[int, int]:
+    def referring_file_counts(self, *, limit: int, below: str = "") -> dict[int, int]:
         where = "AND (place.path = ? OR place.path >= ? AND place.path < ?)" if below else ""
         # "0" is the character after "/", so the range contains exactly the paths below the folder.
         given = (below, f"{below}/", f"{below}0") if below else ()
@@ -207,7 +207,7 @@ class SqliteGraph:
             found.setdefault(path, set()).add(target)
         return found
 
-    def most_used(self, *, limit: int) -> list[Symbol]:
+    def most_referenced_symbols(self, *, limit: int) -> list[Symbol]:
         sql = """SELECT node.key, symbol.name, symbol.kind, symbol.line, symbol.end_line, '', '', place.path, node.id
                  FROM symbol JOIN node ON node.id = symbol.node_id JOIN place ON place.id = symbol.place_id
                  LEFT JOIN (SELECT target_id, COUNT(*) AS uses FROM edge_row GROUP BY 1) ON target_id = node.id

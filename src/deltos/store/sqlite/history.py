@@ -154,7 +154,7 @@ class SqliteHistory:
                 (any_of(terms), limit),
             ).fetchall()
 
-    def changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
+    def files_changed_with(self, path: str, *, limit: int) -> list[ChangedTogether]:
         with self._database.snapshot() as connection:
             rows = connection.execute(
                 """WITH own (file, id) AS (
@@ -210,7 +210,7 @@ class SqliteHistory:
             return {}
         count = "(SELECT COUNT(*) FROM past_commit_words WHERE past_commit_words MATCH ?)"
         with self._database.snapshot() as connection:
-            # The number of columns of a statement is limited; one statement is enough for most queries.
+            # SQLite limits the number of columns of a statement. One statement is enough for most queries.
             parts = [
                 unique_terms[start : start + _COUNTS_PER_STATEMENT]
                 for start in range(0, len(unique_terms), _COUNTS_PER_STATEMENT)
@@ -247,7 +247,7 @@ class SqliteHistory:
         with self._database.snapshot() as connection:
             return {commit_id: [row[0] for row in connection.execute(sql, (commit_id, limit))] for commit_id in ids}
 
-    def renamed(self) -> dict[str, str]:
+    def renamed_files(self) -> dict[str, str]:
         with self._database.snapshot() as connection:
             return dict(connection.execute("SELECT before, path FROM past_name").fetchall())
 
@@ -301,7 +301,7 @@ class SqliteHistoryWriter:
                 [(n, c.subject_words, c.body_words, c.path_words) for n, c in fresh],
             )
             self._add_touches([(path, number) for number, commit in fresh for path in dict.fromkeys(commit.paths)])
-            self._add_vectors([(number, commit.vector) for number, commit in fresh if _is_about_files(commit)], model)
+            self._add_vectors([(number, commit.vector) for number, commit in fresh if _describes_files(commit)], model)
 
     def _add_vectors(self, vectors: Sequence[tuple[int, bytes]], model: str) -> None:
         if not model or not vectors:
@@ -356,14 +356,14 @@ class SqliteHistoryWriter:
         else:
             self._connection.execute("UPDATE past_file SET path = ? WHERE id = ?", (path, old))
 
-    def add_renamed(self, names: dict[str, str]) -> None:
+    def add_renames(self, names: dict[str, str]) -> None:
         self._connection.executemany("INSERT OR REPLACE INTO past_name VALUES (?, ?)", names.items())
 
     def keep_files(self, paths: Collection[str]) -> None:
         rows = self._connection.execute("SELECT id, path FROM past_file").fetchall()
         self._delete_files([file_id for file_id, path in rows if path not in paths])
 
-    def settle(self, *, limit: int) -> int:
+    def update_changed_files(self, *, limit: int) -> int:
         with self._errors:
             rows = self._connection.execute(
                 "SELECT id, changes FROM past_file WHERE NOT is_settled LIMIT ?", (limit,)
@@ -403,7 +403,7 @@ class SqliteHistoryWriter:
         self._connection.executemany("DELETE FROM past_file WHERE id = ?", rows)
 
     def _unindex_files(self, ids: Iterable[int]) -> None:
-        """Remove the words of files from the index. FTS5 needs the old words for that."""
+        """Remove the words of files from the index. FTS5 needs the old words to remove them."""
         self._connection.executemany(
             """INSERT INTO past_file_words (past_file_words, rowid, words)
                SELECT 'delete', id, words FROM past_file WHERE id = ? AND changes""",
@@ -423,7 +423,7 @@ def _read_totals(connection: sqlite3.Connection) -> HistoryTotals:
     return HistoryTotals(commits, oldest or 0, newest or 0, sweeping)
 
 
-def _is_about_files(commit: CommitRecord) -> bool:
+def _describes_files(commit: CommitRecord) -> bool:
     return bool(commit.vector and commit.paths) and commit.file_count <= MAX_RELATED_FILES
 
 
@@ -436,7 +436,7 @@ def _read_authors(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _commit_filter(spans: Sequence[tuple[int, int]], authors: Sequence[str]) -> tuple[str, list[object]]:
-    """Return an additional SQL condition on the time and author of commits, with its values."""
+    """Return an SQL condition on the time and author of commits that follows other conditions, and the bound values."""
     condition, values = "", list[object]()
     if spans:
         inside = " OR ".join(["past_commit.time >= ? AND past_commit.time < ?"] * len(spans))

@@ -1,4 +1,4 @@
-"""Copy a library out of its SQLite file, or into an empty one."""
+"""Copies a library from an SQLite file, or into an empty SQLite file."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class SqliteLibraryTransfer(LibraryTransfer):
             WHERE u.api_id = ? ORDER BY u.id"""
         return self._library.database.read().execute(query, (api_id,))
 
-    def add_source(self, carried: TransferredSource) -> None:
+    def add_source(self, transferred: TransferredSource) -> None:
         """Write a new source in one transaction."""
         with self._library.database.write() as connection:
-            insert_source(connection, carried.source)
-            if (crawl := carried.crawl) is not None:
+            insert_source(connection, transferred.source)
+            if (crawl := transferred.crawl) is not None:
                 insert_crawl(connection, crawl)
-            ADDRESSES.insert(connection, carried.source.id, carried.addresses)
-            for page in carried.pages:
-                _add_page(connection, carried.source.id, page)
+            ADDRESSES.insert(connection, transferred.source.id, transferred.addresses)
+            for page in transferred.pages:
+                _add_page(connection, transferred.source.id, page)
 
-    def add_api(self, carried: TransferredApi) -> None:
+    def add_api(self, transferred: TransferredApi) -> None:
         """Write a new API."""
-        self._library.apis.replace(carried.api, [unit for unit, _ in carried.units])
-        api = self._library.apis.api(carried.api.name)
+        self._library.apis.replace(transferred.api, [unit for unit, _ in transferred.units])
+        api = self._library.apis.api(transferred.api.name)
         ids = sorted(self._library.apis.unit_ids(api.id)) if api else []
         with self._library.database.write() as connection:
-            for unit_id, (_, vector) in zip(ids, carried.units, strict=True):
+            for unit_id, (_, vector) in zip(ids, transferred.units, strict=True):
                 if vector is not None:
                     connection.execute(
                         "UPDATE api_unit_vector SET model = ?, data = ? WHERE key = ?", (*vector, unit_id)

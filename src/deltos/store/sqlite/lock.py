@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Yield whether this process acquired the lock. It is released at the end of the block or process."""
+    """Yield whether this process acquired the lock. The lock is released at the end of the block or process."""
     descriptor = _open_lock_file(path)
     try:
         yield _acquire(descriptor, wait=False)
@@ -28,7 +28,7 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Wait for the lock. It is released at the end of the block or process."""
+    """Wait for the lock. The lock is released at the end of the block or process."""
     descriptor = _open_lock_file(path)
     try:
         _acquire(descriptor, wait=True)
@@ -48,7 +48,7 @@ def _open_lock_file(path: Path) -> int:
 
 
 class ByteLocks(Protocol):
-    """Functions of `msvcrt` (Windows) that are used here."""
+    """The functions of the Windows module `msvcrt` that file locks need."""
 
     LK_LOCK: int
     LK_NBLCK: int
@@ -58,7 +58,7 @@ class ByteLocks(Protocol):
 
 
 def acquire_by_bytes(system: ByteLocks, descriptor: int, *, wait: bool) -> bool:
-    """Lock the first byte of a file. If `wait` is true, retry after each timeout of Windows."""
+    """Lock the first byte of a file. If `wait` is true, try again whenever Windows reports a timeout."""
     while True:
         os.lseek(descriptor, 0, os.SEEK_SET)  # the lock starts at the current position of the file
         try:

@@ -83,15 +83,16 @@ _FAILURES = """SELECT path, indexer, failure.reason FROM failure JOIN file ON fi
                UNION ALL SELECT 'all files', substr(key, 12), value FROM meta
                WHERE key >= 'unfinished/' AND key < 'unfinished0'
                ORDER BY path, indexer"""
-_LONG_KEYS = ("listing",)  # recorded facts whose length increases with the size of the project
-# Suffix of an indexer's name for failures to resolve references, which happens after reading files.
+_LONG_KEYS = ("listing",)  # metadata keys whose values grow with the size of the project
+
+# Suffix of an indexer's name for failures that occur when references are resolved, after all files were read.
 UNRESOLVED = "/edges"
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFileSummary:
-    """Facts from a project file that were read without opening the project."""
+    """Facts read from a project file without opening the project."""
 
     facts: dict[str, str]
     size_bytes: int
@@ -116,8 +117,8 @@ class SqliteProject:
         self.history = SqliteHistory(self.database)
 
     @property
-    def set_aside(self) -> str:
-        aside = self.database.set_aside
+    def damaged_file(self) -> str:
+        aside = self.database.damaged_file
         return aside.name if aside else ""
 
     @contextmanager
@@ -126,12 +127,12 @@ class SqliteProject:
             yield SqliteProjectWriter(self.database, connection)
 
     def run_with_repair(self, work: Callable[[], _T]) -> _T:
-        self.database.reopen_if_gone()  # because `deltos forget-project` and `doctor --fix` move files
-        file = self.database.file
+        self.database.reopen_if_replaced()  # `deltos forget-project` and `deltos doctor --fix` move files
+        file = self.database.inode
         try:
             return work()
         except StoreCorrupt:
-            self.database.replace(file)
+            self.database.replace_damaged_file(file)
             return work()
 
     def try_lock(self, part: str = "") -> AbstractContextManager[bool]:
@@ -163,7 +164,7 @@ class SqliteProject:
         row = self.database.read().execute(sql, (path,)).fetchone()
         return StoredFile(row[0], row[1], row[2], SeenStamp(*row[3:])) if row else None
 
-    def skipped(self) -> dict[str, SkippedFile]:
+    def skipped_files(self) -> dict[str, SkippedFile]:
         with self.database.snapshot() as connection:
             rows = connection.execute(
                 "SELECT path, reason, hash, failure, size, mtime_ns, seen_at_ns FROM skipped"
@@ -182,7 +183,7 @@ class SqliteProject:
             ).fetchall()
         return {row[0]: SeenStamp(*row[1:]) for row in rows}
 
-    def folders(self) -> dict[str, int]:
+    def folder_times(self) -> dict[str, int]:
         with self.database.snapshot() as connection:
             return dict(connection.execute("SELECT path, mtime_ns FROM folder").fetchall())
 
@@ -196,7 +197,7 @@ class SqliteProject:
             count: int = connection.execute("SELECT COUNT(*) FROM file WHERE NOT generated").fetchone()[0]
         return count
 
-    def generated(self) -> frozenset[str]:
+    def generated_paths(self) -> frozenset[str]:
         with self.database.errors:
             rows = self.database.read().execute("SELECT path FROM file WHERE generated").fetchall()
         return frozenset(row[0] for row in rows)

@@ -1,4 +1,4 @@
-"""Location of the SQLite file of each project, and the list of projects that have one."""
+"""Locations of the projects' SQLite files, and the list of indexed projects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.errors import StoreBusy, StoreUnwritable
 from deltos.store.history import HISTORY_SUMMARY
-from deltos.store.project import KnownIndex, SetAside
+from deltos.store.project import DamagedStore, KnownIndex
 from deltos.store.sqlite.database import create_copy
 from deltos.store.sqlite.lock import try_lock
 from deltos.store.sqlite.migrations import PROJECT
@@ -26,27 +26,27 @@ _SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-readings", "-readings.part")
 
 
 class SqliteProjects:
-    """Implementation of `store.project.ProjectStores` with one file per real path, named after the folder."""
+    """Implementation of `store.project.ProjectStores` with one file per project folder."""
 
     def __init__(self, home: Path, migrations: Sequence[Migration] = PROJECT) -> None:
         self._folder = home / "projects"
         self._migrations = tuple(migrations)
 
-    keep_contents = False
+    keeps_contents = False
 
-    def sweep(self) -> int:
+    def delete_unused_contents(self) -> int:
         return 0
 
     def store_of(self, root: Path) -> SqliteProject:
         return SqliteProject(self.path(root), self._migrations)
 
     def path(self, root: Path) -> Path:
-        """Return the file of the project at `root`."""
+        """Return the path of the SQLite file for the project at `root`."""
         digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
         name = re.sub(r"[^\w.-]+", "-", root.name)[:40] or "root"
         return self._folder / f"{name}-{digest}.db"
 
-    def known(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
+    def indexed_projects(self, *, with_unfinished: bool = False) -> list[KnownIndex]:
         found = [_read_index(path) for path in self._folder.glob("*.db")]
         wanted = [index for index in found if index and (index.is_finished or with_unfinished)]
         return sorted(wanted, key=lambda index: (not index.is_finished, -index.synced_at))
@@ -54,35 +54,36 @@ class SqliteProjects:
     def roots_with_store(self, roots: Sequence[Path]) -> set[Path]:
         return {root for root in roots if self.path(root).exists()}
 
-    def copy(self, source: Path, root: Path) -> bool:
+    def copy_store(self, source: Path, root: Path) -> bool:
         changed = {"root": str(root), "synced_at": "", "listing": ""}
 
-        def forget_disk(connection: sqlite3.Connection) -> None:
+        def clear_sync_metadata(connection: sqlite3.Connection) -> None:
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", changed.items())
 
-        return create_copy(self.path(source), self.path(root), forget_disk)
+        return create_copy(self.path(source), self.path(root), clear_sync_metadata)
 
     def remove(self, root: Path) -> None:
         path = self.path(root)
         with try_lock(path.with_suffix(".lock")) as is_held:
             if not is_held:
-                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when that is done.")
+                raise StoreBusy(f"{root.name} is being indexed", hint="Try again when indexing has finished.")
             _delete_file(path)
         if root.is_dir():
-            return  # keep the lock files: a process waiting for a deleted file would not exclude later ones
+            # Keep the lock files. A process that waits for a deleted lock file would not exclude later processes.
+            return
         for lock in (path.with_suffix(".lock"), path.with_suffix(".history.lock"), _side_file(path, "-lock")):
             with suppress(OSError):
                 lock.unlink(missing_ok=True)
 
-    def set_aside(self) -> list[SetAside]:
+    def damaged_stores(self) -> list[DamagedStore]:
         return [
-            SetAside(str(path), path.stat().st_size)
+            DamagedStore(str(path), path.stat().st_size)
             for path in sorted(self._folder.glob("*.corrupt-*"))
             if not path.name.endswith(_SIDE_FILE_SUFFIXES)
         ]
 
-    def remove_set_aside(self, place: str) -> None:
-        path = self._folder / Path(place).name
+    def remove_damaged_store(self, location: str) -> None:
+        path = self._folder / Path(location).name
         if ".corrupt-" in path.name:
             _delete_file(path)
 
@@ -93,7 +94,8 @@ def _delete_file(path: Path) -> None:
             file.unlink(missing_ok=True)
     except OSError as exc:
         raise StoreUnwritable(
-            f"{path.name} cannot be deleted ({exc.strerror})", hint="Stop the server that uses it, then try again."
+            f"{path.name} cannot be deleted ({exc.strerror})",
+            hint="Stop the server that uses the file, then try again.",
         ) from exc
 
 

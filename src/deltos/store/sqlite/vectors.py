@@ -21,82 +21,82 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SqliteVectorOwner:
-    """Table whose records have vectors, with SQL for the key, text and index words of its records.
+    """Table whose records have vectors, with SQL for the key, text and index words of the records.
 
-    If `is_awaited` is true, the vector table has a row without a model for each record that must still be embedded.
+    If `tracks_unembedded` is true, the vector table has a row without a model for each record without a vector.
     """
 
     table: str
     key: str
-    texts: str
-    is_awaited: bool = False
+    texts_query: str
+    tracks_unembedded: bool = False
 
     @property
-    def vectors(self) -> str:
+    def vector_table(self) -> str:
         """Name of the vector table."""
         return f"{self.table}_vector"
 
     @property
-    def unembedded(self) -> str:
-        """SQL for the first ?3 records with a key above ?1 that have no vector of model ?2 or model ?4."""
-        if self.is_awaited:  # the `+` before `key` makes SQLite read both ranges from the index on model
+    def unembedded_query(self) -> str:
+        """SQL query for up to ?3 records with a key above ?1 that have no vector of model ?2 or model ?4."""
+        if self.tracks_unembedded:  # the `+` before `key` makes SQLite read both ranges from the index on model
             return f"""SELECT t.* FROM (
-                    SELECT key FROM {self.vectors} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
+                    SELECT key FROM {self.vector_table} WHERE (model < ?2 OR model > ?2) AND (model <> ?4 OR ?4 = '')
                     AND +key > ?1 ORDER BY +key LIMIT ?3
-                ) v CROSS JOIN ({self.texts}) t ON t.{self.key} = v.key"""
-        return f"""SELECT * FROM ({self.texts}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
-                (SELECT 1 FROM {self.vectors} v WHERE v.key = t.{self.key} AND v.model IN (?2, ?4))
+                ) v CROSS JOIN ({self.texts_query}) t ON t.{self.key} = v.key"""
+        return f"""SELECT * FROM ({self.texts_query}) t WHERE t.{self.key} > ?1 AND NOT EXISTS
+                (SELECT 1 FROM {self.vector_table} v WHERE v.key = t.{self.key} AND v.model IN (?2, ?4))
             ORDER BY t.{self.key} LIMIT ?3"""
 
     @property
-    def is_there(self) -> str:
-        """SQL that returns the key ?1 if that record may have a vector."""
-        if self.is_awaited:
-            return f"SELECT key FROM {self.vectors} WHERE key = ?1"
+    def key_query(self) -> str:
+        """SQL query for the key ?1, which returns no row if the record may not have a vector."""
+        if self.tracks_unembedded:
+            return f"SELECT key FROM {self.vector_table} WHERE key = ?1"
         return f"SELECT {self.key} AS key FROM {self.table} WHERE {self.key} = ?1"
 
 
 DOCS_CHUNKS = SqliteVectorOwner(
     "docs_chunk",
     "id",
-    # The heading counts twice, because it names the topic of the section.
+    # The heading is repeated to double its weight, because it states the topic of the section.
     "SELECT c.id, c.section || char(10) || c.text,"
     " w.trail || ' ' || w.heading || ' ' || w.heading || ' ' || w.body"
-    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS JOIN keeps the order, so no sorting
+    " FROM docs_chunk c CROSS JOIN docs_words w ON w.rowid = c.id",  # CROSS JOIN avoids sorting by key
 )
 API_UNITS = SqliteVectorOwner(
     "api_unit",
     "id",
-    # Title and names count twice.
+    # Title and names are repeated to double their weight.
     "SELECT rowid AS id,"
     " title || ' ' || title || ' ' || names || ' ' || names || ' ' || description || ' ' || details, '' FROM api_words",
-    is_awaited=True,
+    tracks_unembedded=True,
 )
 OBSERVATIONS = SqliteVectorOwner(
-    "observation", "place", "SELECT place, text, '' FROM live_observation", is_awaited=True
+    "observation", "place", "SELECT place, text, '' FROM live_observation", tracks_unembedded=True
 )
 
 
-def migration(owner: SqliteVectorOwner) -> Migration:
-    """Return the migration that creates the vector table of an owner."""
+def create_migration(owner: SqliteVectorOwner) -> Migration:
+    """Return the migration that creates the vector table of a table of records."""
     return Migration(
         f"{owner.table}-vectors-001",
         f"""
-        CREATE TABLE {owner.vectors} (
+        CREATE TABLE {owner.vector_table} (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             key INTEGER NOT NULL UNIQUE,
             model TEXT NOT NULL,
             data BLOB NOT NULL
         );
-        CREATE INDEX {owner.vectors}_by_model ON {owner.vectors} (model, number);
-        CREATE TRIGGER {owner.vectors}_leaves AFTER DELETE ON {owner.table} BEGIN
-            DELETE FROM {owner.vectors} WHERE key = old.{owner.key};
+        CREATE INDEX {owner.vector_table}_by_model ON {owner.vector_table} (model, number);
+        CREATE TRIGGER {owner.vector_table}_leaves AFTER DELETE ON {owner.table} BEGIN
+            DELETE FROM {owner.vector_table} WHERE key = old.{owner.key};
         END;
         """,
     )
 
 
-DOCS_VECTORS = migration(DOCS_CHUNKS)
+DOCS_VECTORS = create_migration(DOCS_CHUNKS)
 API_VECTORS = Migration(
     "api_unit-vectors-001",
     """
@@ -126,23 +126,24 @@ class SqliteVectors:
         self._owner = owner
 
     def unembedded(self, model: str, *, after: int, limit: int, alternative_model: str = "") -> list[Unembedded]:
-        rows = self._database.read().execute(self._owner.unembedded, (after, model, limit, alternative_model))
+        rows = self._database.read().execute(self._owner.unembedded_query, (after, model, limit, alternative_model))
         return [Unembedded(*row) for row in rows]
 
     def try_lock(self) -> AbstractContextManager[bool]:
-        return try_lock(self._database.path.with_suffix(f".{self._owner.vectors}.lock"))
+        return try_lock(self._database.path.with_suffix(f".{self._owner.vector_table}.lock"))
 
     def write(self, model: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         owner = self._owner
         with self._database.write() as connection:
             connection.executemany(
-                f"INSERT OR REPLACE INTO {owner.vectors} (key, model, data) SELECT key, ?2, ?3 FROM ({owner.is_there})",
+                f"INSERT OR REPLACE INTO {owner.vector_table} (key, model, data)"
+                f" SELECT key, ?2, ?3 FROM ({owner.key_query})",
                 [(key, model, data) for key, data in vectors],
             )
 
     def since(self, model: str, number: int) -> list[StoredVector]:
         rows = self._database.read().execute(
-            f"SELECT number, key, data FROM {self._owner.vectors} WHERE number > ? AND model = ? ORDER BY number",
+            f"SELECT number, key, data FROM {self._owner.vector_table} WHERE number > ? AND model = ? ORDER BY number",
             (number, model),
         )
         return [StoredVector(*row) for row in rows]
@@ -150,12 +151,12 @@ class SqliteVectors:
     def count(self, model: str) -> int:
         row = (
             self._database.read()
-            .execute(f"SELECT COUNT(*) FROM {self._owner.vectors} WHERE model = ?", (model,))
+            .execute(f"SELECT COUNT(*) FROM {self._owner.vector_table} WHERE model = ?", (model,))
             .fetchone()
         )
         found: int = row[0]
         return found
 
     def numbers(self, model: str) -> set[int]:
-        rows = self._database.read().execute(f"SELECT number FROM {self._owner.vectors} WHERE model = ?", (model,))
+        rows = self._database.read().execute(f"SELECT number FROM {self._owner.vector_table} WHERE model = ?", (model,))
         return {row[0] for row in rows}

@@ -1,6 +1,7 @@
-"""In-memory vocabulary of a small project: its words with their document frequencies.
+"""In-memory vocabulary of a small project: words with their document frequencies.
 
-In a search over many projects, most projects lack some words. The vocabulary shows that without a database query.
+In a search over many projects, most projects lack some of the words. The vocabulary shows this without a database
+query.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
     from deltos.store.sqlite.database import SqliteDatabase
 
-# Loading takes 3 microseconds per word, so larger projects look up only the words of each query.
+# Maximum number of chunks of a project whose vocabulary is loaded. Loading takes 3 microseconds per word.
 MAX_CHUNKS = 2_000
-# FTS5 stores totals and the segment list in these rows. Every write to an index changes at least one of the rows.
-_STAMP = """SELECT (SELECT chunks FROM chunk_total), (SELECT total(chunks) FROM common_word),
+# Rows 1 and 10 of an FTS5 data table contain totals and the segment list. Every write changes at least one of them.
+_SELECT_STAMP = """SELECT (SELECT chunks FROM chunk_total), (SELECT total(chunks) FROM common_word),
             (SELECT group_concat(hex(block)) FROM chunk_words_data WHERE id IN (1, 10)),
             (SELECT group_concat(hex(block)) FROM file_words_data WHERE id IN (1, 10))"""
 _FILE_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file_vocabulary USING fts5vocab (main, file_words, col)"
@@ -29,7 +30,7 @@ _FILE_VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.file_vocabulary USIN
 class Vocabulary:
     """Document frequencies of words in chunks, words of file names, and all words of files.
 
-    Frequencies of common words are the last counted values.
+    The frequencies of common words may be outdated.
     """
 
     chunks: Mapping[str, int]
@@ -39,7 +40,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class _WriteStamp:
-    """Values that change with every write to the word indexes and are the same in all threads."""
+    """Values that change with every write to the word indexes. They are the same in all threads."""
 
     chunk_count: int
     common: float
@@ -48,7 +49,7 @@ class _WriteStamp:
 
 
 class VocabularyCache:
-    """Cache of an open project's vocabulary, which is loaded when the same state is queried a second time."""
+    """Cache of an open project's vocabulary. It is loaded when the same state is queried a second time."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -56,8 +57,9 @@ class VocabularyCache:
         self._last_stamp: _WriteStamp | None = None
         self._cached: tuple[_WriteStamp, Vocabulary] | None = None
 
-    def for_query(self) -> Vocabulary | None:
-        """Return the current vocabulary, or None for the first query of a state, which does not wait for loading."""
+    def load_on_second_query(self) -> Vocabulary | None:
+        """Return the vocabulary of the current state. Return None for a large project, or for the first query of a
+        state."""
         stamp = self._database.cached("word stamp", _read_stamp)
         if stamp.chunk_count > MAX_CHUNKS:
             return None
@@ -72,8 +74,8 @@ class VocabularyCache:
             self._cached = stamp, vocabulary
             return vocabulary
 
-    def if_cached(self) -> Vocabulary | None:
-        """Return the current vocabulary if it is already loaded, otherwise None."""
+    def cached_vocabulary(self) -> Vocabulary | None:
+        """Return the vocabulary of the current state, or None if it is not loaded."""
         return self._cached_at(self._database.cached("word stamp", _read_stamp))
 
     def _cached_at(self, stamp: _WriteStamp) -> Vocabulary | None:
@@ -82,7 +84,7 @@ class VocabularyCache:
 
 
 def _read_stamp(connection: sqlite3.Connection) -> _WriteStamp:
-    return _WriteStamp(*connection.execute(_STAMP).fetchone())
+    return _WriteStamp(*connection.execute(_SELECT_STAMP).fetchone())
 
 
 def _read_vocabulary(connection: sqlite3.Connection) -> Vocabulary:

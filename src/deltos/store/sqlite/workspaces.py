@@ -38,14 +38,14 @@ class SqliteWorkspaces(WorkspaceRecords):
         self._home = home
         self._path = home / FILE_NAME
         self._opened: SqliteStatements | None = None
-        self._opening = threading.Lock()
+        self._hold_file_lock = threading.Lock()
 
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
 
     def _open(self, *, may_create: bool) -> SqliteStatements | None:
-        with self._opening:
+        with self._hold_file_lock:
             if self._opened is None and (may_create or self._path.exists()):
                 database = SqliteDatabase(self._path, (Migration("workspaces_001", _SCHEMA),))
                 self._opened = SqliteStatements(database)
@@ -57,6 +57,6 @@ class SqliteWorkspaces(WorkspaceRecords):
     def _rename_in_tokens(self, _connection: WriteConnection, name: str, new_name: str) -> int:
         if not (self._home / TOKENS_FILE_NAME).exists():
             return 0
-        # Tokens are committed first. A crash between the commits leaves tokens with fewer rights until a retry.
+        # Tokens are committed first. After a crash between the commits, tokens have fewer permissions until a retry.
         with closing(SqliteTokens(self._home)) as tokens:
             return tokens.rename_workspace(name, new_name)

@@ -78,7 +78,7 @@ def skipped_note(selection: SearchSelection) -> str:
     skipped = [
         file
         for project in selection.projects
-        for file in project.store.skipped().values()
+        for file in project.store.skipped_files().values()
         if file.reason not in _TEXTLESS_REASONS and selection.scope.includes(file.path)
     ]
     if not skipped:

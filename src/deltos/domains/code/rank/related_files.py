@@ -57,7 +57,7 @@ def _co_changed_files(seed_weights: Mapping[str, float], history: FileHistory | 
     """Return the files that change together with the seeds, with the strength of their strongest link."""
     found: dict[str, float] = {}
     for seed, seed_weight in seed_weights.items() if history else ():
-        for other in history.changed_with(seed, limit=RANKING.max_co_changed) if history else ():
+        for other in history.files_changed_with(seed, limit=RANKING.max_co_changed) if history else ():
             strength = seed_weight * other.together / (other.changes + RANKING.co_change_smoothing)
             found[other.path] = max(found.get(other.path, 0.0), strength)
     return found

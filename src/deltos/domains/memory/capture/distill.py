@@ -62,11 +62,11 @@ def _distill_batch(memory: Memory, journal: Journal, names: list[str]) -> None:
     keys = {name: sha256(name.encode()).digest()[:_KEY_BYTES] for name in records}
     with memory.store.writing() as writer:
         # Checked inside the transaction, because another process may distill the same records.
-        known = memory.store.distilled(list(keys.values()))
+        known = memory.store.distilled_keys(list(keys.values()))
         for name, record in records.items():
             if keys[name] not in known:
                 store_record(memory, writer, record)
-        writer.note_distilled(keys.values())
+        writer.record_distilled(keys.values())
     journal.remove(list(records))
 
 
@@ -85,7 +85,7 @@ def store_record(memory: Memory, writer: ObservationsWriter, record: JournalReco
     if may_be_fix(event) and (fix := _fix_draft(writer, event, project, session)):
         draft = fix
     if draft is None and event.event_type is EventType.ANSWERED:
-        draft = answer_to_question(event, writer.in_session(session, limit=1))
+        draft = answer_to_question(event, writer.session_observations(session, limit=1))
     prepared = None if draft is None else _prepare(memory, draft, origin)
     if prepared is None:
         return None
@@ -110,16 +110,16 @@ def _add_outcome(event: Event, origin: ObservationOrigin) -> Event:
 
 
 def _recent_edits(writer: ObservationsWriter, project: int) -> list[Observation]:
-    return writer.recent(project, limit=_MAX_EDITS_CHECKED, kinds=("change",))
+    return writer.recent_observations(project, limit=_MAX_EDITS_CHECKED, kinds=("change",))
 
 
 def _fix_draft(writer: ObservationsWriter, event: Event, project: int, session: int) -> Draft | None:
     """Return a draft saying that a failed command now works, or None if no failure of the command is unresolved."""
-    failure = find_last_failure(event, writer.recent(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
-    findings = writer.recent(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
+    failure = find_last_failure(event, writer.recent_observations(project, limit=_MAX_ERRORS_CHECKED, kinds=("error",)))
+    findings = writer.recent_observations(project, limit=MAX_FINDINGS_CHECKED, kinds=("finding",)) if failure else []
     if failure is None or is_fixed(failure, findings):
         return None
-    return describe_fix(event, failure, writer.in_session(session, limit=_MAX_EARLIER_CHECKED))
+    return describe_fix(event, failure, writer.session_observations(session, limit=_MAX_EARLIER_CHECKED))
 
 
 def _prepare(memory: Memory, draft: Draft, origin: ObservationOrigin) -> PreparedDraft | None:

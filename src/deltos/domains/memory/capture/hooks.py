@@ -119,7 +119,7 @@ def start_context(memory: Memory, record: JournalRecord, tokens: int) -> str:
     try:
         with memory.store.writing() as writer:
             project, session = memory.origin_keys(writer, origin)
-            shown_at = writer.note_shown(session, record.at)
+            shown_at = writer.record_shown(session, record.at)
     except StoreUnwritable:
         # Without write access, it is unknown which observations a resumed session has seen, so none are repeated.
         known = memory.store.known_identity(origin.project_id, str(origin.root)) or origin.project_id

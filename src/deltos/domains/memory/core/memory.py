@@ -164,7 +164,7 @@ class Memory:
 
     def _conflicts(self, writer: ObservationsWriter, project: int, stored_id: str) -> tuple[Observation, ...]:
         """Return the valid statements of a project that may contradict a new one, closest in topic first."""
-        rows = writer.recent(project, limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
+        rows = writer.recent_observations(project, limit=MAX_STATEMENTS_COMPARED, kinds=STATEMENT_KINDS)
         new = next((row for row in rows if row.id == stored_id), None)
         if new is None or not is_statement(new):
             return ()
@@ -231,8 +231,8 @@ class Memory:
             # A session that moves to a subfolder keeps its first folder, so that its observations stay together.
             begun_in = writer.folder_of_session(origin.project_id, origin.session_id)
             folder = Clean(begun_in) if begun_in is not None and is_inside(folder, begun_in) else folder
-        project = writer.project(origin.project_id, root=root, now=now, folder=folder)
-        return project, writer.session(project, origin.session_id, agent=origin.agent, now=now)
+        project = writer.upsert_project(origin.project_id, root=root, now=now, folder=folder)
+        return project, writer.upsert_session(project, origin.session_id, agent=origin.agent, now=now)
 
     def with_stored_identity(self, project: Project) -> Project:
         """Return the project with the id that memory uses for it.
@@ -248,7 +248,9 @@ class Memory:
         """Insert a prepared draft, or merge it into a recent duplicate."""
         new = prepared.new
         # Checked inside the write transaction, so that two concurrent writers cannot both insert the same text.
-        duplicate = find_duplicate(new.text, new.kind, writer.recent(project, limit=_MAX_DUPLICATE_CANDIDATES))
+        duplicate = find_duplicate(
+            new.text, new.kind, writer.recent_observations(project, limit=_MAX_DUPLICATE_CANDIDATES)
+        )
         if duplicate is not None:
             older, fuller = duplicate
             self._merge(writer, older, new, takes_text=fuller == "newer")
@@ -262,7 +264,7 @@ class Memory:
 
     def anchor_statement(self, writer: ObservationsWriter, session: int, edit: NewObservation) -> None:
         """Anchor the user's last decision in a session to the code that was edited shortly after it."""
-        rows = writer.in_session(session, limit=_MAX_STATEMENT_DISTANCE)
+        rows = writer.session_observations(session, limit=_MAX_STATEMENT_DISTANCE)
         statement = next((row for row in rows if row.source == "user"), None)
         # Whole-file anchors are omitted, because files change too often for them to be useful.
         edited = [anchor for anchor in edit.anchors if anchor.symbol]
@@ -286,7 +288,7 @@ class Memory:
         """Merge a new observation into an older duplicate."""
         now = max(new.created_at, older.updated_at)
         if not takes_text and set(new.files) <= set(older.files):
-            writer.touch(older.place, now)
+            writer.record_repetition(older.place, now)
             return
         text = new.text if takes_text else older.text
         files = tuple(dict.fromkeys((*older.files, *new.files)))
@@ -370,8 +372,8 @@ class Memory:
     ) -> Timeline:
         """Return at most `before` earlier and `after` later observations, around those in `middle`."""
         with self.store.snapshot():
-            earlier = self.store.before(keys, *moment, limit=before + 1)
-            later = self.store.after(keys, *moment, limit=after + 1)
+            earlier = self.store.observations_before(keys, *moment, limit=before + 1)
+            later = self.store.observations_after(keys, *moment, limit=after + 1)
         rows = [*earlier[len(earlier) - before if len(earlier) > before else 0 :], *middle, *later[:after]]
         return Timeline(rows, has_earlier=len(earlier) > before, has_later=len(later) > after)
 
@@ -385,7 +387,7 @@ class Memory:
         now = micros(self.clock())
         with self.store.writing() as writer:
             for given in dict.fromkeys(ids):
-                rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
+                rows = [row for one in possible_ids(storable(given)) for row in writer.observations_with_id(one)]
                 rows = [row for row in rows if _is_visible(row)]
                 if not rows:
                     unknown.append(given)
@@ -509,7 +511,9 @@ class Memory:
 
     def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         """Return the last observations of a session, oldest first."""
-        return [row for row in self.store.in_session(redact_name(session_id), limit=limit) if _is_visible(row)]
+        return [
+            row for row in self.store.session_observations(redact_name(session_id), limit=limit) if _is_visible(row)
+        ]
 
     def project_keys(self, project_id: str) -> tuple[int, ...]:
         """Return the keys of a project and of the personal project, if they exist, or of all visible projects."""
@@ -580,7 +584,7 @@ def _reject_hidden(lookup: ObservationLookup, writer: ObservationsWriter) -> Non
                 hint="Pin the newer observation, or restore this one first.",
             )
     for given in lookup.unknown:
-        rows = [row for one in possible_ids(storable(given)) for row in writer.with_id(one)]
+        rows = [row for one in possible_ids(storable(given)) for row in writer.observations_with_id(one)]
         if any(_is_visible(row) for row in rows):
             raise BadArgument(f"{given[:100]} was forgotten and is not shown", hint="Restore it first.")
 

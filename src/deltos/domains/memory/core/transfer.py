@@ -220,7 +220,9 @@ class _Importer:
         """Store a session and its times."""
         started_at = self._time(record, "started_at")
         project = self._project_key(record, started_at)
-        key = self._writer.session(project, _session_id(record), agent=_name_field(record, "agent"), now=started_at)
+        key = self._writer.upsert_session(
+            project, _session_id(record), agent=_name_field(record, "agent"), now=started_at
+        )
         self._writer.update_session(
             key,
             agent=_name_field(record, "agent"),
@@ -232,7 +234,7 @@ class _Importer:
         """Store an observation, or merge it into an existing one, which is searched in all projects if `is_anywhere`
         is set."""
         new = self._parse_observation(record)
-        elsewhere = self._writer.with_id(new.id) if is_anywhere else []
+        elsewhere = self._writer.observations_with_id(new.id) if is_anywhere else []
         project = -1 if elsewhere else self._project_key(record, new.created_at)
         known = elsewhere[0] if elsewhere else self._writer.find(project, new.id)
         if known is not None:
@@ -240,7 +242,7 @@ class _Importer:
         elif self._writer.was_purged(new.id):
             self._report.purged += 1
         else:
-            session = self._writer.session(project, _session_id(record), agent="", now=new.created_at)
+            session = self._writer.upsert_session(project, _session_id(record), agent="", now=new.created_at)
             self._writer.insert(project, session, new)
             self._report.added += 1
 
@@ -302,7 +304,7 @@ class _Importer:
     def _project_key(self, record: dict[str, Any], now: int) -> int:
         """Return the key of a record's project, which is created if necessary."""
         project_id = _name_field(record, "project_id") or redact_name(self._project_id)
-        return self._writer.project(project_id, root="", now=now, folder=_name_field(record, "folder"))
+        return self._writer.upsert_project(project_id, root="", now=now, folder=_name_field(record, "folder"))
 
     def _time(self, record: dict[str, Any], name: str) -> int:
         """Return a time field of a record, or the current time if it is missing or in the future."""

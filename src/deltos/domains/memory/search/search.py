@@ -358,7 +358,7 @@ def _find_matches(store: Observations, query: MemoryQuery, scope: MemoryScope, s
     for count, term in found:
         if term_weights and count > budget:
             break  # the remaining terms are more frequent, so they cost more and weigh less
-        places = store.places_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
+        places = store.row_numbers_with(term, at_most=min(_MAX_COUNTED_FREQUENCY, budget), project_keys=projects)
         budget -= len(places)
         bit = 1 << len(term_weights)
         for place in places:
@@ -395,15 +395,15 @@ def _add_neighbours(places: Iterable[int]) -> set[int]:
 
 def _filtered_places(store: Observations, scope: MemoryScope, filters: Filters, searched: int) -> set[int]:
     """Return the row numbers of the observations that pass the filters."""
-    between = store.places_between(
+    between = store.row_numbers_between(
         scope.project_keys, filters.since, filters.until, at_most=searched, kinds=filters.kinds
     )
     if not filters.tag:
         return set(between)
     passed = set(between)
     for term in parse_query(filters.tag).terms:  # words in tags are indexed like other words
-        passed &= set(store.places_with(term, at_most=_MAX_COUNTED_FREQUENCY, project_keys=scope.project_keys))
-    return {row.place for row in store.at_places(sorted(passed)) if has_tag(row.text, filters.tag)}
+        passed &= set(store.row_numbers_with(term, at_most=_MAX_COUNTED_FREQUENCY, project_keys=scope.project_keys))
+    return {row.place for row in store.at_row_numbers(sorted(passed)) if has_tag(row.text, filters.tag)}
 
 
 def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeSpan]) -> list[int]:
@@ -411,7 +411,7 @@ def _dated_places(store: Observations, scope: MemoryScope, spans: Sequence[TimeS
     places: list[int] = []
     for span in spans:
         if len(places) < _MAX_DATED_CANDIDATES:
-            places += store.places_between(
+            places += store.row_numbers_between(
                 scope.project_keys, span.start, span.end, at_most=_MAX_DATED_CANDIDATES - len(places)
             )
     return places
@@ -607,7 +607,7 @@ def _load_hits(
     semantic_places: Collection[int],
 ) -> tuple[MemoryHit, ...]:
     """Return the best observations as hits with snippets."""
-    by_place = {row.place: row for row in store.at_places([item.place for item in top])}
+    by_place = {row.place: row for row in store.at_row_numbers([item.place for item in top])}
     best = top[0].score if top else 1.0
     top = _put_newer_conflicting_first(top, by_place)
     return tuple(

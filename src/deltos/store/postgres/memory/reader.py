@@ -15,7 +15,14 @@ from deltos.store.observations import (
     SessionRow,
     session_range,
 )
-from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_places, select_session, texts_of
+from deltos.store.postgres.memory.rows import (
+    decode_texts,
+    projects_of,
+    select,
+    select_by_id,
+    select_by_place,
+    select_session,
+)
 from deltos.store.postgres.memory.writer import PostgresObservationsWriter
 from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
@@ -50,7 +57,7 @@ class PostgresObservations:
         self.database = database
 
     @property
-    def set_aside(self) -> str:
+    def damaged_file(self) -> str:
         return ""  # only the administrator repairs a damaged database; it is never replaced
 
     @property
@@ -61,7 +68,8 @@ class PostgresObservations:
 
     @property
     def vectors(self) -> PostgresVectors:
-        from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors  # deferred: hooks do not use vectors
+        # Deferred import, because hooks do not use vectors.
+        from deltos.store.postgres.vectors import OBSERVATIONS, PostgresVectors
 
         return PostgresVectors(self.database, OBSERVATIONS)
 
@@ -75,7 +83,7 @@ class PostgresObservations:
 
     @property
     def _snapshots(self) -> Snapshots:
-        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred: hooks rarely need it
+        from deltos.store.postgres.memory.snapshots import Snapshots  # deferred import: hooks rarely need it
 
         return Snapshots(self.database)
 
@@ -94,7 +102,7 @@ class PostgresObservations:
         problems: list[str] = []
         with self.writing() as writer:
             if writer.directory_differs():
-                problems.append("the directory of places did not match the observations")
+                problems.append("the observation directory did not match the observations")
                 writer.rebuild_directory()
             if writer.word_index_differs():
                 problems.append("the word index did not match the observations")
@@ -119,11 +127,11 @@ class PostgresObservations:
 
     def by_ids(self, ids: Sequence[str]) -> list[Observation]:
         with self.database.snapshot():
-            return [row for chosen in ids for row in select_ids(self._query, chosen, "o.deleted_at IS NULL")]
+            return [row for chosen in ids for row in select_by_id(self._query, chosen, "o.deleted_at IS NULL")]
 
-    def at_places(self, places: Sequence[int]) -> list[Observation]:
+    def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
         with self.database.snapshot():
-            found = {row.place: row for row in select_places(self._query, places, "o.deleted_at IS NULL")}
+            found = {row.place: row for row in select_by_place(self._query, places, "o.deleted_at IS NULL")}
         return [found[place] for place in places if place in found]
 
     def summaries(self, places: Sequence[int], *, head_characters: int) -> list[ObservationSummary]:
@@ -135,7 +143,9 @@ class PostgresObservations:
                     AND deleted_at IS NULL AND superseded_by IS NULL ORDER BY place""",
                 (projects_of(self._query, places), list(places)),
             )
-        return [ObservationSummary._make((*row[:3], texts_of(row[3]), texts_of(row[4]), *row[5:])) for row in rows]
+        return [
+            ObservationSummary._make((*row[:3], decode_texts(row[3]), decode_texts(row[4]), *row[5:])) for row in rows
+        ]
 
     def anchors(self, places: Sequence[int]) -> dict[int, list[Anchor]]:
         anchors: dict[int, list[Anchor]] = {}
@@ -173,7 +183,7 @@ class PostgresObservations:
         rows = self._query("SELECT key FROM memory_session WHERE project = ANY(%s)", (list(project_keys),))
         return {row[0] for row in rows}
 
-    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+    def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         sql = "SELECT key FROM memory_session WHERE md5(session_id) = md5(%s) AND session_id = %s"
         with self.database.snapshot():
             keys = self._query(sql, (session_id, session_id))
@@ -189,7 +199,7 @@ class PostgresObservations:
                      WHERE project = ANY(%s) AND term = ANY(%s) LIMIT %s) found"""
             return int(self._query(sql, (keys, _stored_terms(words), at_most))[0][0])
 
-    def places_with(
+    def row_numbers_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
         with self.database.snapshot():
@@ -202,15 +212,15 @@ class PostgresObservations:
         return [row[0] for row in rows]
 
     def _all_keys(self) -> list[int]:
-        """Return the keys of all projects, for queries that name the projects explicitly."""
+        """Return the keys of all projects, for queries that list the project keys."""
         return [row[0] for row in self._query("SELECT key FROM memory_project")]
 
     # ------------------------------------------------------------------ by time
 
-    def places_between(
+    def row_numbers_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
-        found = self._newest_places(
+        found = self._newest_positions(
             project_keys,
             "created_at >= %s AND created_at < %s AND (%s OR kind = ANY(%s))",
             (start, end, not kinds, list(kinds)),
@@ -218,20 +228,24 @@ class PostgresObservations:
         )
         return [place for _, place in found]
 
-    def _newest_places(
+    def _newest_positions(
         self, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> list[tuple[int, int]]:
-        """Return the creation time and place of the newest live observations of some projects, newest first."""
+        """Return the creation times and row numbers of the newest live observations of some projects, newest first."""
         sql = f"""SELECT created_at, place FROM observation WHERE project = ANY(%s) AND {where} AND deleted_at IS NULL
                   ORDER BY created_at DESC, place DESC LIMIT %s"""
         return [(created_at, place) for created_at, place in self._query(sql, (list(project_keys), *values, limit))]
 
-    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def observations_before(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         with self.database.snapshot():
-            found = self._newest_places(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
-            return self.at_places([place for _, place in reversed(found)])
+            found = self._newest_positions(project_keys, "(created_at, place) < (%s, %s)", (created_at, place), limit)
+            return self.at_row_numbers([place for _, place in reversed(found)])
 
-    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def observations_after(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         where = """o.project = ANY(%s) AND (o.created_at, o.place) > (%s, %s) AND o.deleted_at IS NULL
                    ORDER BY o.created_at, o.place LIMIT %s"""
         return select(self._query, where, (list(project_keys), created_at, place, limit))
@@ -251,12 +265,14 @@ class PostgresObservations:
                     ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
         return select(self._query, where, (list(project_keys), created_at, place, not kinds, list(kinds), limit))
 
-    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+    def recent_observations(
+        self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
         where = """o.project = ANY(%s) AND (%s OR o.kind = ANY(%s)) AND o.superseded_by IS NULL
                    AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.place DESC LIMIT %s"""
         return select(self._query, where, (list(project_keys), not kinds, list(kinds), limit))
 
-    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+    def pinned_observations(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
         where = """o.project = ANY(%s) AND o.pinned_at IS NOT NULL AND o.deleted_at IS NULL
                    AND o.superseded_by IS NULL ORDER BY o.pinned_at DESC, o.place DESC LIMIT %s"""
         return select(self._query, where, (list(project_keys), limit))
@@ -268,7 +284,7 @@ class PostgresObservations:
         sql = f"SELECT ({every}) - ({every} AND deleted_at IS NOT NULL)"
         return int(self._query(sql, (list(project_keys), list(project_keys)))[0][0])
 
-    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+    def counts_by_kind(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
         sql = """SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation
                  WHERE project = ANY(%s) GROUP BY kind ORDER BY 2 DESC, kind COLLATE "C" """
         return {kind: (live, deleted) for kind, live, deleted in self._query(sql, (list(project_keys),))}
@@ -292,30 +308,33 @@ class PostgresObservations:
         yield from self._iterate_pages("change > %s AND", number)
 
     def _iterate_pages(self, chosen: str, *values: object) -> Iterator[Observation]:
-        """Yield the observations that the directory query selects, by place. Each page is a separate snapshot."""
+        """Yield the observations selected by a query on the directory, ordered by row number.
+
+        Each page is read in a separate snapshot.
+        """
         sql = f"SELECT place FROM observation_place WHERE {chosen} place > %s ORDER BY place LIMIT {_PAGE_ROWS}"
         place = -1
         while True:
             with self.database.snapshot():
                 places = [row[0] for row in self._query(sql, (*values, place))]
-                rows = select_places(self._query, places)
+                rows = select_by_place(self._query, places)
             if not places:
                 return
             yield from rows
             place = places[-1]
 
-    def last_change(self) -> int:
+    def last_change_number(self) -> int:
         return int(self._query("SELECT max(change) FROM observation_place")[0][0] or 0)
 
-    def change_of(self, place: int) -> int:
+    def change_number(self, place: int) -> int:
         rows = self._query("SELECT change FROM observation_place WHERE place = %s", (place,))
         return int(rows[0][0]) if rows else 0
 
-    def exported(self, target: bytes) -> int:
+    def last_exported_change(self, target: bytes) -> int:
         rows = self._query("SELECT change FROM memory_exported WHERE target = %s", (target,))
         return int(rows[0][0]) if rows else 0
 
-    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
+    def distilled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         rows = self._query("SELECT key FROM memory_mined_event WHERE key = ANY(%s)", (list(keys),))
         return {row[0] for row in rows}
 

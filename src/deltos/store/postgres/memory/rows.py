@@ -20,12 +20,15 @@ _JOINED = f"""FROM observation o JOIN memory_project p ON p.key = o.project
 
 
 def select(query: Query, where: str, values: Sequence[object]) -> list[Observation]:
-    """Return the observations that satisfy a condition on the tables `o`, `p` and `s`, which must name the projects."""
+    """Return the observations that satisfy a condition on the tables `o`, `p` and `s`.
+
+    The condition must list the project keys, so that PostgreSQL reads only their partitions.
+    """
     return [_observation_from_row(row) for row in query(f"SELECT {_COLUMNS} {_JOINED} WHERE {where}", values)]
 
 
-def select_places(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
-    """Return the observations at the given places, ordered by place. The directory provides their projects."""
+def select_by_place(query: Query, places: Sequence[int], where: str = "true") -> list[Observation]:
+    """Return the observations with the given row numbers, in ascending order. The directory contains their projects."""
     projects = projects_of(query, places)
     return select(
         query,
@@ -34,14 +37,14 @@ def select_places(query: Query, places: Sequence[int], where: str = "true") -> l
     )
 
 
-def select_ids(query: Query, observation_id: str, where: str = "true") -> list[Observation]:
+def select_by_id(query: Query, observation_id: str, where: str = "true") -> list[Observation]:
     """Return all observations with this id, from all projects."""
     places = [row[0] for row in query("SELECT place FROM observation_place WHERE id = %s", (observation_id,))]
-    return select_places(query, places, where)
+    return select_by_place(query, places, where)
 
 
 def select_session(query: Query, first: int, last: int, limit: int) -> list[Observation]:
-    """Return the last live observations within a range of places, newest first."""
+    """Return the last live observations within a range of row numbers, newest first."""
     projects = query("SELECT DISTINCT project FROM observation_place WHERE place BETWEEN %s AND %s", (first, last))
     where = """o.project = ANY(%s) AND o.place BETWEEN %s AND %s AND o.deleted_at IS NULL
         ORDER BY o.place DESC LIMIT %s"""
@@ -49,16 +52,16 @@ def select_session(query: Query, first: int, last: int, limit: int) -> list[Obse
 
 
 def projects_of(query: Query, places: Sequence[int]) -> list[int]:
-    """Return the keys of the projects that have observations at these places."""
+    """Return the project keys of the observations with these row numbers."""
     rows = query("SELECT DISTINCT project FROM observation_place WHERE place = ANY(%s)", (list(places),))
     return [row[0] for row in rows]
 
 
-def texts_of(joined: str) -> tuple[Clean, ...]:
-    """Decode a JSON list of texts stored in one column."""
+def decode_texts(joined: str) -> tuple[Clean, ...]:
+    """Decode the JSON list of texts in a column."""
     return tuple(json.loads(joined)) if joined else ()
 
 
 def _observation_from_row(row: Sequence[Any]) -> Observation:
-    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
+    cells = [*row[:7], decode_texts(row[7]), decode_texts(row[8]), *row[9:]]
     return Observation(*cells)

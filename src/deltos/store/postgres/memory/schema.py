@@ -1,13 +1,13 @@
 """Schema of memory in PostgreSQL. Observations and their words are partitioned by project.
 
-`observation_place` is a directory of all observations. It maps places and ids to projects, and contains the number of
-each observation's last change.
+The table `observation_place` is a directory of all observations. It contains the project, the id and the last change
+number of each row number (`place`).
 """
 
 from __future__ import annotations
 
 from deltos.store.migration import Migration
-from deltos.store.postgres.partitions import partitioned
+from deltos.store.postgres.partitions import partitioned_table_sql
 from deltos.store.postgres.vectors import OBSERVATIONS
 
 _OBSERVATION = """
@@ -58,13 +58,13 @@ MEMORY_001 = Migration(
     );
     CREATE UNIQUE INDEX memory_session_by_project ON memory_session (project, md5(session_id));
     CREATE INDEX memory_session_by_id ON memory_session (md5(session_id));
-    {partitioned("observation", _OBSERVATION)}
+    {partitioned_table_sql("observation", _OBSERVATION)}
     CREATE UNIQUE INDEX observation_by_id ON observation (project, id);
     CREATE INDEX observation_by_time ON observation (project, created_at, place);
     CREATE INDEX observation_by_kind ON observation (project, kind, created_at, place);
     CREATE INDEX observation_by_pin ON observation (project, pinned_at) WHERE pinned_at IS NOT NULL;
     CREATE INDEX observation_by_deletion ON observation (deleted_at) WHERE deleted_at IS NOT NULL;
-    {partitioned("observation_posting", _POSTING)}
+    {partitioned_table_sql("observation_posting", _POSTING)}
     CREATE SEQUENCE observation_change AS bigint;
     CREATE TABLE observation_place (
         place bigint PRIMARY KEY,
@@ -81,7 +81,7 @@ MEMORY_001 = Migration(
         digest bytea NOT NULL
     );
     CREATE UNIQUE INDEX observation_anchor_by_place ON observation_anchor (place, md5(path), md5(symbol));
-    {OBSERVATIONS.sql}
+    {OBSERVATIONS.create_sql}
     CREATE TABLE memory_exported (target bytea PRIMARY KEY, change bigint NOT NULL);
     CREATE TABLE memory_purged (key bytea PRIMARY KEY);
     CREATE TABLE memory_mined_event (key bytea PRIMARY KEY);

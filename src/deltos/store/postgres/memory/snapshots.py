@@ -1,6 +1,6 @@
 """Daily copies of all observations within the database, as protection against accidental deletion.
 
-They do not protect against the loss of the database. Use `pg_dump` or base backups with archived WAL for that.
+The copies do not protect against the loss of the database. Use `pg_dump` or base backups with archived WAL for that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltos.confinement import whole_store
 from deltos.store.observations import MemoryCopy, Observation
-from deltos.store.postgres.memory.rows import select_places
+from deltos.store.postgres.memory.rows import select_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ class Snapshots:
         place, part = -1, 0
         page = f"SELECT place FROM observation_place WHERE place > %s ORDER BY place LIMIT {_PART_ROWS}"
         while places := [row[0] for row in query(page, (place,))]:
-            data = zlib.compress("\n".join(map(_to_json, select_places(query, places))).encode())
+            data = zlib.compress("\n".join(map(_to_json, select_by_place(query, places))).encode())
             connection.execute("INSERT INTO memory_snapshot_part VALUES (%s, %s, %s)", (day, part, data))
             place, part = places[-1], part + 1
 

@@ -1,4 +1,4 @@
-"""Copy a memory out of PostgreSQL, or into an empty database."""
+"""Copies a memory from a PostgreSQL database, or into an empty database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes to memory within one transaction. Only one writer runs at a time, because numbers must be consecutive."""
+"""Writes to memory within one transaction. One writer runs at a time, so that numbers are assigned in order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from deltos.store.observations import Anchor, NewObservation, Observation, session_range
-from deltos.store.postgres.memory.rows import projects_of, select, select_ids, select_session
+from deltos.store.postgres.memory.rows import projects_of, select, select_by_id, select_session
 from deltos.store.postgres.posting_index import stemmed_terms, stored_term
 
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from deltos.store.postgres.database import Connection
 
-# Observations outside any session share one range of places per project. The stride prevents them from being
-# neighbours.
+# Distance between the row numbers of observations outside any session. They share one range per project, and the
+# distance prevents unrelated observations from being neighbours.
 _NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 _CONTENT = (
     "kind, source, created_at, updated_at, deleted_at, files, symbols, embedding, embedding_model, pinned_at,"
     " superseded_by, score, restored_at, unpinned_at, superseded_at, names, text"
 )
-_RENAMED = "(starts_with(project_id, 'path:') OR starts_with(project_id, 'git:'))"
+_IS_TEMPORARY_IDENTITY = "(starts_with(project_id, 'path:') OR starts_with(project_id, 'git:'))"
 
 
 class PostgresObservationsWriter:
@@ -39,7 +39,7 @@ class PostgresObservationsWriter:
 
     # ------------------------------------------------------------------ projects and sessions
 
-    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+    def upsert_project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         row = self._project_row(project_id, folder)
         if row is None and root:
             project_id = self._adopt_root(project_id, root)
@@ -68,13 +68,14 @@ class PostgresObservationsWriter:
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _adopt_root(self, project_id: str, root: str) -> str:
-        """Return the identity for a root that may be stored under another identity.
+        """Return the project identity to use for a root that may already be stored under another identity.
 
-        A root is first identified by its path, and later by its first commit or remote. All its observations are moved
-        to the better identity.
+        A path identity is replaced by the identity of the first commit or remote once it is known. All observations of
+        the root are moved to the new identity.
         """
         sql = f"""SELECT project_id FROM memory_project
-                  WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_RENAMED} ORDER BY key LIMIT 1"""
+                  WHERE md5(root) = md5(%s) AND root = %s AND project_id <> %s AND {_IS_TEMPORARY_IDENTITY}
+                  ORDER BY key LIMIT 1"""
         rows = self._query(sql, (root, root, project_id))
         if not rows:
             return project_id
@@ -84,7 +85,7 @@ class PostgresObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that already exist under the new identity."""
+        """Change the identity of projects, and merge folders that exist under both identities."""
         chosen = f"SELECT key, folder FROM memory_project WHERE {where} AND project_id <> %s ORDER BY key"
         for other, folder in self._query(chosen, (*values, project_id)):
             row = self._project_row(project_id, folder)
@@ -107,11 +108,11 @@ class PostgresObservationsWriter:
         places = [row[0] for row in moved]
         for table in ("observation_posting", "observation_place"):
             self._run(f"UPDATE {table} SET project = %s WHERE project = %s AND place = ANY(%s)", (key, other, places))
-        self._note_changes(places)
+        self._record_changes(places)
         empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = %s)"
         self._run(f"DELETE FROM memory_project WHERE key = %s AND {empty}", (other, other))
 
-    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+    def upsert_session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         sql = "SELECT key FROM memory_session WHERE project = %s AND session_id IS NOT DISTINCT FROM %s ORDER BY key"
         rows = self._query(sql, (project, session_id)) or self._query(
             """INSERT INTO memory_session (project, session_id, agent, started_at)
@@ -136,7 +137,7 @@ class PostgresObservationsWriter:
     def end_session(self, key: int, now: int) -> None:
         self._run("UPDATE memory_session SET ended_at = %s WHERE key = %s", (now, key))
 
-    def note_shown(self, key: int, now: int) -> int | None:
+    def record_shown(self, key: int, now: int) -> int | None:
         [(before,)] = self._query("SELECT shown_at FROM memory_session WHERE key = %s", (key,))
         self._run("UPDATE memory_session SET shown_at = %s WHERE key = %s", (now, key))
         return None if before is None else int(before)
@@ -154,7 +155,7 @@ class PostgresObservationsWriter:
         rows = self._query("SELECT created_at FROM observation WHERE project = %s AND place = %s", newest[0])
         return int(rows[0][0])
 
-    def recent(
+    def recent_observations(
         self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Observation]:
         where = """o.project = %s AND (%s OR o.kind = ANY(%s)) AND o.created_at <= %s AND o.deleted_at IS NULL
@@ -162,26 +163,28 @@ class PostgresObservationsWriter:
         last = _END_OF_TIME if until is None else until
         return select(self._query, where, (project, not kinds, list(kinds), last, limit))
 
-    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
+    def observations_created_after(
+        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
+    ) -> list[Observation]:
         where = """o.project = %s AND o.kind = ANY(%s) AND o.created_at > %s AND o.deleted_at IS NULL
                    ORDER BY o.created_at, o.place LIMIT %s"""
         return select(self._query, where, (project, list(kinds), after, limit))
 
-    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
         return select_session(self._query, *session_range(session), limit)
 
     def find(self, project: int, observation_id: str) -> Observation | None:
         rows = select(self._query, "o.project = %s AND o.id = %s", (project, observation_id))
         return rows[0] if rows else None
 
-    def with_id(self, observation_id: str) -> list[Observation]:
-        return select_ids(self._query, observation_id)
+    def observations_with_id(self, observation_id: str) -> list[Observation]:
+        return select_by_id(self._query, observation_id)
 
-    def project_of(self, place: int) -> int:
+    def project_key_of(self, place: int) -> int:
         [project] = projects_of(self._query, [place])
         return project
 
-    def containing(self, project: int, part: str) -> list[Observation]:
+    def observations_containing(self, project: int, part: str) -> list[Observation]:
         return select(self._query, "o.project = %s AND position(%s IN o.text) > 0", (project, part))
 
     # ------------------------------------------------------------------ observations
@@ -212,7 +215,7 @@ class PostgresObservationsWriter:
             )
             if new.deleted_at is None:
                 self._index_observation(project, place, words)
-            self._note_changes([place])
+            self._record_changes([place])
         self._run("DELETE FROM observation_anchor WHERE place = %s", (place,))
         self._write_anchors(place, new.anchors)
 
@@ -230,12 +233,12 @@ class PostgresObservationsWriter:
             )  # fmt: skip
             if new.deleted_at is None:
                 self._index_observation(project, place, words)
-            self._note_changes([place])
+            self._record_changes([place])
 
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         self._write_anchors(place, anchors)
 
-    def touch(self, place: int, now: int) -> None:
+    def record_repetition(self, place: int, now: int) -> None:
         self._set_mark(place, "updated_at = %s", now)
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
@@ -255,7 +258,7 @@ class PostgresObservationsWriter:
     def _set_mark(self, place: int, change: str, *values: object) -> None:
         for project in self._projects_at(place):
             self._run(f"UPDATE observation SET {change} WHERE project = %s AND place = %s", (*values, project, place))
-            self._note_changes([place])
+            self._record_changes([place])
 
     # ------------------------------------------------------------------ purges, exports and imports
 
@@ -280,13 +283,13 @@ class PostgresObservationsWriter:
     def was_purged(self, observation_id: str) -> bool:
         return bool(self._query("SELECT 1 FROM memory_purged WHERE key = %s", (_id_digest(observation_id),)))
 
-    def note_exported(self, target: bytes, number: int) -> None:
+    def record_exported(self, target: bytes, number: int) -> None:
         self._run(
             "INSERT INTO memory_exported VALUES (%s, %s) ON CONFLICT (target) DO UPDATE SET change = excluded.change",
             (target, number),
         )
 
-    def note_distilled(self, keys: Iterable[bytes]) -> None:
+    def record_distilled(self, keys: Iterable[bytes]) -> None:
         self._run(
             "INSERT INTO memory_mined_event SELECT DISTINCT unnest(%s::bytea[]) ON CONFLICT DO NOTHING", (list(keys),)
         )
@@ -294,7 +297,7 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ words
 
     def directory_differs(self) -> bool:
-        """Whether the directory of places differs from the observations."""
+        """Whether the directory (`observation_place`) differs from the observations."""
         there, directory = (
             "SELECT place, project, id FROM observation",
             "SELECT place, project, id FROM observation_place",
@@ -335,7 +338,7 @@ class PostgresObservationsWriter:
         )
 
     def _unindex_observation(self, project: int, place: int) -> None:
-        """Remove an observation from the word index, and delete its vector."""
+        """Remove an observation from the word index, and delete the vector of the observation."""
         self._run(
             """DELETE FROM observation_posting WHERE project = %s AND place = %s AND term = ANY
                (SELECT unnest(words) FROM observation WHERE project = %s AND place = %s)""",
@@ -346,10 +349,10 @@ class PostgresObservationsWriter:
     # ------------------------------------------------------------------ places
 
     def _projects_at(self, place: int) -> list[int]:
-        """Return a list with the project of the observation at `place`, or an empty list if there is none."""
+        """Return the project key of an observation in a list, which is empty if the observation does not exist."""
         return projects_of(self._query, [place])
 
-    def _note_changes(self, places: Sequence[int]) -> None:
+    def _record_changes(self, places: Sequence[int]) -> None:
         self._run(
             "UPDATE observation_place SET change = nextval('observation_change') WHERE place = ANY(%s)", (list(places),)
         )
@@ -405,7 +408,7 @@ def _column_values(new: NewObservation) -> tuple[object, ...]:
 
 
 def _id_digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred: hooks do not purge
+    from deltos.digest import sha256  # deferred import: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 

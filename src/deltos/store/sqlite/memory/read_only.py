@@ -1,4 +1,4 @@
-"""Temporary copy of `memory.db`, used if its folder is not writable.
+"""Temporary copy of `memory.db`, which is read if the folder of the file is not writable.
 
 SQLite cannot read a write-ahead log without creating files next to it, and an older file must be migrated first.
 """
@@ -15,14 +15,14 @@ from deltos.store.sqlite.database import back_up_file
 if TYPE_CHECKING:
     from deltos.errors import StoreUnwritable
 
-_PIECE_BYTES = 1_000_000
+_BLOCK_BYTES = 1_000_000
 
 
 class ReadableCopy:
-    """Copy of the file and its log in a temporary folder. `why` is the error that attempts to write raise."""
+    """Copy of `memory.db` and its log in a temporary folder. `write_error` is raised by attempts to write."""
 
-    def __init__(self, path: Path, why: StoreUnwritable) -> None:
-        self.why = why
+    def __init__(self, path: Path, write_error: StoreUnwritable) -> None:
+        self.write_error = write_error
         self._folder = tempfile.TemporaryDirectory(prefix="deltos-read-only-")
         self.path = Path(self._folder.name) / path.name
         if HELD_FILES.holds(path.stat()):
@@ -35,7 +35,7 @@ class ReadableCopy:
 
     def _copy_file(self, tree: FileTree, name: str) -> None:
         with (self.path.parent / name).open("wb") as out:
-            for piece in tree.pieces(name, _PIECE_BYTES):
+            for piece in tree.pieces(name, _BLOCK_BYTES):
                 out.write(piece)
 
     def remove(self) -> None:

@@ -19,7 +19,7 @@ from deltos.store.observations import (
 )
 from deltos.store.sqlite.database import BUSY_TIMEOUT_SECONDS, SqliteDatabase, move_aside
 from deltos.store.sqlite.fts_query import any_of
-from deltos.store.sqlite.memory.rows import marks, newest, select, select_session, texts_of
+from deltos.store.sqlite.memory.rows import decode_texts, newest_positions, placeholders, select, select_session
 from deltos.store.sqlite.memory.schema import MIGRATIONS
 from deltos.store.sqlite.memory.writer import SqliteObservationsWriter
 
@@ -51,7 +51,7 @@ class SqliteObservations:
         except StoreUnwritable as exc:
             if not reads_a_copy or not path.is_file():
                 raise
-            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred: hooks rarely need it
+            from deltos.store.sqlite.memory.read_only import ReadableCopy  # deferred import: hooks rarely need it
 
             self._copy = ReadableCopy(path, exc)
             self.database = self._open_database(self._copy.path)
@@ -67,8 +67,8 @@ class SqliteObservations:
         )
 
     @property
-    def set_aside(self) -> str:
-        aside = self.database.set_aside
+    def damaged_file(self) -> str:
+        aside = self.database.damaged_file
         return aside.name if aside else ""
 
     @property
@@ -77,7 +77,7 @@ class SqliteObservations:
 
     @property
     def vectors(self) -> SqliteVectors:
-        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred: hooks do not use vectors
+        from deltos.store.sqlite.vectors import OBSERVATIONS, SqliteVectors  # deferred import: hooks do not use vectors
 
         return SqliteVectors(self.database, OBSERVATIONS)
 
@@ -88,7 +88,7 @@ class SqliteObservations:
 
     def _require_writable(self) -> None:
         if self._copy is not None:
-            raise self._copy.why
+            raise self._copy.write_error
 
     def scrub(self) -> bool:
         self._require_writable()
@@ -121,10 +121,11 @@ class SqliteObservations:
         return sorted(self._path.parent.glob(f"{self._path.name}.{_SNAPSHOT}-????-??-??"), reverse=True)
 
     def repair(self) -> RepairReport:
-        from deltos.store.sqlite.memory.repair import problems_of, readable, set_aside_files  # deferred: hooks never do
+        # Deferred import, because hooks never repair the file.
+        from deltos.store.sqlite.memory.repair import damaged_files, find_problems, read_damaged_file
 
         self._require_writable()
-        problems = problems_of(self._path)
+        problems = find_problems(self._path)
         if problems:
             self.close()
             move_aside(self._path)
@@ -134,13 +135,16 @@ class SqliteObservations:
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).rebuild_words()
         aside, snapshots = (
-            tuple(MemoryCopy(path.name, path.stat().st_size, path.stat().st_mtime, readable(path)) for path in paths)
-            for paths in (set_aside_files(self._path), self._snapshots())
+            tuple(
+                MemoryCopy(path.name, path.stat().st_size, path.stat().st_mtime, read_damaged_file(path))
+                for path in paths
+            )
+            for paths in (damaged_files(self._path), self._snapshots())
         )
         return RepairReport(tuple(problems), aside, snapshots)
 
     def _word_index_matches(self) -> bool:
-        """Whether the word index agrees with the rows."""
+        """Whether the word index matches the rows."""
         try:
             with self.database.write() as connection:
                 SqliteObservationsWriter(connection).check_words()
@@ -161,11 +165,11 @@ class SqliteObservations:
         with self.database.snapshot() as connection:
             return [row for chosen in ids for row in select(connection, "o.id = ? AND o.deleted_at IS NULL", (chosen,))]
 
-    def at_places(self, places: Sequence[int]) -> list[Observation]:
+    def at_row_numbers(self, places: Sequence[int]) -> list[Observation]:
         found: dict[int, Observation] = {}
         with self.database.snapshot() as connection:
             for some in _batches(places):
-                for row in select(connection, f"o.place IN ({marks(some)}) AND o.deleted_at IS NULL", some):
+                for row in select(connection, f"o.place IN ({placeholders(some)}) AND o.deleted_at IS NULL", some):
                     found[row.place] = row
         return [found[place] for place in places if place in found]
 
@@ -177,10 +181,12 @@ class SqliteObservations:
                     f"""SELECT place, created_at, source, files, symbols,
                                substr(text, 1, {head_characters}), length(text), kind, substr(text, -1)
                         FROM observation
-                        WHERE place IN ({marks(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
+                        WHERE place IN ({placeholders(some)}) AND deleted_at IS NULL AND superseded_by IS NULL""",
                     some,
                 )
-                summaries += [ObservationSummary._make((*r[:3], texts_of(r[3]), texts_of(r[4]), *r[5:])) for r in rows]
+                summaries += [
+                    ObservationSummary._make((*r[:3], decode_texts(r[3]), decode_texts(r[4]), *r[5:])) for r in rows
+                ]
         return summaries
 
     def projects(self) -> list[ProjectRow]:
@@ -212,13 +218,13 @@ class SqliteObservations:
     def session_keys(self, project_keys: Sequence[int]) -> set[int]:
         with self.database.snapshot() as connection:
             rows = connection.execute(
-                f"SELECT key FROM session WHERE project IN ({marks(project_keys)})", tuple(project_keys)
+                f"SELECT key FROM session WHERE project IN ({placeholders(project_keys)})", tuple(project_keys)
             )
             return {row[0] for row in rows}
 
     def count(self, project_keys: Sequence[int]) -> int:
         with self.database.snapshot() as connection:
-            every = f"SELECT count(*) FROM observation WHERE project IN ({marks(project_keys)})"
+            every = f"SELECT count(*) FROM observation WHERE project IN ({placeholders(project_keys)})"
             # Each count uses an index, whereas a combined condition would read all rows.
             deleted = f"{every} AND deleted_at IS NOT NULL"
             sql = f"SELECT ({every}) - ({deleted})"
@@ -230,7 +236,7 @@ class SqliteObservations:
             sql = f"SELECT count(*) FROM (SELECT 1 FROM word WHERE word MATCH ? {project_filter} LIMIT ?)"
             return int(connection.execute(sql, (any_of(words), *keys, at_most)).fetchone()[0])
 
-    def places_with(
+    def row_numbers_with(
         self, words: Sequence[str], *, at_most: int, project_keys: Sequence[int] | None = None
     ) -> list[int]:
         with self.database.snapshot() as connection:
@@ -238,27 +244,33 @@ class SqliteObservations:
             sql = f"SELECT rowid FROM word WHERE word MATCH ? {project_filter} ORDER BY rowid DESC LIMIT ?"
             return [row[0] for row in connection.execute(sql, (any_of(words), *keys, at_most))]
 
-    def places_between(
+    def row_numbers_between(
         self, project_keys: Sequence[int], start: int, end: int, *, at_most: int, kinds: Sequence[str] = ()
     ) -> list[int]:
         where = "created_at >= ? AND created_at < ?"
         if kinds:
             where += f" AND kind IN ({','.join('?' * len(kinds))})"
         with self.database.snapshot() as connection:
-            found = newest(connection, project_keys, where, (start, end, *kinds), at_most)
+            found = newest_positions(connection, project_keys, where, (start, end, *kinds), at_most)
         return [place for _, place in found]
 
-    def before(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def observations_before(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         with self.database.snapshot() as connection:
-            found = newest(connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit)
-            return self.at_places([place for _, place in reversed(found)])
+            found = newest_positions(
+                connection, project_keys, "(created_at, place) < (?, ?)", (created_at, place), limit
+            )
+            return self.at_row_numbers([place for _, place in reversed(found)])
 
-    def after(self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int) -> list[Observation]:
+    def observations_after(
+        self, project_keys: Sequence[int], created_at: int, place: int, *, limit: int
+    ) -> list[Observation]:
         sql = """SELECT created_at, place FROM observation WHERE project = ? AND (created_at, place) > (?, ?)
                  AND deleted_at IS NULL ORDER BY created_at, place LIMIT ?"""
         with self.database.snapshot() as connection:
             found = [row for key in project_keys for row in connection.execute(sql, (key, created_at, place, limit))]
-            return self.at_places([place for _, place in sorted(found)[:limit]])
+            return self.at_row_numbers([place for _, place in sorted(found)[:limit]])
 
     def page(
         self,
@@ -272,7 +284,7 @@ class SqliteObservations:
     ) -> list[Observation]:
         where = f"""o.project = ? AND (o.created_at, o.place) < (?, ?)
                     AND o.deleted_at IS {"NOT NULL" if deleted else "NULL"}
-                    {f"AND o.kind IN ({marks(kinds)})" if kinds else ""}
+                    {f"AND o.kind IN ({placeholders(kinds)})" if kinds else ""}
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         with self.database.snapshot() as connection:
             found = [
@@ -282,31 +294,33 @@ class SqliteObservations:
             ]
         return sorted(found, key=lambda row: (row.created_at, row.place), reverse=True)[:limit]
 
-    def tally(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
+    def counts_by_kind(self, project_keys: Sequence[int]) -> dict[str, tuple[int, int]]:
         sql = f"""SELECT kind, count(*) - count(deleted_at), count(deleted_at) FROM observation
-                  WHERE project IN ({marks(project_keys)}) GROUP BY kind ORDER BY 2 DESC, kind"""
+                  WHERE project IN ({placeholders(project_keys)}) GROUP BY kind ORDER BY 2 DESC, kind"""
         with self.database.snapshot() as connection:
             rows = connection.execute(sql, tuple(project_keys)).fetchall()
         return {kind: (live, deleted) for kind, live, deleted in rows}
 
-    def in_session(self, session_id: str, *, limit: int) -> list[Observation]:
+    def session_observations(self, session_id: str, *, limit: int) -> list[Observation]:
         with self.database.snapshot() as connection:
             keys = connection.execute("SELECT key FROM session WHERE session_id = ?", (session_id,)).fetchall()
             found = [row for (key,) in keys for row in select_session(connection, key, limit)]
         return sorted(found, key=lambda row: (row.created_at, row.place))[-limit:]
 
-    def recent(self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()) -> list[Observation]:
+    def recent_observations(
+        self, project_keys: Sequence[int], *, limit: int, kinds: Sequence[str] = ()
+    ) -> list[Observation]:
         with self.database.snapshot() as connection:
             if kinds:
                 holds = "kind = ? AND superseded_by IS NULL"
-                each = (newest(connection, project_keys, holds, (kind,), limit) for kind in kinds)
+                each = (newest_positions(connection, project_keys, holds, (kind,), limit) for kind in kinds)
                 found = sorted((row for rows in each for row in rows), reverse=True)[:limit]
             else:
-                found = newest(connection, project_keys, "superseded_by IS NULL", (), limit)
-            return self.at_places([place for _, place in found])
+                found = newest_positions(connection, project_keys, "superseded_by IS NULL", (), limit)
+            return self.at_row_numbers([place for _, place in found])
 
-    def pinned(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
-        where = f"""o.project IN ({marks(project_keys)}) AND o.pinned_at IS NOT NULL AND o.deleted_at IS NULL
+    def pinned_observations(self, project_keys: Sequence[int], *, limit: int) -> list[Observation]:
+        where = f"""o.project IN ({placeholders(project_keys)}) AND o.pinned_at IS NOT NULL AND o.deleted_at IS NULL
                     AND o.superseded_by IS NULL ORDER BY o.pinned_at DESC, o.place DESC LIMIT ?"""
         with self.database.snapshot() as connection:
             return select(connection, where, (*project_keys, limit))
@@ -316,7 +330,7 @@ class SqliteObservations:
         with self.database.snapshot() as connection:
             for some in _batches(places):
                 sql = f"""SELECT place, path, symbol, digest FROM anchor
-                          WHERE place IN ({marks(some)}) ORDER BY place, path, symbol"""
+                          WHERE place IN ({placeholders(some)}) ORDER BY place, path, symbol"""
                 for place, path, symbol, digest in connection.execute(sql, some):
                     anchors.setdefault(place, []).append(Anchor(path, symbol, digest))
         return anchors
@@ -342,24 +356,24 @@ class SqliteObservations:
             yield from rows
             place = rows[-1].place
 
-    def last_change(self) -> int:
+    def last_change_number(self) -> int:
         with self.database.snapshot() as connection:
             row = connection.execute("SELECT max(number) FROM observation_change").fetchone()
         return int(row[0] or 0)
 
-    def change_of(self, place: int) -> int:
+    def change_number(self, place: int) -> int:
         with self.database.snapshot() as connection:
             row = connection.execute("SELECT number FROM observation_change WHERE place = ?", (place,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def exported(self, target: bytes) -> int:
+    def last_exported_change(self, target: bytes) -> int:
         with self.database.snapshot() as connection:
             row = connection.execute("SELECT number FROM exported WHERE target = ?", (target,)).fetchone()
         return 0 if row is None else int(row[0])
 
-    def distilled(self, keys: Sequence[bytes]) -> set[bytes]:
+    def distilled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         with self.database.snapshot() as connection:
-            sql = f"SELECT key FROM mined_event WHERE key IN ({marks(keys)})"
+            sql = f"SELECT key FROM mined_event WHERE key IN ({placeholders(keys)})"
             return {row[0] for row in connection.execute(sql, tuple(keys))}
 
     def counts(self) -> MemoryCounts:
@@ -374,13 +388,16 @@ class SqliteObservations:
 
 
 def _project_filter(connection: sqlite3.Connection, project_keys: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
-    """Return an SQL condition, with its values, for places of the given projects. It is empty for all projects."""
+    """Return an SQL condition that limits row numbers to the given projects, and the bound values.
+
+    The condition is empty if all projects are selected.
+    """
     if (
         project_keys is None
         or len(set(project_keys)) == connection.execute("SELECT count(*) FROM project").fetchone()[0]
     ):
         return "", ()
-    sessions = f"SELECT key FROM session WHERE project IN ({marks(project_keys)})"
+    sessions = f"SELECT key FROM session WHERE project IN ({placeholders(project_keys)})"
     return f"AND (rowid >> {POSITION_BITS}) IN ({sessions})", tuple(project_keys)
 
 

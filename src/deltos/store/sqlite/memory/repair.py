@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def problems_of(path: Path) -> list[str]:
-    """Return the problems that SQLite's integrity check finds in the file."""
+def find_problems(path: Path) -> list[str]:
+    """Return the problems that SQLite's integrity check finds in a file."""
     try:
         return check_file(path)
     except StoreError as exc:
         return [exc.message]
 
 
-def set_aside_files(path: Path) -> list[Path]:
+def damaged_files(path: Path) -> list[Path]:
     """Return the damaged files that were moved aside, oldest first."""
     names = sorted(path.parent.glob(f"{path.name}.corrupt-*"))
     return [name for name in names if not name.name.endswith(("-wal", "-shm"))]
 
 
-def readable(path: Path) -> Iterator[Observation]:
-    """Yield every observation that can be read from a damaged file, skipping unreadable pages."""
+def read_damaged_file(path: Path) -> Iterator[Observation]:
+    """Yield every readable observation of a damaged file, skipping unreadable pages."""
     try:
         with closing(connect_read_only(path)) as connection:
-            later = _later_columns(connection)
+            later = _existing_later_columns(connection)
             for session in _session_keys(connection):
-                yield from _readable_session(connection, session, later)
+                yield from _read_session(connection, session, later)
     except sqlite3.DatabaseError:
         return
 
@@ -54,8 +54,8 @@ def _session_keys(connection: sqlite3.Connection) -> list[int]:
     return []
 
 
-def _later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return those of `LATER_COLUMNS` that the file has. Each schema version has all columns of the previous one."""
+def _existing_later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the columns of `LATER_COLUMNS` that exist in the file. Every schema version keeps all earlier columns."""
     tables = {"p": "project", "o": "observation"}
     names = {
         f"{short}.{row[1]}"
@@ -65,7 +65,7 @@ def _later_columns(connection: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(column for column in LATER_COLUMNS if column in names)
 
 
-def _readable_session(connection: sqlite3.Connection, session: int, later: tuple[str, ...]) -> Iterator[Observation]:
+def _read_session(connection: sqlite3.Connection, session: int, later: tuple[str, ...]) -> Iterator[Observation]:
     place, last = session_range(session)
     while session_of(place) == session:
         try:

@@ -33,7 +33,7 @@ def select(
 ) -> list[Observation]:
     """Return the observations that satisfy a condition on the tables `o`, `p` and `s`.
 
-    `later` are those of `LATER_COLUMNS` that exist in the file.
+    `later` contains the columns of `LATER_COLUMNS` that exist in the file.
     """
     columns = ", ".join((_COLUMNS, *later))
     rows = connection.execute(f"SELECT {columns} {_JOINED} WHERE {where}", tuple(values))
@@ -46,29 +46,27 @@ def select_session(connection: sqlite3.Connection, session: int, limit: int) -> 
     return select(connection, where, (*session_range(session), limit))
 
 
-def newest(
+def newest_positions(
     connection: sqlite3.Connection, project_keys: Sequence[int], where: str, values: Sequence[object], limit: int
 ) -> list[tuple[int, int]]:
-    """Return the creation time and place of the newest live observations of some projects, newest first.
-
-    Each project is queried separately, so that an index provides the order and no rows are sorted.
-    """
+    """Return the creation times and row numbers of the newest live observations of some projects, newest first."""
+    # Each project is queried separately, so that an index provides the order and no rows are sorted.
     sql = f"""SELECT created_at, place FROM observation WHERE project = ? AND {where} AND deleted_at IS NULL
               ORDER BY created_at DESC, place DESC LIMIT ?"""
     found = [row for key in project_keys for row in connection.execute(sql, (key, *values, limit))]
     return sorted(found, reverse=True)[:limit]
 
 
-def texts_of(joined: str) -> tuple[Clean, ...]:
-    """Decode a JSON list of texts stored in one column."""
+def decode_texts(joined: str) -> tuple[Clean, ...]:
+    """Decode the JSON list of texts in a column."""
     return tuple(json.loads(joined)) if joined else ()
 
 
-def marks(values: Sequence[object]) -> str:
-    """Return one SQL placeholder per value."""
+def placeholders(values: Sequence[object]) -> str:
+    """Return one SQL placeholder per value, separated by commas."""
     return ",".join("?" * len(values))
 
 
 def _observation_from_row(row: Sequence[Any]) -> Observation:
-    cells = [*row[:7], texts_of(row[7]), texts_of(row[8]), *row[9:]]
+    cells = [*row[:7], decode_texts(row[7]), decode_texts(row[8]), *row[9:]]
     return Observation(*cells)

@@ -1,4 +1,4 @@
-"""Copy a memory out of its SQLite file, or into an empty one."""
+"""Copies a memory from an SQLite file, or into an empty SQLite file."""
 
 from __future__ import annotations
 

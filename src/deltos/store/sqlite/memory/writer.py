@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from deltos.store.observations import Anchor, NewObservation, Observation, session_range
-from deltos.store.sqlite.memory.rows import marks, select, select_session
+from deltos.store.sqlite.memory.rows import placeholders, select, select_session
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-# Observations outside any session share one range of places per project. The stride prevents them from being
-# neighbours.
+# Distance between the row numbers of observations outside any session. They share one range per project, and the
+# distance prevents unrelated observations from being neighbours.
 _NO_SESSION_STRIDE = 8
 _END_OF_TIME = 2**63 - 1
 
@@ -24,7 +24,7 @@ class SqliteObservationsWriter:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
+    def upsert_project(self, project_id: str, *, root: str, now: int, folder: str = "") -> int:
         row = self._project_row(project_id, folder)
         if row is None and root:
             project_id = self._adopt_root(project_id, root)
@@ -50,10 +50,10 @@ class SqliteObservationsWriter:
         return row
 
     def _adopt_root(self, project_id: str, root: str) -> str:
-        """Return the identity for a root that may be stored under another identity.
+        """Return the project identity to use for a root that may already be stored under another identity.
 
-        A root is first identified by its path, and later by its first commit or remote. All its observations are moved
-        to the better identity.
+        A path identity is replaced by the identity of the first commit or remote once it is known. All observations of
+        the root are moved to the new identity.
         """
         sql = """SELECT project_id FROM project
                  WHERE root = ? AND project_id <> ? AND (project_id LIKE 'path:%' OR project_id LIKE 'git:%')"""
@@ -66,7 +66,7 @@ class SqliteObservationsWriter:
         return project_id
 
     def _rename_projects(self, project_id: str, where: str, values: tuple[object, ...]) -> None:
-        """Change the identity of projects, and merge folders that already exist under the new identity."""
+        """Change the identity of projects, and merge folders that exist under both identities."""
         chosen = f"SELECT key, folder FROM project WHERE {where} AND project_id <> ?"
         for other, folder in self._connection.execute(chosen, (*values, project_id)).fetchall():
             row = self._project_row(project_id, folder)
@@ -86,7 +86,7 @@ class SqliteObservationsWriter:
         empty = "NOT EXISTS (SELECT 1 FROM observation WHERE project = ?)"
         self._connection.execute(f"DELETE FROM project WHERE key = ? AND {empty}", (other, other))
 
-    def session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
+    def upsert_session(self, project: int, session_id: str | None, *, agent: str, now: int) -> int:
         sql = "SELECT key FROM session WHERE project = ? AND session_id IS ?"
         row = self._connection.execute(sql, (project, session_id)).fetchone()
         if row is None:
@@ -113,7 +113,7 @@ class SqliteObservationsWriter:
     def end_session(self, key: int, now: int) -> None:
         self._connection.execute("UPDATE session SET ended_at = ? WHERE key = ?", (now, key))
 
-    def note_shown(self, key: int, now: int) -> int | None:
+    def record_shown(self, key: int, now: int) -> int | None:
         (before,) = self._connection.execute("SELECT shown_at FROM session WHERE key = ?", (key,)).fetchone()
         self._connection.execute("UPDATE session SET shown_at = ? WHERE key = ?", (now, key))
         return None if before is None else int(before)
@@ -125,31 +125,33 @@ class SqliteObservationsWriter:
         row = self._connection.execute(sql, session_range(session)).fetchone()
         return None if row is None else int(row[0])
 
-    def recent(
+    def recent_observations(
         self, project: int, *, limit: int, until: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Observation]:
-        chosen = f"o.kind IN ({marks(kinds)}) AND" if kinds else ""
+        chosen = f"o.kind IN ({placeholders(kinds)}) AND" if kinds else ""
         where = f"""o.project = ? AND {chosen} o.created_at <= ? AND o.deleted_at IS NULL AND o.superseded_by IS NULL
                     ORDER BY o.created_at DESC, o.place DESC LIMIT ?"""
         return select(self._connection, where, (project, *kinds, _END_OF_TIME if until is None else until, limit))
 
-    def later(self, project: int, after: int, *, limit: int, kinds: Sequence[str]) -> list[Observation]:
-        where = f"""o.project = ? AND o.kind IN ({marks(kinds)}) AND o.created_at > ? AND o.deleted_at IS NULL
+    def observations_created_after(
+        self, project: int, after: int, *, limit: int, kinds: Sequence[str]
+    ) -> list[Observation]:
+        where = f"""o.project = ? AND o.kind IN ({placeholders(kinds)}) AND o.created_at > ? AND o.deleted_at IS NULL
                     ORDER BY o.created_at, o.place LIMIT ?"""
         return select(self._connection, where, (project, *kinds, after, limit))
 
-    def in_session(self, session: int, *, limit: int) -> list[Observation]:
+    def session_observations(self, session: int, *, limit: int) -> list[Observation]:
         return select_session(self._connection, session, limit)
 
     def find(self, project: int, observation_id: str) -> Observation | None:
         rows = select(self._connection, "o.id = ? AND o.project = ?", (observation_id, project))
         return rows[0] if rows else None
 
-    def project_of(self, place: int) -> int:
+    def project_key_of(self, place: int) -> int:
         (key,) = self._connection.execute("SELECT project FROM observation WHERE place = ?", (place,)).fetchone()
         return int(key)
 
-    def containing(self, project: int, part: str) -> list[Observation]:
+    def observations_containing(self, project: int, part: str) -> list[Observation]:
         return select(self._connection, "o.project = ? AND instr(o.text, ?)", (project, part))
 
     def insert(self, project: int, session: int, new: NewObservation) -> int:
@@ -196,7 +198,7 @@ class SqliteObservationsWriter:
     def add_anchors(self, place: int, anchors: Sequence[Anchor]) -> None:
         self._write_anchors(place, anchors)
 
-    def touch(self, place: int, now: int) -> None:
+    def record_repetition(self, place: int, now: int) -> None:
         self._connection.execute("UPDATE observation SET updated_at = ? WHERE place = ?", (now, place))
 
     def mark_deleted(self, place: int, now: int, *, undo: bool = False) -> None:
@@ -211,11 +213,11 @@ class SqliteObservationsWriter:
         sql = "UPDATE observation SET superseded_by = ?, superseded_at = ? WHERE place = ?"
         self._connection.execute(sql, (by, now, place))
 
-    def with_id(self, observation_id: str) -> list[Observation]:
+    def observations_with_id(self, observation_id: str) -> list[Observation]:
         return select(self._connection, "o.id = ?", (observation_id,))
 
     def purge(self, before: int, projects: Sequence[int] | None = None) -> int:
-        of_some = "" if projects is None else f"AND project IN ({marks(projects)})"
+        of_some = "" if projects is None else f"AND project IN ({placeholders(projects)})"
         where, values = f"WHERE deleted_at < ? {of_some}", (before, *(projects or ()))
         gone = self._connection.execute(f"SELECT id FROM observation {where}", values).fetchall()
         self._connection.executemany("INSERT OR IGNORE INTO purged VALUES (?)", [(_id_digest(row[0]),) for row in gone])
@@ -228,10 +230,10 @@ class SqliteObservationsWriter:
         sql = "SELECT 1 FROM purged WHERE key = ?"
         return self._connection.execute(sql, (_id_digest(observation_id),)).fetchone() is not None
 
-    def note_exported(self, target: bytes, number: int) -> None:
+    def record_exported(self, target: bytes, number: int) -> None:
         self._connection.execute("INSERT OR REPLACE INTO exported VALUES (?, ?)", (target, number))
 
-    def note_distilled(self, keys: Iterable[bytes]) -> None:
+    def record_distilled(self, keys: Iterable[bytes]) -> None:
         self._connection.executemany("INSERT OR IGNORE INTO mined_event VALUES (?)", [(key,) for key in keys])
 
     def rebuild_words(self) -> None:
@@ -282,7 +284,7 @@ def _column_values(new: NewObservation) -> tuple[object, ...]:
 
 
 def _id_digest(observation_id: str) -> bytes:
-    from deltos.digest import sha256  # deferred: hooks do not purge
+    from deltos.digest import sha256  # deferred import: hooks do not purge
 
     return sha256(observation_id.encode("utf-8", "surrogatepass")).digest()[:16]
 

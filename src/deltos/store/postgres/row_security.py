@@ -1,12 +1,12 @@
-"""Row-level security: the database enforces the rights of each call for the role with which servers connect.
+"""Row-level security: the database enforces the permissions of each call for the role that servers connect as.
 
 This is a second check after `confinement`: if the application omits a check, the database returns no rows. It applies
-to every role except the owner of the tables and superusers. The rights of a call are set on its connection. A
-connection without rights sees no rows. Anyone who can run SQL as that role can set other rights, so its password must
-be kept secret.
+to every role except the owner of the tables and superusers. The permissions of a call are settings of the connection. A
+connection without permissions sees no rows. Anyone who can run SQL as that role can change the permissions, so the
+password of the role must be kept secret.
 
-Every table has a policy, which the migration that creates the table sets with `protected`. The role has no access to a
-table without a policy, and a test on the catalogue fails.
+Every table has a policy. The migration that creates the table sets the policy with `row_security_sql`. The role has no
+access to a table without a policy, and a test that reads the catalogue fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Identifier
 from deltos.confinement import current
 from deltos.errors import BadArgument, StoreError
 from deltos.store.migration import Migration
-from deltos.store.postgres.rows import digest, folded, folded_column
+from deltos.store.postgres.rows import digest_expression, lower_prefix_column, lower_prefix_definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,44 +29,44 @@ if TYPE_CHECKING:
     from deltos.confinement import Confinement
     from deltos.store.postgres.database import Connection
 
-_MAX_CACHED_RIGHTS = 1_000
+_MAX_CACHED_PERMISSIONS = 1_000
 
 
-# ---------------------------------------------------------------------- rights of a call
+# ---------------------------------------------------------------------- permissions of a call
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
-    """Rights of a call as connection settings: all rights, or the accessible folders and memories."""
+class Permissions:
+    """Permissions of a call as connection settings: all permissions, or the accessible folders and memories."""
 
     everything: str = ""
     roots: str = "[]"
     memories: str = "{}"
 
 
-EVERYTHING = Rights(everything="on")
-_cached_rights: dict[int, tuple[Confinement, Rights]] = {}
+ALL_PERMISSIONS = Permissions(everything="on")
+_cached_permissions: dict[int, tuple[Confinement, Permissions]] = {}
 
 
-def current_rights() -> Rights:
-    """Return the rights of the current call."""
+def current_permissions() -> Permissions:
+    """Return the permissions of the current call."""
     confinement = current()
     if confinement is None:
-        return EVERYTHING
-    known = _cached_rights.get(id(confinement))  # the cached object stays alive, so its id is not reused
+        return ALL_PERMISSIONS
+    known = _cached_permissions.get(id(confinement))  # the cached object stays alive, so its id is not reused
     if known is None:
-        if len(_cached_rights) >= _MAX_CACHED_RIGHTS:
-            _cached_rights.clear()
-        known = _cached_rights[id(confinement)] = (confinement, _rights_of(confinement))
+        if len(_cached_permissions) >= _MAX_CACHED_PERMISSIONS:
+            _cached_permissions.clear()
+        known = _cached_permissions[id(confinement)] = (confinement, _permissions_of(confinement))
     return known[1]
 
 
-def _rights_of(confinement: Confinement) -> Rights:
+def _permissions_of(confinement: Confinement) -> Permissions:
     roots = json.dumps([root_text(root) for root in confinement.roots], ensure_ascii=False)
     if confinement.memories is None:
-        return Rights(roots=roots, memories="*")
+        return Permissions(roots=roots, memories="*")
     memories = {project: sorted(folders) for project, folders in confinement.memories.items()}
-    return Rights(roots=roots, memories=_valid_unicode(json.dumps(memories, ensure_ascii=False)))
+    return Permissions(roots=roots, memories=_valid_unicode(json.dumps(memories, ensure_ascii=False)))
 
 
 def root_text(root: Path) -> str:
@@ -78,14 +78,15 @@ def _valid_unicode(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def apply_rights(connection: Connection, rights: Rights, keys: str | None) -> str:
-    """Set the rights of a connection, and return the visible project keys. `keys` are these keys if they are known."""
+def apply_permissions(connection: Connection, permissions: Permissions, keys: str | None) -> str:
+    """Apply permissions to a connection, and return the visible project keys. `keys` contains these keys if they are
+    known."""
     connection.execute(
         """SELECT set_config('deltos.everything', %s, false), set_config('deltos.roots', %s, false),
                   set_config('deltos.memories', %s, false), set_config('deltos.projects', %s, false)""",
-        (rights.everything, rights.roots, rights.memories, keys or "{}"),
+        (permissions.everything, permissions.roots, permissions.memories, keys or "{}"),
     )
-    if keys is not None or rights == EVERYTHING:
+    if keys is not None or permissions == ALL_PERMISSIONS:
         return keys or "{}"
     sql = "SELECT set_config('deltos.projects', coalesce(array_agg(id), '{}')::text, false) FROM project"
     row = connection.execute(sql).fetchone()
@@ -94,30 +95,30 @@ def apply_rights(connection: Connection, rights: Rights, keys: str | None) -> st
 
 # ---------------------------------------------------------------------- policies of tables
 
-_ALL = "coalesce(current_setting('deltos.everything', true), '') = 'on'"
-_ALL_MEMORIES = f"{_ALL} OR coalesce(current_setting('deltos.memories', true), '') = '*'"
-_KEYS = "(SELECT coalesce(nullif(current_setting('deltos.projects', true), ''), '{}')::bigint[])::bigint[]"
+_HAS_ALL_PERMISSIONS = "coalesce(current_setting('deltos.everything', true), '') = 'on'"
+_HAS_ALL_MEMORIES = f"{_HAS_ALL_PERMISSIONS} OR coalesce(current_setting('deltos.memories', true), '') = '*'"
+_PROJECT_KEYS = "(SELECT coalesce(nullif(current_setting('deltos.projects', true), ''), '{}')::bigint[])::bigint[]"
 _MEMORY_PROJECTS = "(SELECT remembered_projects())::bigint[]"
 _SOURCES = "(SELECT shown_sources())::integer[]"
 _APIS = "(SELECT shown_apis())::integer[]"
 
 # A subquery is evaluated once per statement instead of once per row, and searches read thousands of rows.
-BY_PROJECT = f"(SELECT {_ALL}) OR project = ANY({_KEYS})"
+BY_PROJECT = f"(SELECT {_HAS_ALL_PERMISSIONS}) OR project = ANY({_PROJECT_KEYS})"
 """Policy for rows of code, graph and history, where `project` is the key of a project."""
 
-BY_ROOT = f"{_ALL} OR is_below(root)"
+BY_ROOT = f"{_HAS_ALL_PERMISSIONS} OR is_below(root)"
 """Policy for rows whose column `root` is a folder."""
 
-BY_MEMORY = f"{_ALL_MEMORIES} OR project = ANY({_MEMORY_PROJECTS})"
+BY_MEMORY = f"{_HAS_ALL_MEMORIES} OR project = ANY({_MEMORY_PROJECTS})"
 """Policy for memory rows, where `project` is the key of a project folder in memory."""
 
-BY_SOURCE = f"{_ALL_MEMORIES} OR source = ANY({_SOURCES})"
+BY_SOURCE = f"{_HAS_ALL_MEMORIES} OR source = ANY({_SOURCES})"
 """Policy for documentation rows, where `source` is the number of a source."""
 
-SERVER = _ALL
+SERVER = _HAS_ALL_PERMISSIONS
 """Policy for tables that only the server itself accesses, such as tokens and sessions."""
 
-ALL_PROJECTS = _ALL_MEMORIES
+ALL_PROJECTS = _HAS_ALL_MEMORIES
 """Policy for rows that belong to no project. Only callers that are not confined to projects have access."""
 
 SHARED = "true"
@@ -133,32 +134,32 @@ RULES: Mapping[str, str] = {
     ),
     "workspace_member": BY_ROOT,
     "stopped_reading": SHARED,  # digests of contents that could not be parsed, with the reasons
-    "docs_source": f"{_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
+    "docs_source": f"{_HAS_ALL_MEMORIES} OR is_shown_source(url, auth, kind, project_root)",
     **dict.fromkeys(
         ("docs_crawl", "docs_address"),
-        f"{_ALL_MEMORIES} OR source_id IN (SELECT id FROM docs_source)",
+        f"{_HAS_ALL_MEMORIES} OR source_id IN (SELECT id FROM docs_source)",
     ),
     "docs_page": BY_SOURCE,
     "docs_chunk": BY_SOURCE,
     **dict.fromkeys(
         [f"docs_{item}_{kind}" for item in ("chunk", "page") for kind in ("posting", "term", "total")],
-        f"{_ALL_MEMORIES} OR owner = ANY({_SOURCES})",
+        f"{_HAS_ALL_MEMORIES} OR owner = ANY({_SOURCES})",
     ),
-    "docs_chunk_vector": f"{_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_SOURCES})",
-    "api": f"{_ALL_MEMORIES} OR is_shown_api(source)",
-    "api_unread": f"{_ALL_MEMORIES} OR is_shown_api(source)",
-    "api_unit": f"{_ALL_MEMORIES} OR api = ANY({_APIS})",
+    "docs_chunk_vector": f"{_HAS_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_SOURCES})",
+    "api": f"{_HAS_ALL_MEMORIES} OR is_shown_api(source)",
+    "api_unread": f"{_HAS_ALL_MEMORIES} OR is_shown_api(source)",
+    "api_unit": f"{_HAS_ALL_MEMORIES} OR api = ANY({_APIS})",
     **dict.fromkeys(
-        [f"api_unit_{kind}" for kind in ("posting", "term", "total")], f"{_ALL_MEMORIES} OR owner = ANY({_APIS})"
+        [f"api_unit_{kind}" for kind in ("posting", "term", "total")], f"{_HAS_ALL_MEMORIES} OR owner = ANY({_APIS})"
     ),
-    "api_unit_vector": f"{_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_APIS})",
-    "memory_project": f"{_ALL_MEMORIES} OR remembers(project_id, folder)",
+    "api_unit_vector": f"{_HAS_ALL_MEMORIES} OR (key >> 32)::integer = ANY({_APIS})",
+    "memory_project": f"{_HAS_ALL_MEMORIES} OR remembers(project_id, folder)",
     "memory_session": BY_MEMORY,
     "observation": BY_MEMORY,
     "observation_posting": BY_MEMORY,
     "observation_place": BY_MEMORY,
-    "observation_anchor": f"{_ALL_MEMORIES} OR place IN (SELECT place FROM observation_place)",
-    "observation_vector": f"{_ALL_MEMORIES} OR key IN (SELECT place FROM observation_place)",
+    "observation_anchor": f"{_HAS_ALL_MEMORIES} OR place IN (SELECT place FROM observation_place)",
+    "observation_vector": f"{_HAS_ALL_MEMORIES} OR key IN (SELECT place FROM observation_place)",
     **dict.fromkeys(
         """memory_exported memory_purged memory_mined_event memory_mined_file memory_snapshot
            memory_snapshot_part tool_call""".split(),
@@ -239,10 +240,10 @@ _DIGEST_INDEXES = {
 _LOWER_CASE_INDEXES = {"definition_by_name": "definition", "symbol_by_name": "symbol"}
 
 
-def protected(table: str, rule: str, *, write_rule: str = "") -> str:
+def row_security_sql(table: str, rule: str, *, write_rule: str = "") -> str:
     """Return SQL that enables a policy on a new table and grants access to application roles.
 
-    The migration that creates the table contains this SQL. `write_rule` is the policy for writes, if it differs.
+    The migration that creates the table must include this SQL. `write_rule` is the policy for writes, if it differs.
     """
     return f"{_policy_sql(table, rule, write_rule)} SELECT grant_application_roles();"
 
@@ -261,12 +262,12 @@ RIGHTS_001 = Migration(
            (SELECT value FROM meta WHERE meta.project = project.id AND key = 'root'), '');
     """
     + "".join(
-        f"DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {digest(column)});\n"
+        f"DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {digest_expression(column)});\n"
         for index, (table, column) in _DIGEST_INDEXES.items()
     )
     + "".join(
-        f"ALTER TABLE {table} ADD COLUMN {folded_column('name')};"
-        f" DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {folded('name')});\n"
+        f"ALTER TABLE {table} ADD COLUMN {lower_prefix_definition('name')};"
+        f" DROP INDEX {index}; CREATE INDEX {index} ON {table} (project, {lower_prefix_column('name')});\n"
         for index, table in _LOWER_CASE_INDEXES.items()
     )
     + _FUNCTIONS
@@ -278,9 +279,9 @@ RIGHTS_001 = Migration(
 
 
 def admit_role(connection: Connection, name: str, password: str = "") -> bool:
-    """Grant a role access to the tables under the policies, and return whether the role was created.
+    """Grant a role access to the tables, and return whether the role was created.
 
-    If a password is given, it is set. The connection must belong to the owner of the tables.
+    The password is set if it is not empty. The connection must belong to the owner of the tables.
     """
     row = connection.execute(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, current_user, 'MEMBER') FROM pg_roles WHERE rolname = %s",
@@ -289,7 +290,7 @@ def admit_role(connection: Connection, name: str, password: str = "") -> bool:
     if row and any(row):
         raise BadArgument(
             f"The role {name} is exempt from row-level security: it owns the tables, is a superuser or bypasses it",
-            hint="Name another role; a role that does not exist is created.",
+            hint="Choose another role name. A role that does not exist is created.",
         )
     if row is None:
         connection.execute(f"CREATE ROLE {quote_identifier(name)} LOGIN NOSUPERUSER NOBYPASSRLS".encode())
@@ -316,7 +317,7 @@ def _grant_connect(connection: Connection, name: str) -> None:
     grant = f"GRANT CONNECT ON DATABASE {quote_identifier(database)} TO {quote_identifier(name)}"
     if not may_grant:
         raise StoreError(
-            f"The role {name} may not connect to the database", hint=f"Have the database's owner run: {grant}"
+            f"The role {name} may not connect to the database", hint=f"Ask the owner of the database to run: {grant}"
         )
     connection.execute(grant.encode())
 
@@ -324,12 +325,12 @@ def _grant_connect(connection: Connection, name: str) -> None:
 def quote_identifier(name: str) -> str:
     """Return a name as a quoted SQL identifier."""
     if not name or "\0" in name:
-        raise BadArgument("The role name is empty or contains NUL", hint="Name a role, such as deltos_server.")
+        raise BadArgument("The role name is empty or contains NUL", hint="Pass a role name, such as deltos_server.")
     return '"' + name.replace('"', '""') + '"'
 
 
 def owns_tables(connection: Connection, tables: list[str]) -> bool:
-    """Whether the connection's role owns the tables."""
+    """Whether the role of the connection owns the tables."""
     row = connection.execute(
         "SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class WHERE oid = ANY(%s::regclass[])", (tables,)
     ).fetchone()
@@ -337,7 +338,8 @@ def owns_tables(connection: Connection, tables: list[str]) -> bool:
 
 
 def check_owner(connection: Connection, tables: list[str]) -> None:
-    """Raise an error unless the connection's role owns the tables. PostgreSQL would only warn and skip the tables."""
+    """Raise an error unless the role of the connection owns the tables."""
+    # PostgreSQL would only warn and skip the tables.
     if not owns_tables(connection, tables):
         raise StoreError(
             "Only the owner of the tables can rewrite them",
