@@ -115,7 +115,7 @@ class ApiLibrary:
             excluded += [*without, *self.hidden_ids()]
             longest = max(words, key=len)
             found = self.store.search(
-                (longest,), _EQUAL_COLUMN_WEIGHTS, api_id=None, kinds=("operation",), limit=1, without=excluded
+                (longest,), _EQUAL_COLUMN_WEIGHTS, api_id=None, kinds=("operation",), limit=1, excluded_apis=excluded
             )
             return bool(found)
 
