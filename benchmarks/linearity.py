@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from fuzz.corpus import committed_inputs
 from fuzz.targets import all_targets
 from scripts.backtracking import Use
-from scripts.check_patterns import inventory
+from scripts.check_patterns import find_pattern_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -292,7 +292,7 @@ def worst_on_parser(target: Target, *, smallest: int, limit: float) -> WorstAtta
 
 def patterns() -> list[PatternUse]:
     """Return every use of a pattern in src whose source is constant."""
-    return [use for use in inventory() if use.pattern is not None]
+    return [use for use in find_pattern_uses() if use.pattern is not None]
 
 
 def pattern_words(pattern: str) -> list[bytes]:
@@ -321,7 +321,7 @@ def worst_on_pattern(use: PatternUse, *, smallest: int, limit: float) -> WorstAt
     words = pattern_words(source)
     joined = b"".join(words)[:60]
     tried = (*_proof_attacks(use), *attacks((*words, joined), joined))
-    found = find_worst_attack(use.place, run, tried, smallest=smallest, limit=limit)
+    found = find_worst_attack(use.location, run, tried, smallest=smallest, limit=limit)
     return [worst for worst in found if isinstance(worst, WorstAttack)][-1]
 
 
@@ -334,7 +334,7 @@ def _proof_attacks(use: PatternUse) -> Iterator[Attack]:
 
 def _attack_patterns_in_process(index: int, smallest: int, limit: float, pipe: Connection) -> None:
     for use in patterns()[index:]:
-        pipe.send(use.place)
+        pipe.send(use.location)
         pipe.send(worst_on_pattern(use, smallest=smallest, limit=limit))
     pipe.send(None)
 

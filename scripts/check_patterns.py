@@ -1,6 +1,6 @@
 """Check that every regular expression in src/ runs in linear time, or is listed in linear_patterns.toml with a reason.
 
-Finds the uses of `re` in the syntax trees, evaluates the patterns, and lets `backtracking` prove each of them.
+Finds the uses of `re` in the syntax trees, evaluates the patterns, and proves each of them with `backtracking`.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class PatternUse:
 
     file: str
     line: int
-    where: str  # the constant or function that contains it
+    where: str  # the constant or function that contains the use
     use: Use
-    pattern: str | bytes | None  # None: unknown until run time
+    pattern: str | bytes | None  # None if the pattern is built at run time
     flags: int = 0
     source: str = ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """File and line of the use."""
         return f"{self.file}:{self.line} ({self.where})"
 
     def verdict(self) -> Verdict:
-        """Return the verdict of the proof; an unknown pattern counts as not linear."""
+        """Return the verdict of the proof. A pattern that is built at run time counts as not linear."""
         if self.pattern is None:
             return Verdict(linear=False, reason=f"cannot be evaluated without running the program: {self.source}")
         return _prove(self.pattern, self.flags, self.use)
@@ -66,13 +66,13 @@ def _prove(pattern: str | bytes, flags: int, use: Use) -> Verdict:
     return prove(pattern, flags, use)
 
 
-def inventory(sources: Path = SOURCES) -> list[PatternUse]:
-    """List every use of a regular expression below the folder, by file and line."""
+def find_pattern_uses(sources: Path = SOURCES) -> list[PatternUse]:
+    """Return every use of a regular expression below the folder, by file and line."""
     modules = [_Module(path, sources) for path in sorted(sources.rglob("*.py"))]
     by_name = {module.name: module for module in modules}
     uses: dict[tuple[str, str], set[Use]] = defaultdict(set)
     for module in modules:
-        module.note_uses(uses, by_name)
+        module.record_uses(uses, by_name)
     return [use for module in modules for use in module.patterns(uses)]
 
 
@@ -93,7 +93,7 @@ class _Module:
         }
 
     def _imported_names(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Return the module and original name for each local name ('' for the module itself)."""
+        """Yield each local name with its module and original name, which is empty for a module."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from ((alias.asname or alias.name.split(".")[0], (alias.name, "")) for alias in node.names)
@@ -102,27 +102,27 @@ class _Module:
 
     # Uses of constants
 
-    def note_uses(self, uses: dict[tuple[str, str], set[Use]], modules: Mapping[str, _Module]) -> None:
-        """Record how this module applies its own constants and those of others."""
+    def record_uses(self, uses: dict[tuple[str, str], set[Use]], modules: Mapping[str, _Module]) -> None:
+        """Record how this module uses patterns in its own constants and in constants of other modules."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 owner, name = self._owning_constant(node.id, modules)
                 if owner and (use := self._use_of(node)):
                     uses[owner, name].add(use)
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                module, inside = self.imported.get(node.value.id, ("", ""))
-                module = f"{module}.{inside}" if inside else module
+                module, attribute = self.imported.get(node.value.id, ("", ""))
+                module = f"{module}.{attribute}" if attribute else module
                 if module in modules and (use := self._use_of(node)):
                     uses[module, node.attr].add(use)
 
     def _owning_constant(self, name: str, modules: Mapping[str, _Module]) -> tuple[str, str]:
         if name in self.constants:
             return self.name, name
-        module, inside = self.imported.get(name, ("", ""))
-        return (module, inside) if module in modules and inside in modules[module].constants else ("", "")
+        module, attribute = self.imported.get(name, ("", ""))
+        return (module, attribute) if module in modules and attribute in modules[module].constants else ("", "")
 
     def _use_of(self, node: ast.expr) -> Use | None:
-        """Return how the pattern of this expression is applied; an unknown use counts as the worst case."""
+        """Return how the pattern of this expression is applied. An unknown use counts as the worst case."""
         parent = self.parents[node]
         if not isinstance(parent, ast.Attribute) or parent.value is not node:
             return Use.SCAN
@@ -194,7 +194,7 @@ class _Module:
         return ".".join(reversed(names)) or "<module>"
 
     def _evaluate(self, expression: ast.expr) -> Any:
-        """Evaluate an expression that uses only constants of the module; return None for any other."""
+        """Return the value of an expression that uses only constants, or None for other expressions."""
         try:
             return ast.literal_eval(expression)
         except ValueError:
@@ -210,7 +210,7 @@ class _Module:
             return None
 
     def _local_names(self, node: ast.AST) -> set[str]:
-        """Return the names that are bound by the functions around a node."""
+        """Return the names that are bound by the functions and comprehensions around a node."""
         names: set[str] = set()
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.comprehension | ast.expr):
@@ -224,15 +224,15 @@ class _Module:
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """Pattern that needs no proof, with the reason, or patterns to prove in place of one built at run time."""
+    """A pattern that needs no proof, or a pattern that is built at run time, with the reason."""
 
     file: str
     where: str
     reason: str
-    proven_by: str = ""  # `module:name` of the patterns, or of a function without parameters that returns them
+    proven_by: str = ""  # `module:name` of the built patterns, or of a function that returns them
 
-    def built(self) -> Iterator[PatternUse]:
-        """Return the patterns to prove in place of this one."""
+    def built_patterns(self) -> Iterator[PatternUse]:
+        """Yield the patterns in `proven_by`, which are proven instead of a pattern that is built at run time."""
         module, _, name = self.proven_by.partition(":")
         if name:
             value = getattr(importlib.import_module(module), name)
@@ -241,7 +241,7 @@ class Exemption:
 
 
 def _patterns_in(value: object) -> Iterator[tuple[str | bytes, int]]:
-    """Yield the patterns in a value, at any depth."""
+    """Yield the patterns in a value or in nested containers."""
     if isinstance(value, re.Pattern):
         yield value.pattern, value.flags & ~re.UNICODE
     elif isinstance(value, Mapping):
@@ -252,13 +252,13 @@ def _patterns_in(value: object) -> Iterator[tuple[str | bytes, int]]:
             yield from _patterns_in(item)
 
 
-def exemptions(path: Path = EXEMPTIONS_FILE) -> list[Exemption]:
+def read_exemptions(path: Path = EXEMPTIONS_FILE) -> list[Exemption]:
     """Read linear_patterns.toml."""
     return [Exemption(**entry) for entry in tomllib.loads(path.read_text("utf-8")).get("pattern", [])]
 
 
-def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[str]:
-    """List patterns that are neither proven nor exempt, and exemptions without a use."""
+def find_problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[str]:
+    """Return messages about patterns that are neither proven nor exempt, and about unused exemptions."""
     needed = {(entry.file, entry.where): False for entry in listed}
     found = []
     for use in uses:
@@ -270,15 +270,17 @@ def problems(uses: Iterable[PatternUse], listed: Iterable[Exemption]) -> list[st
         else:
             found.append(_describe_problem(use, verdict))
     for entry in listed:
-        found += [_describe_problem(use, verdict) for use in entry.built() if not (verdict := use.verdict()).linear]
-    unneeded = [place for place, hit in needed.items() if not hit]
-    return found + [f"{EXEMPTIONS_FILE.name}: unused entry for {where} of {file}" for file, where in unneeded]
+        found += [
+            _describe_problem(use, verdict) for use in entry.built_patterns() if not (verdict := use.verdict()).linear
+        ]
+    unused = [key for key, is_needed in needed.items() if not is_needed]
+    return found + [f"{EXEMPTIONS_FILE.name}: unused entry for {where} of {file}" for file, where in unused]
 
 
 def _describe_problem(use: PatternUse, verdict: Verdict) -> str:
     pattern = "" if use.pattern is None else f"\n    pattern  {use.pattern!r}"
     attack = "" if verdict.attack is None else f"\n    attack   {verdict.attack}"
-    return f"{use.place}: {use.use.value} is not proven linear: {verdict.reason}{pattern}{attack}"
+    return f"{use.location}: {use.use.value} is not proven linear: {verdict.reason}{pattern}{attack}"
 
 
 def main() -> int:
@@ -287,11 +289,11 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print every use with its verdict")
     options = parser.parse_args()
     sys.path.insert(0, str(SOURCES))
-    uses, listed = inventory(), exemptions()
+    uses, listed = find_pattern_uses(), read_exemptions()
     for use in uses if options.list else ():
         verdict = use.verdict()
-        print("linear" if verdict.linear else "LISTED", verdict.runs, use.use.value, use.place, repr(use.pattern))
-    found = problems(uses, listed)
+        print("linear" if verdict.linear else "LISTED", verdict.runs, use.use.value, use.location, repr(use.pattern))
+    found = find_problems(uses, listed)
     for text in found:
         print(text, file=sys.stderr)
     proven = sum(use.verdict().linear for use in uses)

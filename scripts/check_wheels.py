@@ -1,4 +1,4 @@
-"""Resolve all dependencies for every platform and Python, and list those without a wheel; reads only metadata."""
+"""List the dependencies without a wheel for each platform and Python version. Only metadata is downloaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKERS = 6
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform: its environment markers, and the wheel tags that it accepts, best first."""
+    """A platform with its environment markers and accepted wheel tags, best first."""
 
     title: str
     target: str
@@ -32,7 +32,7 @@ class Platform:
     wheel_platforms: tuple[str, ...]
 
     def environment(self, python: str) -> dict[str, str]:
-        """Return the values of the environment markers."""
+        """Return the values of the environment markers for a Python version."""
         names = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}
         os_name, platform_system = names[self.system]
         return {
@@ -50,14 +50,14 @@ class Platform:
         }
 
     def tags(self, python: str) -> frozenset[Tag]:
-        """Return the tags of the wheels that can be installed."""
+        """Return the tags of the wheels that can be installed with a Python version."""
         major, minor = (int(part) for part in python.split("."))
-        own = cpython_tags((major, minor), platforms=self.wheel_platforms)
-        return frozenset([*own, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
+        cpython = cpython_tags((major, minor), platforms=self.wheel_platforms)
+        return frozenset([*cpython, *compatible_tags((major, minor), f"cp{major}{minor}", self.wheel_platforms)])
 
 
 def _glibc_tags(machine: str) -> tuple[str, ...]:
-    """Return the platform tags for glibc 2.28 and older; 2.28 is the version of the oldest supported distributions."""
+    """Return the platform tags for glibc 2.28, the version in the oldest supported distributions, and older."""
     return (*(f"manylinux_2_{minor}_{machine}" for minor in range(28, 4, -1)), f"manylinux2014_{machine}",
             f"manylinux2010_{machine}", f"manylinux1_{machine}")  # fmt: skip
 
@@ -80,7 +80,7 @@ PLATFORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A resolved dependency: the marker that says where it is needed, and the tags of its wheels."""
+    """A resolved dependency with its environment marker and the tags of its wheels."""
 
     name: str
     marker: Marker | None
@@ -98,14 +98,14 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Packages without a wheel for one platform and Python version, and packages that our markers omit there."""
+    """Packages without a wheel for one platform and Python version, and packages that markers exclude."""
 
     missing: tuple[str, ...]
-    left_out: tuple[str, ...]
+    excluded: tuple[str, ...]
 
 
 def resolve(uv: str) -> list[Package]:
-    """Resolve the dependencies once for all platforms, and return the packages with the tags of their wheels."""
+    """Return the dependencies for all platforms, with the tags of their wheels."""
     lock = _run_uv_compile(
         uv,
         str(ROOT / "pyproject.toml"),
@@ -128,23 +128,23 @@ def resolve(uv: str) -> list[Package]:
 
 
 def older_version_has_wheel(uv: str, requirement: str, platform: Platform, python: str) -> bool:
-    """Return whether a resolver that is limited to wheels finds an older version."""
-    only = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
-    return _run_uv_compile(uv, "-", *only, stdin=requirement).returncode == 0
+    """Return whether an older version of a package has a wheel for the platform."""
+    options = ("--no-deps", "--only-binary", ":all:", "--python-platform", platform.target, "--python-version", python)
+    return _run_uv_compile(uv, "-", *options, stdin=requirement).returncode == 0
 
 
 def _run_uv_compile(uv: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    # Otherwise uv would search for each requested Python version and try to download it.
-    ours = ("--python", sys.executable, "--no-python-downloads")
-    words = (uv, "pip", "compile", "--quiet", "--no-header", *ours, *words)
+    # Without these options, uv searches for each requested Python version and tries to download it.
+    python_options = ("--python", sys.executable, "--no-python-downloads")
+    words = (uv, "pip", "compile", "--quiet", "--no-header", *python_options, *words)
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
 def make_cell(uv: str, packages: list[Package], platform: Platform, python: str) -> Cell:
-    """Compute one cell of the table."""
+    """Return the result for one platform and Python version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    asked: dict[str, Requirement] = {
-        canonicalize_name(one.name): one for one in map(Requirement, project["dependencies"])
+    requirements: dict[str, Requirement] = {
+        canonicalize_name(requirement.name): requirement for requirement in map(Requirement, project["dependencies"])
     }
     missing = [
         package.name
@@ -153,34 +153,38 @@ def make_cell(uv: str, packages: list[Package], platform: Platform, python: str)
         and not package.has_wheel(platform, python)
         and not older_version_has_wheel(
             uv,
-            f"{package.name}{asked[package.name].specifier}" if package.name in asked else package.name,
+            f"{package.name}{requirements[package.name].specifier}" if package.name in requirements else package.name,
             platform,
             python,
         )
     ]
     environment = platform.environment(python)
-    left_out = [name for name, one in asked.items() if one.marker and not one.marker.evaluate(dict(environment))]
-    return Cell(tuple(sorted(missing)), tuple(sorted(left_out)))
+    excluded = [
+        name
+        for name, requirement in requirements.items()
+        if requirement.marker and not requirement.marker.evaluate(dict(environment))
+    ]
+    return Cell(tuple(sorted(missing)), tuple(sorted(excluded)))
 
 
 def _merged_rows(platform: Platform, cells: list[Cell]) -> list[str]:
-    """Merge Python versions with equal results into one row."""
+    """Return the table rows of a platform, with one row for consecutive Python versions with equal results."""
     rows = []
     start = 0
     for end in range(1, len(PYTHON_VERSIONS) + 1):
         if end < len(PYTHON_VERSIONS) and cells[end] == cells[start]:
             continue
         pythons = PYTHON_VERSIONS[start] if end - start == 1 else f"{PYTHON_VERSIONS[start]}–{PYTHON_VERSIONS[end - 1]}"
-        missing, left_out = (
-            ", ".join(f"`{name}`" for name in names) for names in (cells[start].missing, cells[start].left_out)
+        missing, excluded = (
+            ", ".join(f"`{name}`" for name in names) for names in (cells[start].missing, cells[start].excluded)
         )
-        rows.append(f"| {platform.title} | {pythons} | {missing or '–'} | {left_out or '–'} |")
+        rows.append(f"| {platform.title} | {pythons} | {missing or '–'} | {excluded or '–'} |")
         start = end
     return rows
 
 
 def main(uv: str) -> int:
-    """Write the table; always returns 0, because missing wheels are listed in the table."""
+    """Write the table and return 0, because missing wheels are no error."""
     packages = resolve(uv)
     rows = ["| platform | Python | no wheel of | omitted there |", "|---|---|---|---|"]
     with ThreadPoolExecutor(WORKERS) as pool:  # uv spends most of the time waiting for the package index

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = Path(__file__).with_name("words.toml")
-# Third-party or generated text: fuzzing inputs, benchmark questions, samples of other languages.
+# Third-party or generated text: fuzzing inputs, benchmark queries and samples of programming languages.
 EXCLUDED = (
     "fuzz/seeds/",
     "fuzz/regressions/",
@@ -69,7 +69,7 @@ class Rules:
 
     @classmethod
     def load(cls) -> Rules:
-        """Read the rules; fail if there are too many exceptions."""
+        """Read the rules. Exit with an error if there are too many exceptions."""
         data = tomllib.loads(RULES.read_text("utf-8"))
         exceptions = tuple((row["where"], row["text"]) for row in data["allow"])
         if len(exceptions) > MAX_EXCEPTIONS:
@@ -84,14 +84,14 @@ class Rules:
         )
 
     def check_prose(self, prose: Prose) -> Iterator[Problem]:
-        """Yield the idioms in a text, except in code spans and quotations."""
+        """Yield a problem for each rejected idiom in a text, ignoring code spans and quotations."""
         text = _QUOTED.sub("", _CODE_SPAN.sub("", prose.text))
         for match in self.idioms.finditer(text):
             use = next(use for pattern, use in self.advice if pattern.fullmatch(match[0]))
             yield Problem(prose.path, prose.line, f'"{match[0]}": {use}')
 
     def check_name(self, path: str, line: int, name: str) -> Iterator[Problem]:
-        """Yield the parts of an identifier that are not plain English."""
+        """Yield a problem if an identifier contains rejected words."""
         parts = [part.lower() for part in _WORD_PART.findall(name)]
         bad = [part for part in parts if part in self.name_parts]
         if name.isupper() and parts and parts[0].upper() in self.constant_prefixes:
@@ -162,7 +162,7 @@ class PythonFile:
     def undocumented(self, protocol_methods: frozenset[str]) -> Iterator[Problem]:
         """Yield the public modules, classes and functions of the package that have no docstring.
 
-        A method may leave its docstring to the protocol that declares it.
+        A method may be documented in the protocol that declares it.
         """
         if not self.is_source:
             return
@@ -182,7 +182,7 @@ class PythonFile:
                 yield from self._undocumented_in(node, protocol_methods, protocol_methods)
 
     def protocol_methods(self) -> Iterator[str]:
-        """Return the names of the documented methods of protocols and abstract classes."""
+        """Yield the names of the documented methods of protocols."""
         for node in self._nodes:
             if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases):
                 for method in node.body:
@@ -236,7 +236,7 @@ def main() -> int:
         lines = text.splitlines()
         folder = _top_folder(path)
 
-        def keep(found: Iterable[Problem], lines: list[str] = lines) -> int:
+        def add_problems(found: Iterable[Problem], lines: list[str] = lines) -> int:
             new = [each for each in found if not rules.allows(each, lines[each.line - 1] if lines else "")]
             problems.extend(new)
             return len(new)
@@ -248,21 +248,23 @@ def main() -> int:
             prose = [*file.docstrings(), *file.comments()]
             for line, name in file.names():
                 names[folder] += 1
-                names[f"{folder} odd"] += keep(rules.check_name(path, line, name))
-            keep(problem for each in (*file.messages(), *file.test_names()) for problem in rules.check_prose(each))
-            keep(file.undocumented(protocol_methods))
+                names[f"{folder} odd"] += add_problems(rules.check_name(path, line, name))
+            add_problems(
+                problem for each in (*file.messages(), *file.test_names()) for problem in rules.check_prose(each)
+            )
+            add_problems(file.undocumented(protocol_methods))
             for name, line in file.public_classes():
                 classes[name].append(Problem(path, line, f"class `{name}` is defined more than once"))
         for each in prose:
             words[folder] += len(each.text.split())
-            idioms[folder] += keep(rules.check_prose(each))
-    problems += [each for places in classes.values() if len(places) > 1 for each in places]
+            idioms[folder] += add_problems(rules.check_prose(each))
+    problems += [each for same_name in classes.values() if len(same_name) > 1 for each in same_name]
     if arguments.summary:
         _print_summary(words, idioms, names, problems)
     else:
         for path, line, message in sorted(set(problems)):
             print(f"{path}:{line}: {message}")
-    print(f"{len(set(problems))} problems of wording", file=sys.stderr)
+    print(f"{len(set(problems))} wording problems", file=sys.stderr)
     return 1 if problems else 0
 
 

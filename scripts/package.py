@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 TITLE = "Deltos"
-# The registry takes at most 100 characters.
+# The registry accepts at most 100 characters.
 SUMMARY = "One local index of docs, APIs, code, code graph and memory for coding agents; works offline."
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 BUNDLE_VERSION = "0.4"
 BUNDLED = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md")
 ENTRY_POINT = "server.py"
 ENTRY_SCRIPT = '''\
-"""What the bundle's host runs: Deltos over stdin and stdout, for the folder that the user chose."""
+"""Entry point of the bundle: run the MCP server over stdin and stdout for the selected folder."""
 
 import sys
 
@@ -42,8 +42,8 @@ sys.exit(main(["mcp", *sys.argv[1:]]))
 '''
 VARIABLES = {
     "DELTOS_HOME": "Folder for all data; default: your platform's data folder.",
-    "DELTOS_TOOLSETS": "Which toolsets are served, comma-separated; default: all.",
-    "DELTOS_TOKEN_BUDGET": "How long an answer may be, in tokens; default: 5000.",
+    "DELTOS_TOOLSETS": "Enabled toolsets, separated by commas; default: all.",
+    "DELTOS_TOKEN_BUDGET": "Maximum length of an answer in tokens; default: 5000.",
 }
 
 
@@ -60,7 +60,7 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> Project:
-        """Read both files; the registry also expects the server's name in the README, as proof of ownership."""
+        """Read the metadata; the registry requires the server's name in README.md as proof of ownership."""
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         marker = re.search(r"mcp-name: (\S+)", (root / "README.md").read_text("utf-8"))
         if marker is None:
@@ -72,7 +72,7 @@ class Project:
 
 
 def main() -> None:
-    """Build everything into the given folder."""
+    """Build all files into the given folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path, help="folder for the results")
     out: Path = parser.parse_args().out
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def build_plugin(project: Project, out: Path) -> Path:
-    """Build the Claude Code plugin with the server and the memory hooks; it needs `deltos` on the PATH."""
+    """Build the Claude Code plugin with the server and the memory hooks. It requires `deltos` on the PATH."""
     folder = out / "claude-code-plugin"
     shutil.rmtree(folder, ignore_errors=True)
     client, launch = client_named("claude-code"), Launch("deltos")
@@ -109,7 +109,7 @@ def build_plugin(project: Project, out: Path) -> Path:
 
 
 def build_server_json(project: Project, out: Path) -> Path:
-    """Build the entry for the MCP registry: the package and how to run it."""
+    """Build the entry for the MCP registry."""
     package: dict[str, Json] = {
         "registryType": "pypi",
         "identifier": project.name,
@@ -131,11 +131,11 @@ def build_server_json(project: Project, out: Path) -> Path:
 
 
 def build_bundle(project: Project, out: Path) -> Path:
-    """Build one file for hosts such as Claude Desktop, which install Python and the dependencies with uv."""
+    """Build the bundle for hosts such as Claude Desktop, which install Python and the dependencies with uv."""
     path = out / f"{project.name}-{__version__}.mcpb"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, content in _bundled_files(project):
-            # A fixed date, so that equal sources give equal bundles.
+            # A fixed date makes the bundle reproducible.
             bundle.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return path
 
@@ -172,7 +172,7 @@ def _bundle_manifest(project: Project) -> dict[str, Json]:
             "project": {
                 "type": "directory",
                 "title": "Project",
-                "description": "The folder of the repository that Deltos indexes and answers about.",
+                "description": "Folder of the repository that Deltos indexes.",
                 "required": True,
             }
         },

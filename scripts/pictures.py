@@ -1,6 +1,6 @@
 """Generate the terminal picture and the examples of README.md from real output over this repository.
 
-Run as `python -m scripts.pictures`; `make pictures` does.
+Run `make pictures`, or `python -m scripts.pictures`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 README = ROOT / "README.md"
 COLUMNS = 112
-MAX_LINES = 8
-MAX_COLUMNS = 150
+MAX_LINES = 8  # maximum number of output lines in an example
+MAX_COLUMNS = 150  # maximum length of an output line in an example
 RECORDINGS = {
     "terminal": (
         'deltos code search "where is a damaged file moved aside" --limit 3',
@@ -53,13 +53,13 @@ _FONT_FACE = re.compile(r"@font-face \{[^}]*\}\s*")
 
 
 class Checkout:
-    """The tracked files, or those below `paths`, in a temporary folder with its own data folder."""
+    """A copy of the tracked files, optionally only below `paths`, with a separate data folder."""
 
     def __init__(self, folder: Path, *paths: str) -> None:
         self._folder = folder / "deltos"
         listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, check=True, capture_output=True).stdout
         for name in filter(None, listed.decode().split("\0")):
-            if (ROOT / name).is_file():  # not deleted since the last commit
+            if (ROOT / name).is_file():  # skip files deleted since the last commit
                 (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, self._folder / name)
         programs = Path(sys.executable).parent
@@ -75,7 +75,7 @@ class Checkout:
             self.run(command)
 
     def run(self, command: str) -> str:
-        """Run a command as a program would; return its output."""
+        """Run a command without a terminal and return its output."""
         done = subprocess.run(
             shlex.split(command),
             cwd=self._folder,
@@ -88,26 +88,31 @@ class Checkout:
         return done.stdout
 
     def run_on_terminal(self, command: str) -> str:
-        """Run a command in a terminal; return its output with colours."""
-        ours, theirs = pty.openpty()
+        """Run a command in a terminal and return its output with colours."""
+        parent_end, child_end = pty.openpty()
         process = subprocess.Popen(
-            shlex.split(command), cwd=self._folder, env=self._environment, stdin=theirs, stdout=theirs, stderr=theirs
+            shlex.split(command),
+            cwd=self._folder,
+            env=self._environment,
+            stdin=child_end,
+            stdout=child_end,
+            stderr=child_end,
         )
-        os.close(theirs)
+        os.close(child_end)
         printed = b""
         try:
-            while piece := os.read(ours, 65_536):
-                printed += piece
+            while chunk := os.read(parent_end, 65_536):
+                printed += chunk
         except OSError:  # Linux raises EIO when the other end of the terminal is closed
             pass
-        os.close(ours)
+        os.close(parent_end)
         if process.wait():
             raise RuntimeError(f"{command} failed: {printed.decode('utf-8', 'replace')}")
         return printed.decode("utf-8").replace("\r\n", "\n")
 
 
-def record(checkout: Checkout, commands: Sequence[str]) -> str:
-    """Return an SVG picture of a terminal that ran the commands; it refers to no external font."""
+def render_terminal(checkout: Checkout, commands: Sequence[str]) -> str:
+    """Return an SVG picture of a terminal after running the commands, without references to external fonts."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     for command in commands:
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
@@ -116,8 +121,8 @@ def record(checkout: Checkout, commands: Sequence[str]) -> str:
     return _FONT_FACE.sub("", console.export_svg(title="deltos", unique_id="recording"))
 
 
-def example(checkout: Checkout, command: str) -> str:
-    """Return a command and the beginning of its output as a code block."""
+def format_example(checkout: Checkout, command: str) -> str:
+    """Return a command and the first lines of its output as a code block."""
     lines = checkout.run(command).rstrip().split("\n")
     shown = [line if len(line) <= MAX_COLUMNS else f"{line[: MAX_COLUMNS - 1]}…" for line in lines[:MAX_LINES]]
     if len(lines) > len(shown):
@@ -142,10 +147,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         checkout = Checkout(Path(folder))
         for name, commands in RECORDINGS.items():
-            (PICTURES / f"{name}.svg").write_text(record(checkout, commands), "utf-8")
+            (PICTURES / f"{name}.svg").write_text(render_terminal(checkout, commands), "utf-8")
         text = README.read_text("utf-8")
         for name, command in EXAMPLES.items():
-            text = replace_example(text, name, example(checkout, command))
+            text = replace_example(text, name, format_example(checkout, command))
         README.write_text(text, "utf-8")
 
 

@@ -42,13 +42,13 @@ hyphens or in camelCase.
 
 
 def modules_page() -> str:
-    """Return docs/modules.md."""
+    """Return the content of docs/modules.md."""
     folders = [SOURCE, *sorted(path for path in SOURCE.rglob("*") if (path / "__init__.py").is_file())]
     return "\n".join((MODULES_HEAD, *(line for folder in folders for line in _folder_section(folder))))
 
 
 def tools_page(tools: Iterable[Tool]) -> str:
-    """Return docs/tools.md."""
+    """Return the content of docs/tools.md."""
     lines = [TOOLS_HEAD]
     listed = list(tools)
     for toolset in TOOLSETS:
@@ -60,7 +60,7 @@ def tools_page(tools: Iterable[Tool]) -> str:
 
 
 def _folder_section(folder: Path) -> Iterator[str]:
-    """Return the heading, purpose and table of one folder."""
+    """Yield the heading, description and module table of one folder."""
     name = folder.relative_to(SOURCE.parent).as_posix()
     yield f"## `{name}/`"
     yield ""

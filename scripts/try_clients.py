@@ -31,7 +31,7 @@ PACKAGES = (
 )
 CONNECTED, LISTED = "connected", "reads the entry"
 COLOUR = re.compile("\x1b\\[[0-9;]*m")  # some clients print colours despite NO_COLOR
-NOT_TRIED = "not tried: npm has no build of it for this machine"
+NOT_TRIED = "not tried: npm has no build for this machine"
 DELTOS = Path(sys.executable).with_name("deltos")
 TIMEOUT_SECONDS = 240
 NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn't couldn’t".split())
@@ -39,28 +39,28 @@ NEGATIONS = frozenset("not never no cannot isn't isn’t wasn't wasn’t couldn'
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Temporary home folder and project in which clients run, and the folder with their programs."""
+    """Folder of the installed clients, and the temporary home folder and project in which they run."""
 
     programs: Path
     home: Path
     project: Path
 
     def environment(self) -> dict[str, str]:
-        """Return environment variables without those of the current user, and with colours disabled."""
-        own = {"HOME": str(self.home), "DELTOS_HOME": str(self.home / "deltos"), "NO_COLOR": "1"}
-        quiet = {
+        """Return environment variables with a temporary home folder and without colours."""
+        folders = {"HOME": str(self.home), "DELTOS_HOME": str(self.home / "deltos"), "NO_COLOR": "1"}
+        settings = {
             "DISABLE_AUTOUPDATER": "1",
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "CODEX_HOME": str(self.home / ".codex"),
         }
-        return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **own, **quiet}
+        return {"PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", **folders, **settings}
 
     def can_start(self, program: str) -> bool:
-        """Return whether a program runs at all; some packages only contain a downloader for certain platforms."""
-        words = (self.programs / program, "--version")
+        """Return whether a program runs. Some packages only contain a downloader for certain platforms."""
+        command = (self.programs / program, "--version")
         try:
             done = subprocess.run(
-                words,
+                command,
                 cwd=self.project,
                 env=self.environment(),
                 capture_output=True,
@@ -71,15 +71,16 @@ class Sandbox:
             return False
         return done.returncode == 0
 
-    def run(self, *words: str, stdin: str | None = None) -> str:
-        """Run a client and return its output and errors; clients differ in which stream they use."""
+    def run(self, *command: str, stdin: str | None = None) -> str:
+        """Run a client and return the contents of its standard output and standard error."""
         with subprocess.Popen(
-            words, cwd=self.project, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command, cwd=self.project, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             try:
                 return process.communicate(stdin or "", timeout=TIMEOUT_SECONDS)[0]
-            except subprocess.TimeoutExpired:  # keep the output until the timeout: OpenCode may wait for its packages
+            except subprocess.TimeoutExpired:
+                # Keep the output before the timeout, because OpenCode may wait for its packages.
                 process.kill()
                 return process.communicate()[0]
 
@@ -88,29 +89,30 @@ class Sandbox:
         return str(json.loads((self.programs.parent / package / "package.json").read_text("utf-8"))["version"])
 
 
-def connection_status(sandbox: Sandbox, *words: str) -> str:
-    """Return `connected` if the client reports that; otherwise the lines of its report about Deltos."""
-    lines = [line.strip() for line in COLOUR.sub("", sandbox.run(*words)).splitlines() if "deltos" in line]
+def connection_status(sandbox: Sandbox, *command: str) -> str:
+    """Return `connected` if the client reports a connection to Deltos, or `not connected` and the client's report."""
+    lines = [line.strip() for line in COLOUR.sub("", sandbox.run(*command)).splitlines() if "deltos" in line]
     report = " ".join(lines).lower()
     return CONNECTED if is_connected(report) else f"not connected: {report[:200]}"
 
 
 def is_connected(report: str) -> bool:
-    """Return whether a client's report on a server says that it is connected, without any negation."""
+    """Return whether a client's report contains `connected` without a negation."""
     words = re.findall(r"[\w'’]+", report.lower())
-    places = [place for place, word in enumerate(words) if word == "connected"]
-    negated = any(NEGATIONS.intersection(words[max(0, place - 2) : place]) for place in places)
-    return bool(places) and not negated and "disconnected" not in words
+    positions = [position for position, word in enumerate(words) if word == "connected"]
+    negated = any(NEGATIONS.intersection(words[max(0, position - 2) : position]) for position in positions)
+    return bool(positions) and not negated and "disconnected" not in words
 
 
-def listing_status(sandbox: Sandbox, *words: str) -> str:
-    """Return whether Deltos is in the server list of a client that does not start its servers."""
-    lines = [line for line in sandbox.run(*words).splitlines() if "deltos" in line]
+def listing_status(sandbox: Sandbox, *command: str) -> str:
+    """Return `reads the entry` if Deltos is in the server list of a client that does not start its servers."""
+    lines = [line for line in sandbox.run(*command).splitlines() if "deltos" in line]
     return LISTED if lines else "does not list it"
 
 
-def codex(sandbox: Sandbox) -> str:
-    """Ask Codex's app server for the server status; it needs standard input to stay open until it has answered."""
+def codex_status(sandbox: Sandbox) -> str:
+    """Return the status that Codex's app server reports for Deltos."""
+    # Standard input must stay open until the app server has answered.
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deltos", "version": "1"}}},
         {"method": "initialized"},
@@ -135,8 +137,8 @@ def codex(sandbox: Sandbox) -> str:
     return "no answer"
 
 
-def inspector(sandbox: Sandbox) -> str:
-    """List the tools with the Inspector's command line."""
+def inspector_status(sandbox: Sandbox) -> str:
+    """Return the number of tools that the MCP Inspector lists."""
     output = sandbox.run("mcp-inspector", "--cli", str(DELTOS), "mcp", "--method", "tools/list")
     tools = json.loads(output[output.index("{") :])["tools"]
     return f"{CONNECTED}, {len(tools)} tools"
@@ -150,7 +152,7 @@ CLIENT_TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] =
         "`claude mcp list`",
         lambda box: connection_status(box, "claude", "mcp", "list"),
     ),
-    ("Codex", PACKAGES[1], "codex", "`codex app-server`, `mcpServerStatus/list`", codex),
+    ("Codex", PACKAGES[1], "codex", "`codex app-server`, `mcpServerStatus/list`", codex_status),
     (
         "Gemini CLI",
         PACKAGES[2],
@@ -181,22 +183,22 @@ CLIENT_TRIALS: tuple[tuple[str, str, str, str, Callable[[Sandbox], str]], ...] =
     ),
     ("Amp", PACKAGES[7], "amp", "`amp mcp list`", lambda box: listing_status(box, "amp", "mcp", "list")),
     ("Cline", PACKAGES[8], "cline", "`cline config mcp`", lambda box: listing_status(box, "cline", "config", "mcp")),
-    ("MCP Inspector", PACKAGES[4], "", "`mcp-inspector --cli … --method tools/list`", inspector),
+    ("MCP Inspector", PACKAGES[4], "", "`mcp-inspector --cli … --method tools/list`", inspector_status),
 )
 
 
 def install_clients(folder: Path) -> None:
-    """Install the newest version of each client; clients that are unavailable do not affect the others."""
+    """Install the newest version of each client, and report clients that cannot be installed."""
     folder.mkdir(parents=True, exist_ok=True)
     npm = Path(sys.executable).with_name("npm")
     for package in PACKAGES:
-        words = (npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--loglevel=error", package)
-        if subprocess.run(words, check=False).returncode:
+        command = (npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--loglevel=error", package)
+        if subprocess.run(command, check=False).returncode:
             print(f"{package} cannot be installed", file=sys.stderr, flush=True)
 
 
 def main(folder: Path) -> int:
-    """Try all clients; return 1 if a client that starts neither connects nor lists Deltos."""
+    """Try all clients. Return 1 if a client starts but neither connects to nor lists Deltos."""
     install_clients(folder)
     programs = folder.resolve() / "node_modules" / ".bin"
     rows, failed = [], False
@@ -205,15 +207,16 @@ def main(folder: Path) -> int:
         sandbox.home.mkdir()
         sandbox.project.mkdir()
         (sandbox.project / "shop.py").write_text("def total(): ...\n")
-        for title, package, name, asked, ask in CLIENT_TRIALS:
+        for title, package, name, command, get_status in CLIENT_TRIALS:
             if name:
                 sandbox.run(str(DELTOS), "install", name)
             try:
-                result = ask(sandbox) if not name or sandbox.can_start(asked.strip("`").split()[0]) else NOT_TRIED
+                program = command.strip("`").split()[0]
+                result = get_status(sandbox) if not name or sandbox.can_start(program) else NOT_TRIED
             except (OSError, ValueError, KeyError) as exc:
                 result = f"not tried: {type(exc).__name__}"
             failed |= not result.startswith((CONNECTED, LISTED, NOT_TRIED))
-            rows.append(f"| {title} | {sandbox.version(package)} | {asked} | {result} |")
+            rows.append(f"| {title} | {sandbox.version(package)} | {command} | {result} |")
             print(rows[-1], flush=True)
     table = "\n".join(["| client | version | command | result |", "|---|---|---|---|", *rows])
     before, _, rest = CLIENTS_PAGE.read_text("utf-8").partition(BEGIN)

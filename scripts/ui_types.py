@@ -1,4 +1,4 @@
-"""Write TypeScript types for the structs that the web UI receives; `--check` only reports whether they are current."""
+"""Write TypeScript types for the structs that the web UI receives. With `--check`, only check the existing file."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def interface(struct: type[msgspec.Struct]) -> str:
 
 def main() -> None:
     """Write the file, or check that it is up to date."""
-    every = [
+    ui_structs = [
         value
         for value in vars(structs).values()
         if isinstance(value, type) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct
     ]
-    text = "\n".join([_HEAD, *map(interface, every)])
+    text = "\n".join([_HEAD, *map(interface, ui_structs)])
     if "--check" not in sys.argv[1:]:
         TARGET.write_text(text, "utf-8", newline="\n")
     elif TARGET.read_text("utf-8") != text:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripts.backtracking import Use, prove
-from scripts.check_patterns import Exemption, exemptions, inventory, problems
+from scripts.check_patterns import Exemption, find_pattern_uses, find_problems, read_exemptions
 
 from tests.scripts.backtracker import Backtracker, TooManySteps, agrees_with_re
 
@@ -187,7 +187,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_use_of_a_pattern_is_found_in_every_notation(sources: Path) -> None:
-    found = {(use.where, use.use.value, use.pattern) for use in inventory(sources)}
+    found = {(use.where, use.use.value, use.pattern) for use in find_pattern_uses(sources)}
     assert found == {
         ("_AT_END", "search", r"\s+$"),
         ("_LINES", "scan", r"^\s+x"),
@@ -200,8 +200,8 @@ def test_every_use_of_a_pattern_is_found_in_every_notation(sources: Path) -> Non
 
 
 def test_a_pattern_neither_proven_nor_listed_fails_with_file_and_line(sources: Path) -> None:
-    uses = inventory(sources)
-    found = problems(uses, [])
+    uses = find_pattern_uses(sources)
+    found = find_problems(uses, [])
     assert [text.split(":")[0] for text in found] == ["src/deltos_sample/module.py"] * 3 + [
         "src/deltos_sample/other.py"
     ]
@@ -213,16 +213,18 @@ def test_an_exception_without_a_matching_pattern_is_reported(sources: Path) -> N
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, where, "short") for where in ("_AT_END", "_LINES", "shown", "_GONE")]
     listed.append(Exemption("src/deltos_sample/other.py", "SHARED", "short"))
-    assert problems(inventory(sources), listed) == [f"linear_patterns.toml: unused entry for _GONE of {file}"]
+    assert find_problems(find_pattern_uses(sources), listed) == [
+        f"linear_patterns.toml: unused entry for _GONE of {file}"
+    ]
 
 
 def test_patterns_built_at_run_time_are_proven_from_the_values_that_contain_them(sources: Path) -> None:
     file = "src/deltos_sample/module.py"
     listed = [Exemption(file, "shown", "built", proven_by="deltos_sample.module:_AT_END")]
-    found = problems([use for use in inventory(sources) if use.where == "shown"], listed)
+    found = find_problems([use for use in find_pattern_uses(sources) if use.where == "shown"], listed)
     assert len(found) == 1
     assert "shown: deltos_sample.module:_AT_END" in found[0]
 
 
 def test_the_exception_list_gives_a_reason_for_each_pattern() -> None:
-    assert all(entry.reason for entry in exemptions())
+    assert all(entry.reason for entry in read_exemptions())

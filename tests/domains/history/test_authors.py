@@ -33,7 +33,7 @@ def test_finds_author_in_query(question: str, names: list[str], rest: str) -> No
     assert may_mention_author(question)
     asked = find_authors(question, KNOWN)
     assert sorted(asked.names) == names
-    assert asked.rest == rest
+    assert asked.remaining_query == rest
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_finds_author_in_query(question: str, names: list[str], rest: str) -> No
 def test_query_without_a_phrase_like_by_author_has_no_authors(question: str) -> None:
     asked = find_authors(question, KNOWN)
     assert asked.names == ()
-    assert asked.rest == question
+    assert asked.remaining_query == question
 
 
 def test_queries_about_code_skip_author_lookup() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"\w+")
-_MAX_NAME_WORDS = 4
+_MAX_NAME_WORDS = 4  # maximum number of words in a searched name
 _MIN_ONE_WORD_NAME_CHARACTERS = 3  # minimum length of a one-word name
 _CONTRIBUTION_WORDS = frozenset(
     """commit commits committed change changes changed work works worked contribution contributions author authored
@@ -34,14 +34,14 @@ _RECENCY_WORDS = frozenset("last latest newest recent first".split())
 
 @dataclass(frozen=True, slots=True)
 class AuthorMention:
-    """Names of the authors that a query mentions, and the query without the mention."""
+    """Authors that a query mentions, and the query without their names."""
 
     names: tuple[str, ...]
-    rest: str
+    remaining_query: str
 
 
 def may_mention_author(question: str) -> bool:
-    """Whether a query may mention an author, judging by its wording alone."""
+    """Whether a query may mention an author, based on the wording only."""
     words = _words_without_accents(question)
     is_name = 2 <= len(words) <= _MAX_NAME_WORDS and all(word[0].isupper() for word in _WORD.findall(question))
     has_author_clause = any(word in _AUXILIARIES and after not in STOP_WORDS for word, after in pairwise(words))
@@ -49,31 +49,33 @@ def may_mention_author(question: str) -> bool:
 
 
 def find_authors(question: str, known: Iterable[str]) -> AuthorMention:
-    """Return the authors among `known` whose commits the query asks for, and the query without them."""
+    """Return the known authors that a query mentions, and the query without their names."""
     tokens = list(_WORD.finditer(question))
     words = [_without_accents(token[0]) for token in tokens]
     names = _AuthorNames(known)
     for size in range(min(_MAX_NAME_WORDS, len(words)), 0, -1):
-        for place in range(len(words) - size + 1):
-            found = names.names_with(words[place : place + size])
-            if found and _is_author_position(words, place, size, is_whole=names.is_whole(words[place : place + size])):
-                start = place - (place > 0 and words[place - 1] in _PREPOSITIONS)
-                end = place + size + (words[place + size : place + size + 1] == ["s"])
+        for first in range(len(words) - size + 1):
+            found = names.names_with(words[first : first + size])
+            if found and _is_author_position(
+                words, first, size, is_full_name=names.is_full_name(words[first : first + size])
+            ):
+                start = first - (first > 0 and words[first - 1] in _PREPOSITIONS)
+                end = first + size + (words[first + size : first + size + 1] == ["s"])
                 rest = f"{question[: tokens[start].start()]} {question[tokens[end - 1].end() :]}"
                 return AuthorMention(found, " ".join(rest.split()))
     return AuthorMention((), question)
 
 
-def _is_author_position(words: Sequence[str], place: int, size: int, *, is_whole: bool) -> bool:
-    """Whether the words at `place`, which match a name, are in a position where a query mentions an author."""
-    before = words[place - 1] if place else ""
-    after = [word for word in words[place + size : place + size + 3] if word not in _RECENCY_WORDS]
+def _is_author_position(words: Sequence[str], first: int, size: int, *, is_full_name: bool) -> bool:
+    """Whether the name that consists of `size` words from index `first` is used as the author of commits."""
+    before = words[first - 1] if first else ""
+    after = [word for word in words[first + size : first + size + 3] if word not in _RECENCY_WORDS]
     if size == 1 and (
-        len(words[place]) < _MIN_ONE_WORD_NAME_CHARACTERS
-        or words[place] in STOP_WORDS | QUESTION_WORDS | _CONTRIBUTION_WORDS
+        len(words[first]) < _MIN_ONE_WORD_NAME_CHARACTERS
+        or words[first] in STOP_WORDS | QUESTION_WORDS | _CONTRIBUTION_WORDS
     ):
         return False
-    if size > 1 and is_whole and (size == len(words) or not _CONTRIBUTION_WORDS.isdisjoint(words)):
+    if size > 1 and is_full_name and (size == len(words) or not _CONTRIBUTION_WORDS.isdisjoint(words)):
         return True
     return (
         (before in _PREPOSITIONS and not _CONTRIBUTION_WORDS.isdisjoint(words))
@@ -93,18 +95,18 @@ class _AuthorNames:
                 self._by_word[word].append(name)
 
     def names_with(self, phrase: Sequence[str]) -> tuple[str, ...]:
-        """Return the names that contain the words of `phrase` in this order without gaps."""
-        among = min((self._by_word.get(word, []) for word in phrase), key=len)
-        return tuple(name for name in among if _contains_phrase(self._words_without_accents[name], phrase))
+        """Return the names that contain `phrase` as consecutive words."""
+        candidates = min((self._by_word.get(word, []) for word in phrase), key=len)
+        return tuple(name for name in candidates if _contains_phrase(self._words_without_accents[name], phrase))
 
-    def is_whole(self, phrase: Sequence[str]) -> bool:
+    def is_full_name(self, phrase: Sequence[str]) -> bool:
         """Whether a name consists of exactly the words of `phrase`."""
         return any(self._words_without_accents[name] == list(phrase) for name in self._by_word.get(phrase[0], []))
 
 
 def _contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
     size = len(phrase)
-    return any(words[place : place + size] == list(phrase) for place in range(len(words) - size + 1))
+    return any(words[first : first + size] == list(phrase) for first in range(len(words) - size + 1))
 
 
 def _words_without_accents(text: str) -> list[str]:
@@ -112,6 +114,6 @@ def _words_without_accents(text: str) -> list[str]:
 
 
 def _without_accents(word: str) -> str:
-    """Return a word in lower case without accents, which users often omit."""
+    """Return a word in lower case and without accents."""
     parts = unicodedata.normalize("NFKD", word.casefold())
     return "".join(part for part in parts if not unicodedata.combining(part))

@@ -1,4 +1,4 @@
-"""Format a commit as text: message, files and diff from git, with notes where limits truncate them."""
+"""Format a commit as text: message, files and diff, with a note where a limit truncated the text."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SHORT_HASH_CHARACTERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCommit:
-    """Message, files and diff of a commit, as text."""
+class CommitContent:
+    """Message, files and diff of a commit."""
 
     message: str
     files: tuple[str, ...]
@@ -48,34 +48,34 @@ def headline(commit: CommitRow) -> str:
 
 
 def text_of(commit: CommitRow, root: Path) -> str:
-    """Return the message, files and diff of a commit; if git fails, the indexed message and the reason."""
+    """Return the message, files and diff of a commit, or the indexed message if git fails."""
     try:
         shown = _read_from_git(commit, root)
     except GitFailed as failed:
-        kept = f"{commit.subject}\n\n{commit.body}".strip()
-        return f"{kept}\n\n(files and diff are not available: {failed.message})"
+        indexed = f"{commit.subject}\n\n{commit.body}".strip()
+        return f"{indexed}\n\n(files and diff are not available: {failed.message})"
     listed = shown.files[:_MAX_LISTED_FILES]
     more = f"\n… and {len(shown.files) - len(listed):,} more" if len(shown.files) > len(listed) else ""
     files = "\n".join(listed) + more if listed else "(none listed)"
     return f"{shown.message}\n\n--- files ---\n{files}\n\n--- diff ---\n{shown.diff}"
 
 
-def _read_from_git(commit: CommitRow, root: Path) -> ShownCommit:
+def _read_from_git(commit: CommitRow, root: Path) -> CommitContent:
     with open_project_git(root) as (git, prefix):
-        message, is_cut = _read_output_start(
+        message, is_truncated = _read_output_start(
             git, MAX_MESSAGE_BYTES, "log", *SAFE_OPTIONS, "-1", "--format=%B", commit.hash, "--"
         )
-        if is_cut:
+        if is_truncated:
             message += "\n… (message truncated)"
         if commit.hash in git.shallow_commits():
-            return ShownCommit(message, (), "(not available: the shallow clone ends here)")
-        return ShownCommit(message, _list_files(git, commit, prefix), _read_diff(git, commit, prefix))
+            return CommitContent(message, (), "(not available: the shallow clone ends here)")
+        return CommitContent(message, _list_files(git, commit, prefix), _read_diff(git, commit, prefix))
 
 
 def _list_files(git: Git, commit: CommitRow, prefix: str) -> tuple[str, ...]:
-    """Return the files that a commit changed below the project root; empty for a merge commit."""
-    wanted = CommitRange(commit.hash, limit=1)
-    for found in read_commits(git, wanted, prefix, max_seconds=MAX_SECONDS):
+    """Return the files that a commit changed below the project root. Merge commits have no files."""
+    commit_range = CommitRange(commit.hash, limit=1)
+    for found in read_commits(git, commit_range, prefix, max_seconds=MAX_SECONDS):
         if found.hash == commit.hash:
             paths = [f"{file.path} (was {file.before})" if file.before else file.path for file in found.files]
             if found.file_count > MAX_COMMIT_FILES:
@@ -85,17 +85,17 @@ def _list_files(git: Git, commit: CommitRow, prefix: str) -> tuple[str, ...]:
 
 
 def _read_diff(git: Git, commit: CommitRow, prefix: str) -> str:
-    """Return the diff against the first parent; if it is truncated, the last line says so."""
+    """Return the diff against the first parent. The last line notes a truncated diff."""
     arguments = (
         "log", *SAFE_OPTIONS, "-1", "-m", "--first-parent", "--patch", "--unified=3", "--find-renames", "-l200",
         "--format=", "--src-prefix=a/", "--dst-prefix=b/", commit.hash, *pathspec_arguments(prefix),
     )  # fmt: skip
     try:
-        text, is_cut = _read_output_start(git, MAX_DIFF_BYTES, *arguments)
+        text, is_truncated = _read_output_start(git, MAX_DIFF_BYTES, *arguments)
     except GitStopped as stopped:
         return f"(not available: {stopped.message})"
     lines = [_shorten_line(line) for line in text.split("\n")]
-    if is_cut:
+    if is_truncated:
         lines.append(f"… (diff truncated at {MAX_DIFF_BYTES // 1000:,} kB)")
     return "\n".join(lines).strip("\n") or "(no changes below this project's folder)"
 
@@ -109,9 +109,9 @@ def _shorten_line(line: str) -> str:
 def _read_output_start(git: Git, max_bytes: int, *arguments: str) -> tuple[str, bool]:
     """Return at most `max_bytes` of git's output, and whether it was truncated."""
     output = bytearray()
-    with closing(git.stream(*arguments, max_bytes=max_bytes + (1 << 17), timeout_seconds=MAX_SECONDS)) as pieces:
-        for piece in pieces:
-            output += piece
+    with closing(git.stream(*arguments, max_bytes=max_bytes + (1 << 17), timeout_seconds=MAX_SECONDS)) as chunks:
+        for chunk in chunks:
+            output += chunk
             if len(output) > max_bytes:
                 break
     return without_control_characters(bytes(output[:max_bytes]).decode("utf-8", "replace")).strip("\n"), len(

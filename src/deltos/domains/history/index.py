@@ -1,4 +1,4 @@
-"""Index a repository's history incrementally: add new commits, remove rewritten ones, then add older ones."""
+"""Index a repository's history incrementally: add new commits, remove rewritten commits, then add older commits."""
 
 from __future__ import annotations
 
@@ -43,21 +43,23 @@ if TYPE_CHECKING:
 
 # Increase this number when parsing or storage changes, so that all commits are indexed again.
 INDEX_VERSION = 3
-# If the checkout differs from the index by more commits or renames, the history is indexed from scratch.
+# The history is indexed from scratch if the checkout differs from the index by more commits or renames than this.
 MAX_NEW_COMMITS = 2_000
-MAX_GONE_COMMITS = 1_000
+MAX_REMOVED_COMMITS = 1_000
 MAX_NEW_RENAMES = 20_000
+# Minimum number of removed commits, whose terms remain in the index, before the index is rebuilt.
 MIN_REMOVED_FOR_REBUILD = 200
-# If more commits are indexed, the history is indexed from scratch without the oldest commits.
+# Number of indexed commits at which the history is indexed from scratch, without the oldest commits.
 MAX_KEPT_COMMITS = 60_000
+# Time limit of one indexing run.
 MAX_SECONDS = 300.0
-# Limit for parsing one chunk, which usually takes far less than a second.
+# CPU time limit for parsing one chunk, which usually takes far less than a second.
 _MAX_PARSING_CPU_SECONDS = 30.0
 _MAX_RENAMES_PER_FILE = 50
 _FILE_TERMS_BATCH_SIZE = 500
 _CHECK_INTERVAL_SECONDS = 1.0
-_SEEN_KEY = "history/seen"
-_NO_REPOSITORY: tuple[object, ...] = ((), "")  # stamp of a project without a repository
+_INDEXED_STATE_KEY = "history/seen"
+_NO_REPOSITORY: tuple[object, ...] = ((), "")  # state of a project without a repository
 # Maximum number of paths per commit whose terms are indexed.
 _MAX_INDEXED_PATHS = MAX_RELATED_FILES
 
@@ -83,7 +85,8 @@ class ParsedCommit(NamedTuple):
 def parse_log_chunk(
     marker: bytes, ends: frozenset[str], prefix: str, makes_vectors: bool, chunk: bytes
 ) -> list[ParsedCommit]:
-    """Parse a chunk of `git log` output and, if `makes_vectors` is set, embed the subjects. Runs in a child process."""
+    """Parse a chunk of `git log` output and, if `makes_vectors` is set, embed the subjects."""
+    # Runs in a child process.
     commits = parse_log(marker, ends, prefix, chunk)
     subjects = [words_of(commit.subject) for commit in commits]
     vectors = _embed_subjects(subjects) if makes_vectors else [b""] * len(commits)
@@ -123,68 +126,71 @@ class HistoryIndexer:
         self._model = model_identity() if makes_vectors else ""
         self._limits = HistoryLimits(max_commits, max_seconds, chunk_bytes)
         self._workers = workers
-        self._settled: dict[Path, tuple[object, ...]] = {}
+        self._indexed_states: dict[Path, tuple[object, ...]] = {}
         self._checked_at: dict[Path, float] = {}
         self._heads = Heads()
 
     def is_behind(self, project: Project, store: ProjectStore, *, at_once: bool = False) -> bool:
-        """Whether the checked-out commit differs from the last indexed one; checked about once a second, or immediately
-        if `at_once` is set.
+        """Whether the checked-out commit differs from the last indexed commit.
+
+        Compares the commits at most about once a second, unless `at_once` is set.
         """
         now = time.monotonic()
         if not at_once and now < self._checked_at.get(project.root, float("-inf")) + _CHECK_INTERVAL_SECONDS:
             return False
         self._checked_at[project.root] = now
-        seen = self._seen(project, store)
-        if project.root not in self._settled and store.meta(_SEEN_KEY) == self._digest(project, seen[0]):
-            self._settled[project.root] = seen  # another process has indexed the commit
-        return self._settled.get(project.root, _NO_REPOSITORY) != seen
+        current = self._checkout_state(project, store)
+        if project.root not in self._indexed_states and store.meta(_INDEXED_STATE_KEY) == self._state_digest(
+            project, current[0]
+        ):
+            self._indexed_states[project.root] = current  # another process has indexed the commit
+        return self._indexed_states.get(project.root, _NO_REPOSITORY) != current
 
     def leave(self, project: Project, store: ProjectStore) -> None:
         """Record that another process is indexing the current checkout."""
-        self._settled[project.root] = self._seen(project, store)
+        self._indexed_states[project.root] = self._checkout_state(project, store)
 
     def catch_up(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool = False) -> None:
         """Index new commits within the time limit; raise GitFailed or ParserStopped on failure."""
-        stamp = self._stamp(project)
-        is_read_elsewhere = False
+        stamp = self._repository_stamp(project)
+        is_locked = False
         try:
             with store.try_lock(self.name) as held:
-                is_read_elsewhere = not held
+                is_locked = not held
                 if held:
-                    self._read(project, store, progress, again=again)
-                    self._record_seen(project, store, stamp)
+                    self._index_history(project, store, progress, again=again)
+                    self._record_indexed(project, store, stamp)
         except (GitFailed, ParserStopped) as failed:
-            _record(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
+            _store_state(store, replace(HistoryState.read(store.meta), stopped=failed.message, seen=""))
             raise
         finally:
-            # A failed run is repeated when the repository or the git program changes, or by another process. If another
+            # After a failure, indexing is not repeated before the repository or the git program changes. If another
             # process holds the lock, it may be indexing an earlier commit, so the checkout is compared again.
-            if not is_read_elsewhere:
-                self._settled[project.root] = (stamp, store.meta("history/tip"))
+            if not is_locked:
+                self._indexed_states[project.root] = (stamp, store.meta("history/tip"))
 
-    def _record_seen(self, project: Project, store: ProjectStore, stamp: tuple[object, ...]) -> None:
+    def _record_indexed(self, project: Project, store: ProjectStore, stamp: tuple[object, ...]) -> None:
         """Store that the repository is fully indexed, so that other processes need not check it."""
-        state, seen = HistoryState.read(store.meta), self._digest(project, stamp)
+        state, seen = HistoryState.read(store.meta), self._state_digest(project, stamp)
         if state.complete and not state.stopped and state.seen != seen:
             with store.writing() as writer:
-                writer.set_metadata({_SEEN_KEY: seen})
+                writer.set_metadata({_INDEXED_STATE_KEY: seen})
 
-    def _digest(self, project: Project, stamp: tuple[object, ...]) -> str:
-        about = (INDEX_VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
-        return sha256(repr(about).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    def _state_digest(self, project: Project, stamp: tuple[object, ...]) -> str:
+        parts = (INDEX_VERSION, self._model, self._limits.max_commits, str(project.root), stamp)
+        return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-    def _seen(self, project: Project, store: ProjectStore) -> tuple[tuple[object, ...], str]:
-        return self._stamp(project), store.meta("history/tip")
+    def _checkout_state(self, project: Project, store: ProjectStore) -> tuple[tuple[object, ...], str]:
+        return self._repository_stamp(project), store.meta("history/tip")
 
-    def _stamp(self, project: Project) -> tuple[object, ...]:
+    def _repository_stamp(self, project: Project) -> tuple[object, ...]:
         repository, head = self._heads.state_of(project.root)
         return (*head, find_git(repository.top)) if repository else ()
 
-    def _read(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
+    def _index_history(self, project: Project, store: ProjectStore, progress: Progress, *, again: bool) -> None:
         repository = find_repository(project.root)
         if repository is None:
-            if project.root.is_dir():  # if the folder is missing, the state of its repository is unknown
+            if project.root.is_dir():  # keep the index if the folder is missing, for example on an unmounted drive
                 _clear_history(store)
             return
         with open_git(repository) as git:
@@ -196,7 +202,7 @@ class HistoryIndexer:
             run.run(head, again=again)
 
 
-def _record(store: ProjectStore, state: HistoryState) -> None:
+def _store_state(store: ProjectStore, state: HistoryState) -> None:
     state = replace(state, summary=summary_of(store.history.totals(), state))
     with store.writing() as writer:
         writer.set_metadata(state.facts())
@@ -223,12 +229,12 @@ class _IndexRun:
     model: str  # identity of the embedding model; empty if subjects are not embedded
     state: HistoryState = field(default_factory=HistoryState)
     prefix: str = ""
-    files: set[str] = field(default_factory=set)
-    names: dict[str, str] = field(default_factory=dict)
+    current_files: set[str] = field(default_factory=set)
+    current_paths: dict[str, str] = field(default_factory=dict)
     deadline: float = 0.0
 
     def run(self, head: str, *, again: bool) -> None:
-        """Index new commits, then older commits that earlier runs did not reach, then the terms of changed files."""
+        """Index new commits, remaining older commits, and the terms of changed files."""
         self.deadline = time.monotonic() + self.limits.max_seconds
         self.state = HistoryState.read(self.store.meta)
         self.prefix = prefix_in_repository(self.project.root, self.repository)
@@ -240,7 +246,7 @@ class _IndexRun:
                 self._record_state(stopped="")
             self._update_file_terms()
             return
-        self.files = files_in_commit(self.git, head, self.prefix)
+        self.current_files = files_in_commit(self.git, head, self.prefix)
         if again or layout != self.state.layout or not self._add_newer(head):
             self._reset_index(HistoryState(layout=layout, tip=head, start=head))
         if not self.state.complete:
@@ -250,9 +256,7 @@ class _IndexRun:
         self._update_file_terms()
 
     def _layout_key(self, model: str) -> str:
-        """Return a key of all settings on which the index depends: code version, model, limits, shallow boundary and
-        project folder.
-        """
+        """Return a key of the settings on which the index depends; a different key requires a rebuild."""
         ends = (
             sha256("\n".join(sorted(self.git.shallow_commits())).encode()).hexdigest()[:16]
             if self.git.shallow_commits()
@@ -265,31 +269,36 @@ class _IndexRun:
             writer.history.clear()
             writer.set_metadata(state.facts())
         self.state = state
-        self.names = {}
+        self.current_paths = {}
 
     def _add_newer(self, head: str) -> bool:
-        """Add commits made since the last run and remove rewritten ones; return False if a full rebuild is needed."""
+        """Add new commits and remove rewritten commits. Return False if the index must be rebuilt."""
         if self.state.tip == head:
-            self.names = self.store.history.renamed_files()
+            self.current_paths = self.store.history.renamed_files()
             return True
-        gone = commits_between(self.git, self.state.tip, head, limit=MAX_GONE_COMMITS)
+        removed_hashes = commits_between(self.git, self.state.tip, head, limit=MAX_REMOVED_COMMITS)
         new = commits_between(self.git, head, self.state.tip, limit=MAX_NEW_COMMITS)
         known = self.store.history.totals().commits
-        if gone is None or new is None or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS:
+        if (
+            removed_hashes is None
+            or new is None
+            or known + len(new) > self.limits.max_commits * MAX_KEPT_COMMITS // MAX_COMMITS
+        ):
             return False
-        if gone and not self.state.complete:  # the commit at which reading would continue may have been removed too
+        # The commit at which indexing would continue may have been removed.
+        if removed_hashes and not self.state.complete:
             return False
-        # Terms of removed commits stay in the index, so it is rebuilt after many removals.
-        if self.state.removed_count + len(gone) > max(MIN_REMOVED_FOR_REBUILD, known // 10):
+        # Terms of removed commits stay in the index, so the index is rebuilt after many removals.
+        if self.state.removed_count + len(removed_hashes) > max(MIN_REMOVED_FOR_REBUILD, known // 10):
             return False
-        wanted = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
-        with closing(self._read(wanted)) as chunks:
+        commit_range = CommitRange(head, base=self.state.tip, limit=MAX_NEW_COMMITS)
+        with closing(self._read_chunks(commit_range)) as chunks:
             commits = [commit for chunk in chunks for commit in chunk]
         renames = self._renamed_files(commits)
         if len(renames) > MAX_NEW_RENAMES:
             return False
-        self.names = self.store.history.renamed_files() | dict(renames)
-        self._write_newer(head, commits, gone, renames)
+        self.current_paths = self.store.history.renamed_files() | dict(renames)
+        self._write_newer(head, commits, removed_hashes, renames)
         return True
 
     def _renamed_files(self, commits: Sequence[ParsedCommit]) -> list[tuple[str, str]]:
@@ -298,30 +307,34 @@ class _IndexRun:
             (file.before, file.path)
             for read in reversed(commits)
             for file in read.commit.files
-            if file.before and file.before not in self.files
+            if file.before and file.before not in self.current_files
         ]
 
     def _write_newer(
-        self, head: str, commits: Sequence[ParsedCommit], gone: Sequence[str], renames: Sequence[tuple[str, str]]
+        self,
+        head: str,
+        commits: Sequence[ParsedCommit],
+        removed_hashes: Sequence[str],
+        renames: Sequence[tuple[str, str]],
     ) -> None:
         with self.store.writing() as writer:
-            writer.history.remove(gone)
+            writer.history.remove(removed_hashes)
             for before, path in renames:
                 writer.history.rename(before, path)
-            writer.history.add_newer([self._record(commit) for commit in commits], self.model)
-            writer.history.add_renames(self.names)
-            writer.history.keep_files(self.files)
-            removed = self.state.removed_count + len(gone)
+            writer.history.add_newer([self._to_record(commit) for commit in commits], self.model)
+            writer.history.add_renames(self.current_paths)
+            writer.history.keep_files(self.current_files)
+            removed = self.state.removed_count + len(removed_hashes)
             self.state = replace(self.state, tip=head, stopped="", removed=str(removed))
             writer.set_metadata(self.state.facts())
 
     def _add_older(self) -> None:
-        """Index older commits in steps; each step is stored, so that a later run can continue after it."""
+        """Index older commits in chunks. Each chunk is stored, so that an interrupted run can be continued."""
         walked = self.state.walked_count
-        wanted = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
+        commit_range = CommitRange(self.state.start, skip=walked, limit=self.limits.max_commits - walked + 1)
         read = walked
         try:
-            with closing(self._read(wanted)) as chunks:
+            with closing(self._read_chunks(commit_range)) as chunks:
                 for chunk in chunks:
                     read += len(chunk)
                     kept = chunk[: self.limits.max_commits - walked]
@@ -333,26 +346,28 @@ class _IndexRun:
             return
         has_more = read > walked
         ends = "limit" if has_more else "shallow" if self.git.shallow_commits() else ""
-        self._record_state(complete="1", stopped="", ends=ends, older=self._count_older() if has_more else "")
+        self._record_state(complete="1", stopped="", ends=ends, older=self._count_unindexed() if has_more else "")
 
     def _write_older(self, batch: Sequence[ParsedCommit], walked: int) -> None:
-        before = dict(self.names)
-        records = [self._record(commit) for commit in batch]
+        before = dict(self.current_paths)
+        records = [self._to_record(commit) for commit in batch]
         with self.store.writing() as writer:
             writer.history.add_older(records, self.model)
-            writer.history.add_renames({name: now for name, now in self.names.items() if before.get(name) != now})
+            writer.history.add_renames(
+                {name: now for name, now in self.current_paths.items() if before.get(name) != now}
+            )
             self.state = replace(self.state, walked=str(walked))
             writer.set_metadata(self.state.facts())
 
-    def _record(self, read: ParsedCommit) -> CommitRecord:
-        """Convert a parsed commit to its stored form, with the current paths of its files."""
+    def _to_record(self, read: ParsedCommit) -> CommitRecord:
+        """Convert a parsed commit to a database record, with the current paths of the changed files."""
         commit = read.commit
         paths = []
         for file in commit.files:
-            if path := self._current_name(file.path):
+            if path := self._current_path(file.path):
                 paths.append(path)
-                if file.before and file.before not in self.files:
-                    self.names.setdefault(file.before, path)
+                if file.before and file.before not in self.current_files:
+                    self.current_paths.setdefault(file.before, path)
         return CommitRecord(
             hash=commit.hash,
             time=commit.time,
@@ -368,27 +383,27 @@ class _IndexRun:
             vector=read.vector,
         )
 
-    def _current_name(self, path: str) -> str:
-        """Return the current path of a file that may have been renamed; empty if it no longer exists."""
+    def _current_path(self, path: str) -> str:
+        """Return the current path of a file that may have been renamed, or an empty string if the file was deleted."""
         for _ in range(_MAX_RENAMES_PER_FILE):
-            if path in self.files or not path:
+            if path in self.current_files or not path:
                 return path
-            path = self.names.get(path, "")
+            path = self.current_paths.get(path, "")
         return ""
 
     def _update_file_terms(self) -> None:
-        """Update the terms of changed files in batches, so that other writers need not wait long."""
+        """Update the terms of changed files in small batches, so that other writers do not wait long."""
         settled = _FILE_TERMS_BATCH_SIZE
         while settled == _FILE_TERMS_BATCH_SIZE:
-            self._check()
+            self._raise_if_cancelled()
             with self.store.writing() as writer:
                 settled = writer.history.update_changed_files(limit=_FILE_TERMS_BATCH_SIZE)
 
     def _record_state(self, **changes: str) -> None:
         self.state = replace(self.state, **changes)
-        _record(self.store, self.state)
+        _store_state(self.store, self.state)
 
-    def _count_older(self) -> str:
+    def _count_unindexed(self) -> str:
         if self.prefix:
             return ""  # for a subfolder, counting commits takes as long as reading them
         try:
@@ -396,14 +411,16 @@ class _IndexRun:
         except GitFailed:
             return ""
 
-    def _read(self, wanted: CommitRange) -> Generator[list[ParsedCommit]]:
+    def _read_chunks(self, commit_range: CommitRange) -> Generator[list[ParsedCommit]]:
         """Yield chunks of commits with their terms; a child process parses the output of git."""
         marker, ends = new_marker(), self.git.shallow_commits()
         chunk_bytes, max_seconds = self.limits.chunk_bytes, self._seconds_left()
-        chunks = log_chunks(self.git, wanted, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds)
+        chunks = log_chunks(
+            self.git, commit_range, self.prefix, marker, chunk_bytes=chunk_bytes, max_seconds=max_seconds
+        )
         with closing(chunks):
             for chunk in chunks:
-                self._check()
+                self._raise_if_cancelled()
                 if self.workers is None:
                     yield parse_log_chunk(marker, ends, self.prefix, bool(self.model), chunk)
                 else:
@@ -412,9 +429,9 @@ class _IndexRun:
                         parse_log_chunk, marker, ends, self.prefix, bool(self.model), chunk, limits=limits
                     )
 
-    def _check(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self.progress.cancelled():
-            raise Cancelled("Reading the history was cancelled")
+            raise Cancelled("Indexing the history was cancelled")
 
     def _seconds_left(self) -> float:
         return max(1.0, self.deadline - time.monotonic())

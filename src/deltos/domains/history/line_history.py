@@ -1,7 +1,7 @@
-"""Find the commits that changed given lines of a file by following its diffs back from the working tree.
+"""Find the commits that changed given lines of a file by following the file's diffs back from the working tree.
 
-`git blame` and `git log -L` walk the whole history, while here the commits that changed the file are already known from
-the index. Git is asked to follow the file only if it began as an edited copy of another file.
+Unlike `git blame` and `git log -L`, which walk the whole history, this module reads only the commits that changed the
+file according to the index. `git log --follow` is used only if the file began as an edited copy of another file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from deltos.store.history import CommitRow, History
     from deltos.workspace.git import Git
 
-MAX_COMMITS = 150
-MAX_SECONDS = 1.0
+MAX_COMMITS = 150  # maximum number of commits read
+MAX_SECONDS = 1.0  # time limit of each git command
 MAX_FILE_BYTES = 2_000_000
 MAX_DIFF_BYTES = 20_000_000
-_MAX_PATHS = 10
+_MAX_PATHS = 10  # maximum number of former paths of a file
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _COMMIT_HEADER = "commit "
 _FILE_HEADER = "diff --git "
@@ -55,7 +55,7 @@ class Hunk(NamedTuple):
 
 @dataclass(slots=True)
 class FileDiff:
-    """Diff of one file in a commit, with its previous path; a path that git quotes is empty."""
+    """Diff of one file in a commit. Paths that git quotes are stored as empty strings."""
 
     path: str
     previous_path: str
@@ -74,8 +74,8 @@ class LineRange(NamedTuple):
 class LineCommits:
     """The latest commits that changed given lines, newest first.
 
-    `is_whole_file` is set if none of the `commits_read` commits changed the lines, so that the latest commits that
-    changed the file are returned.
+    `is_whole_file` is set if none of the `commits_read` commits changed the lines. In this case, `commits` contains the
+    latest commits that changed the file.
     """
 
     commits: tuple[CommitRow, ...]
@@ -84,7 +84,7 @@ class LineCommits:
 
 
 def commits_of_lines(history: History, root: Path, path: str, lines: LineRange, *, limit: int) -> LineCommits:
-    """Return the latest commits that changed lines of a file, as far as they are found within the time limit."""
+    """Return the latest commits that changed lines of a file, found within the time limit."""
     known = [row for row in history.commits_of(path, limit=MAX_COMMITS) if not row.is_merge]
     if not known:
         return LineCommits(())
@@ -110,85 +110,92 @@ def _find_changing_commits(
 ) -> tuple[list[str], int]:
     """Return the hashes of at most `limit` commits that changed the lines, and the number of commits read."""
     with open_project_git(root) as (git, prefix):
-        trail = _LineTracker(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
+        tracker = _LineTracker(_lines_at_head(git, root, names[0], prefix + names[0], lines), prefix + names[0], limit)
         paths = [pathspec_arguments(prefix + name)[1] for name in names]
-        _track_lines(trail, git, "--no-walk=unsorted", *hashes, "--", *paths)
+        _track_lines(tracker, git, "--no-walk=unsorted", *hashes, "--", *paths)
         # The file may have begun as an edited copy of another file, which is not recorded as a rename.
-        created = trail.created
-        if created and _is_copy_of_another_file(trail, git, created):
+        creating_commit = tracker.creating_commit
+        if creating_commit and _is_copy_of_another_file(tracker, git, creating_commit):
             _track_lines(
-                trail, git, "--follow", "--no-merges", f"--max-count={MAX_COMMITS}", created, "--", trail.pathspec
+                tracker,
+                git,
+                "--follow",
+                "--no-merges",
+                f"--max-count={MAX_COMMITS}",
+                creating_commit,
+                "--",
+                tracker.pathspec,
             )
-        if trail.created and not trail.is_done:
-            trail.found.append(trail.created)
-    return trail.found, trail.commits_read
+        if tracker.creating_commit and not tracker.is_done:
+            tracker.changing_commits.append(tracker.creating_commit)
+    return tracker.changing_commits, tracker.commits_read
 
 
 @dataclass(slots=True)
 class _LineTracker:
-    """State of tracking lines back through history: their position, the file path, and the commits found.
+    """Tracks lines back through history: the current line range, the file path, and the commits found.
 
-    `created` is the commit that added the file, or empty if it has not been reached.
+    `creating_commit` is the commit that added the file, or an empty string before this commit is reached.
     """
 
-    position: LineRange | None
+    lines: LineRange | None
     path: str
     limit: int
-    found: list[str] = field(default_factory=list)
+    changing_commits: list[str] = field(default_factory=list)
     commits_read: int = 0
-    created: str = ""
+    creating_commit: str = ""
 
     @property
     def is_done(self) -> bool:
         """Whether tracking can stop."""
-        return self.position is None or len(self.found) >= self.limit
+        return self.lines is None or len(self.changing_commits) >= self.limit
 
     @property
     def pathspec(self) -> str:
         """The git pathspec of the file."""
         return pathspec_arguments(self.path)[1]
 
-    def take(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
-        """Move the position of the lines to before a commit, and record the commit if it changed them."""
+    def step_back(self, commit_hash: str, files: Iterable[FileDiff]) -> None:
+        """Move the line range to before a commit, and record the commit if it changed the lines."""
         file = next((each for each in files if each.path in (self.path, "")), None)
-        if file is None or self.position is None:
-            return  # this is a different file that once had the same path
+        if file is None or self.lines is None:
+            return  # the commit changed a different file with the same path
         if file.is_new:
-            self.created = commit_hash
+            self.creating_commit = commit_hash
             return
-        previous = lines_before_commit(self.position, file.hunks)
-        if touches(self.position, file.hunks):
-            self.found.append(commit_hash)
-            self.position = previous
+        previous = lines_before_commit(self.lines, file.hunks)
+        if touches(self.lines, file.hunks):
+            self.changing_commits.append(commit_hash)
+            self.lines = previous
         else:
-            self.position = previous or self.position
+            self.lines = previous or self.lines
         self.path = file.previous_path or self.path
 
 
-def _track_lines(trail: _LineTracker, git: Git, *revisions: str) -> None:
+def _track_lines(tracker: _LineTracker, git: Git, *revisions: str) -> None:
     """Track the lines back through commits until enough commits are found or the file was added."""
-    trail.created = ""
+    tracker.creating_commit = ""
     arguments = (
         "log", *SAFE_OPTIONS, "--patch", "--unified=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
         f"--format=tformat:{_COMMIT_HEADER}%H", *revisions,
     )  # fmt: skip
-    pieces = git.stream(*arguments, max_bytes=MAX_DIFF_BYTES, timeout_seconds=MAX_SECONDS)
+    chunks = git.stream(*arguments, max_bytes=MAX_DIFF_BYTES, timeout_seconds=MAX_SECONDS)
     # Output printed before a timeout or limit is still valid.
-    with suppress(GitStopped), closing(_parse_diffs(pieces)) as diffs:
+    with suppress(GitStopped), closing(_parse_diffs(chunks)) as diffs:
         for commit_hash, files in diffs:
-            if trail.is_done or trail.created:
+            if tracker.is_done or tracker.creating_commit:
                 break
-            trail.commits_read += 1
-            trail.take(commit_hash, files)
+            tracker.commits_read += 1
+            tracker.step_back(commit_hash, files)
 
 
-def _is_copy_of_another_file(trail: _LineTracker, git: Git, created: str) -> bool:
+def _is_copy_of_another_file(tracker: _LineTracker, git: Git, creating_commit: str) -> bool:
     """Whether the commit that added the file renamed or copied another file."""
-    if trail.is_done:
+    if tracker.is_done:
         return False
-    looked = replace(trail, found=[])
-    _track_lines(looked, git, "--follow", "--max-count=1", created, "--", trail.pathspec)
-    return looked.path != trail.path
+    followed = replace(tracker, changing_commits=[])
+    _track_lines(followed, git, "--follow", "--max-count=1", creating_commit, "--", tracker.pathspec)
+    return followed.path != tracker.path
 
 
 def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
@@ -202,16 +209,16 @@ def touches(lines: LineRange, hunks: Iterable[Hunk]) -> bool:
 
 
 def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | None:
-    """Return the position of lines before a commit, or None if the commit added all of them."""
+    """Return the line range before a commit, or None if the commit added all lines."""
     first, last = lines
     shift_first = shift_last = 0
     for hunk in hunks:
-        grown = hunk.new_count - hunk.old_count
-        # If a hunk only removes lines, git gives the number of the line before them.
+        added = hunk.new_count - hunk.old_count
+        # If a hunk only removes lines, git reports the number of the line before the removed lines.
         start = hunk.new_start if hunk.new_count else hunk.new_start + 1
         end = start + hunk.new_count  # first line after the hunk
         if end <= lines.first:
-            shift_first = shift_last = shift_last - grown
+            shift_first = shift_last = shift_last - added
         elif start <= lines.last:
             old_start = hunk.old_start if hunk.old_count else hunk.old_start + 1
             if start <= lines.first:
@@ -219,15 +226,16 @@ def lines_before_commit(lines: LineRange, hunks: Iterable[Hunk]) -> LineRange | 
             if end > lines.last:
                 last, shift_last = old_start + hunk.old_count - 1, 0
             else:
-                shift_last -= grown
+                shift_last -= added
     found = LineRange(first + shift_first, last + shift_last)
     return found if 1 <= found.first <= found.last else None
 
 
-def _parse_diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
-    """Yield each commit with its file diffs; content lines have a prefix, so they cannot be mistaken for headers."""
+def _parse_diffs(chunks: Generator[bytes]) -> Generator[tuple[str, list[FileDiff]]]:
+    """Yield each commit with its file diffs."""
     commit_hash, files = "", list[FileDiff]()
-    for line in _header_lines(pieces):
+    # Content lines begin with "+", "-" or a space, so they cannot be mistaken for headers.
+    for line in _header_lines(chunks):
         if line.startswith(_COMMIT_HEADER):
             if commit_hash:
                 yield commit_hash, files
@@ -236,13 +244,13 @@ def _parse_diffs(pieces: Generator[bytes]) -> Generator[tuple[str, list[FileDiff
             name = _path_from_header(line.removeprefix(_FILE_HEADER))
             files.append(FileDiff(name, name))
         elif files:
-            _add_header(files[-1], line)
+            _add_header_line(files[-1], line)
     if commit_hash:
         yield commit_hash, files
 
 
-def _add_header(file: FileDiff, line: str) -> None:
-    """Store the information in a diff header line in `file`."""
+def _add_header_line(file: FileDiff, line: str) -> None:
+    """Add the information of a diff header line to `file`."""
     if match := _HUNK.match(line):
         old_start, old_count, new_start, new_count = (int(number) if number else 1 for number in match.groups())
         file.hunks.append(Hunk(old_start, old_count, new_start, new_count))
@@ -255,9 +263,7 @@ def _add_header(file: FileDiff, line: str) -> None:
 
 
 def _path_from_header(both: str) -> str:
-    """Return the path in `a/PATH b/PATH`; empty if it is quoted or the paths differ, because other headers contain it
-    then.
-    """
+    """Return the path in `a/PATH b/PATH`, or an empty string if the paths are quoted or differ."""
     half = len(both) // 2
     name = both[:half].removeprefix("a/")
     return name if both == f"a/{name} b/{name}" else ""
@@ -268,22 +274,20 @@ def _unquoted(name: str) -> str:
     return "" if name.startswith('"') else name
 
 
-def _header_lines(pieces: Generator[bytes]) -> Iterator[str]:
+def _header_lines(chunks: Generator[bytes]) -> Iterator[str]:
     """Yield the complete lines of a diff that may be header lines."""
-    begun = b""
-    with closing(pieces):
-        for piece in pieces:
-            *complete_lines, begun = (begun + piece).split(b"\n")
-            begun = begun[:_MAX_HEADER_BYTES]
+    incomplete_line = b""
+    with closing(chunks):
+        for chunk in chunks:
+            *complete_lines, incomplete_line = (incomplete_line + chunk).split(b"\n")
+            incomplete_line = incomplete_line[:_MAX_HEADER_BYTES]
             for line in complete_lines:
                 if line.startswith(_HEADER_PREFIXES) and len(line) < _MAX_HEADER_BYTES:
                     yield line.decode("utf-8", "replace")
 
 
 def _lines_at_head(git: Git, root: Path, path: str, repository_path: str, lines: LineRange) -> LineRange | None:
-    """Return the position of lines of the file on disk in the last committed version, or None if all of them
-    are new.
-    """
+    """Convert a line range of the file on disk to the committed version. Return None if all lines are new."""
     try:
         with FileTree(root) as tree:
             now = tree.read(path, MAX_FILE_BYTES).split(b"\n")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _MICROSECONDS = 1_000_000
-# Words that express time, ignored if the query contains a time span.
+# Time expressions, which are ignored as search terms if the query contains a time span.
 _TIME_WORDS = frozenset(
     """january february march april may june july august september october november december jan feb mar apr jun jul
     aug sep oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday tonight morning
@@ -24,28 +24,30 @@ _TIME_WORDS = frozenset(
     during before after until till between from older newer early mid late two three four five six seven eight
     nine ten""".split()
 )
-# Words that apply to every commit and do not distinguish commits.
+# Words that do not distinguish commits.
 _COMMIT_WORDS = frozenset(
     "commit commits committed change changes changed happen happened history log did done work worked new".split()
 )
-# Words in queries that only list commits: all commits, those of an author, or the newest ones.
+# Words in queries that list commits: all commits, the commits of an author, or the newest commits.
 _COMMIT_NOUNS = frozenset("commit commits committed change changes changed history log git".split())
 _AUTHOR_WORK_WORDS = frozenset(
     "working works contribute contributed contribution contributions make made do doing been".split()
 )
 _NEWEST_WORDS = frozenset("latest newest recent recently last most list give see me all".split())
-MAX_TERMS = 24
-_MAX_NUMBERS = 4
+MAX_TERMS = 24  # maximum number of terms of a query
+_MAX_NUMBERS = 4  # maximum number of version numbers of a query
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
     """A parsed query: index terms, groups of synonyms, and time spans as pairs of start and end in seconds.
 
-    - `wants_first`: whether the query asks how something began, so that the oldest matching commit answers it.
-    - `lists_commits`: whether the query asks for commits by time or author only.
-    - `numbers`: version numbers that an answer must mention; `versions`: their groups of terms, in the same order.
-    - `changes`: kinds of change that an answer must name; `authors`: the mentioned authors.
+    - `wants_first`: whether the query asks when something was added, so that older commits rank higher.
+    - `lists_commits`: whether the query contains only a time or an author.
+    - `numbers`: version numbers that a result should mention.
+    - `versions`: groups of terms for each of the `numbers`, in the same order.
+    - `changes`: kinds of change that a result should mention, as groups of synonyms.
+    - `authors`: names of the mentioned authors.
     """
 
     words: tuple[str, ...]
@@ -71,8 +73,8 @@ class HistoryQuery:
 
 def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> HistoryQuery:
     """Parse a query; `authors` contains all known author names."""
-    asked = find_authors(text, authors)
-    text, names = asked.rest, asked.names
+    mention = find_authors(text, authors)
+    text, names = mention.remaining_query, mention.names
     spans = tuple((span.start // _MICROSECONDS, span.end // _MICROSECONDS) for span in requested_spans(text, now))
     if _lists_commits(text, has_spans=bool(spans), has_authors=bool(names)):
         return HistoryQuery((), (), spans, lists_commits=True, authors=names)
@@ -84,8 +86,8 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
     terms = unique(words_of(kept).split())[:MAX_TERMS]
     numbers = tuple(numbers_in(kept))[:_MAX_NUMBERS]
     versions = tuple(version_terms(number, _word_before(number, kept)) for number in numbers)
-    of_versions = {word for group in versions for word in group}
-    groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in of_versions), *versions)
+    version_words = {word for group in versions for word in group}
+    groups = (*(SAME_CHANGE.get(term, (term,)) for term in terms if term not in version_words), *versions)
     return HistoryQuery(
         tuple(terms),
         tuple(dict.fromkeys(groups)),
@@ -99,9 +101,7 @@ def parse_query(text: str, now: datetime, authors: Collection[str] = ()) -> Hist
 
 
 def _lists_commits(text: str, *, has_spans: bool, has_authors: bool) -> bool:
-    """Whether a query only lists commits, because apart from time and author it has no word that distinguishes
-    commits.
-    """
+    """Whether a query only lists commits: all words express a time, an author or commits in general."""
     words = [word.lower() for word in plain_words(text)]
     uninformative = QUESTION_WORDS | STOP_WORDS | _COMMIT_WORDS | _COMMIT_NOUNS | _NEWEST_WORDS
     uninformative |= _TIME_WORDS if has_spans else frozenset()
@@ -111,10 +111,10 @@ def _lists_commits(text: str, *, has_spans: bool, has_authors: bool) -> bool:
 
 
 def _word_before(number: str, text: str) -> str:
-    """Return the lower-case word before a number; empty if there is none."""
+    """Return the lower-case word before a number, or an empty string if there is none."""
     words = text.split()
-    places = [place for place, word in enumerate(words) if number in word]
-    before = words[places[0] - 1].lower() if places and places[0] else ""
+    positions = [position for position, word in enumerate(words) if number in word]
+    before = words[positions[0] - 1].lower() if positions and positions[0] else ""
     return before if before.isalpha() else ""
 
 

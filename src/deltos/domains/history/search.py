@@ -25,31 +25,36 @@ if TYPE_CHECKING:
     from deltos.model import Filters
     from deltos.store.history import CommitRow, History
 
-_MAX_CANDIDATES = 80
-_MAX_SYNONYM_CANDIDATES = 40
+_MAX_CANDIDATES = 80  # commits that match the query terms
+_MAX_SYNONYM_CANDIDATES = 40  # commits that match synonyms of the query terms
 _MAX_SUBJECT_CANDIDATES = 200  # commits whose subject contains all query terms
-_MAX_GROUPS = 8  # subjects are required to contain all query terms only up to this number
-# Words are looked up only as long as they match at most this number of commits.
+_MAX_GROUPS = 8  # maximum number of query terms for searching subjects that contain all terms
+# The rarest terms are looked up until they match more commits than this.
 _MAX_MATCHED_COMMITS = 4_000
-_MAX_FILES = 20
+_MAX_FILES = 20  # maximum number of file paths per commit
 _MAX_TAGGED_CANDIDATES = 1_000
 _MICROS_PER_SECOND = 1_000_000
 _PULL_REQUEST_SUFFIX = re.compile(r"\(#\d{1,9}\)$")  # appended by GitHub to the subject of a squash merge
-_MAX_BODY_CHARACTERS = 600  # start of a message body that counts for coverage
+_MAX_BODY_CHARACTERS = 600  # characters of a message body that are compared with the query
 _RECENCY_HALF_LIFE_SECONDS = 3 * 365 * 86_400.0
-# Feature weights, set by hand with queries about this project, Django and Rails.
-_BM25, _IN_SUBJECT, _ANYWHERE, _CONCISE, _RECENT, _MERGE = 0.3, 0.9, 0.6, 0.3, 0.12, -0.15
+# Feature weights, tuned by hand with queries about this project, Django and Rails.
+_BM25_WEIGHT = 0.3
+_SUBJECT_COVERAGE_WEIGHT = 0.9  # for the share of the query that occurs in the subject
+_COVERAGE_WEIGHT = 0.6  # for the share of the query that occurs in the subject, body or paths
+_CONCISENESS_WEIGHT = 0.3  # for the share of the subject's words that occur in the query
+_RECENCY_WEIGHT = 0.12
+_MERGE_PENALTY = -0.15  # for a merge commit
 _VERSION_MATCH_WEIGHT = 0.6  # for a commit that mentions the requested version
-_MISSING_CHANGE_PENALTY = -0.4  # for a commit that does not name the requested kind of change
-_MIN_FULL_COVERAGE = 0.999  # share of the query from which it counts as fully covered
-_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject that contains only the query
+_MISSING_CHANGE_PENALTY = -0.4  # for a commit that does not mention the requested kind of change
+_MIN_FULL_COVERAGE = 0.999  # minimum coverage of a fully covered query
+_WHOLE_SUBJECT_WEIGHT = 0.4  # for a subject without other words than the query
 
 
 @dataclass(frozen=True, slots=True)
 class CommitHit:
-    """A matching commit with its score and some of its files that still exist.
+    """A matching commit with its score and some of the changed files that still exist.
 
-    `repository` is the position of its repository among the searched ones.
+    `repository` is the index of the commit's repository in the list of searched repositories.
     """
 
     commit: CommitRow
@@ -62,9 +67,9 @@ class CommitHit:
 class FoundCommits:
     """The best commits and the number of matching commits.
 
-    - `is_list`: whether the query asked for commits by time or author only.
-    - `is_nearest_substitute`: whether no commit matches the time and the nearest one is returned instead.
-    - `is_first_commit`: whether the nearest commit is the first one, because the time precedes all commits.
+    - `is_list`: whether the query contains only a time or an author.
+    - `is_nearest_substitute`: whether the nearest commit is returned because no commit matches the requested time.
+    - `is_first_commit`: whether the first commit is returned because the requested time precedes all commits.
     - `authors`: the authors that the query mentions.
     """
 
@@ -79,7 +84,7 @@ class FoundCommits:
 def search_commits(
     history: History, question: str, now: datetime, *, limit: int, filters: Filters = NO_FILTERS
 ) -> FoundCommits:
-    """Return the best commits for a query, or the newest commits of a time if the query names only a time."""
+    """Return the best commits for a query, or the newest commits if the query contains only a time."""
     return search_commits_across([history], question, now, limit=limit, filters=filters)
 
 
@@ -121,10 +126,10 @@ def _search_across(
 
 
 def _candidates(searchers: Sequence[_Searcher], query: HistoryQuery) -> list[list[CommitMatch]]:
-    """Return candidates for the query's time and author; if no commit matches, one or both restrictions are dropped."""
-    narrowed = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
+    """Return candidates for the query's time and author. If no commit matches, drop one or both restrictions."""
+    restrictions = ((query.spans, query.authors), ((), query.authors), (query.spans, ()), ((), ()))
     found: list[list[CommitMatch]] = []
-    for spans, authors in dict.fromkeys(narrowed):
+    for spans, authors in dict.fromkeys(restrictions):
         found = [searcher.candidates(spans, authors) for searcher in searchers]
         if any(found):
             break
@@ -142,7 +147,7 @@ def _intersect_spans(spans: Sequence[tuple[int, int]], filters: Filters) -> Sequ
 def _list_commits(
     histories: Sequence[History], query: HistoryQuery, spans: Sequence[tuple[int, int]], limit: int
 ) -> FoundCommits:
-    """Return the newest commits of a time or author; if there are none, the nearest commit."""
+    """Return the newest commits of a time or author, or the nearest commit if there are none."""
     scored = _newest_commits(histories, spans, query.authors, limit + 1)
     is_nearest_substitute, is_first_commit = not scored, False
     if is_nearest_substitute:
@@ -171,7 +176,7 @@ def _newest_commits(
     ]
     if len(histories) > 1:
         rows.sort(key=lambda pair: -pair[0].time)
-    return [_ScoredCommit(row, 1.0 - place / 1_000, number) for place, (row, number) in enumerate(rows)]
+    return [_ScoredCommit(row, 1.0 - rank / 1_000, number) for rank, (row, number) in enumerate(rows)]
 
 
 def _to_hits(histories: Sequence[History], scored: Sequence[_ScoredCommit]) -> list[CommitHit]:
@@ -187,12 +192,12 @@ def _to_hits(histories: Sequence[History], scored: Sequence[_ScoredCommit]) -> l
 
 
 def _filter_span_seconds(filters: Filters) -> tuple[int, int]:
-    """Return the time range of the filters in whole seconds, rounded up."""
+    """Return the start and end of the filters in seconds, rounded up."""
     return -(-filters.since // _MICROS_PER_SECOND), -(-filters.until // _MICROS_PER_SECOND)
 
 
 def _filter_commits(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
-    """Return the commits that pass the filters and contain a query word or the requested tag."""
+    """Return the commits that pass the filters and contain a query term or the requested tag."""
     spans, authors = _intersect_spans(searcher.query.spans, filters), searcher.query.authors
     tag_words = words_of(filters.tag).split()
     found = searcher.candidates(spans, authors)
@@ -205,7 +210,7 @@ def _filter_commits(searcher: _Searcher, filters: Filters) -> list[CommitMatch]:
 
 
 class _ScoredCommit(NamedTuple):
-    """A commit with its score and the position of its repository."""
+    """A commit with its score and the index of its repository."""
 
     commit: CommitRow
     score: float
@@ -213,9 +218,9 @@ class _ScoredCommit(NamedTuple):
 
 
 def _make_searchers(histories: Sequence[History], query: HistoryQuery, tag_words: Sequence[str]) -> list[_Searcher]:
-    """Return one searcher for each history, with document frequencies of all histories."""
-    own = [history.commit_counts([*query.all_terms, *tag_words]) for history in histories]
-    counts = {word: sum(each[word] for each in own) for word in own[0]}
+    """Return one searcher for each history, with document frequencies summed over all histories."""
+    counts_by_history = [history.commit_counts([*query.all_terms, *tag_words]) for history in histories]
+    counts = {word: sum(each[word] for each in counts_by_history) for word in counts_by_history[0]}
     total = sum(history.totals().commits for history in histories)
     return [_Searcher(history, query, counts, total) for history in histories]
 
@@ -227,14 +232,14 @@ def _score_candidates(searchers: Sequence[_Searcher], found: Sequence[Sequence[C
     scored = [
         _ScoredCommit(commit, score, number)
         for number, (searcher, matches) in enumerate(zip(searchers, found, strict=True))
-        for commit, score in searcher.scored(matches, newest, max(best, 1e-9))
+        for commit, score in searcher.score_all(matches, newest, max(best, 1e-9))
     ]
     return sorted(scored, key=lambda each: -each.score)
 
 
 @dataclass(frozen=True, slots=True)
 class _Searcher:
-    """Searches one history; `counts` are document frequencies among the `total` commits of all histories."""
+    """Searches one history. `counts` contains document frequencies in the `total` commits of all histories."""
 
     history: History
     query: HistoryQuery
@@ -261,17 +266,17 @@ class _Searcher:
         return found
 
     def _rarest_words(self, words: Sequence[str]) -> list[str]:
-        """Return the rarest words that together match few commits, but at least two; other words only affect scores."""
+        """Return the rarest words, at least two, that together match at most `_MAX_MATCHED_COMMITS` commits."""
         known = sorted((word for word in words if self.counts[word]), key=self.counts.__getitem__)
         sums = accumulate(self.counts[word] for word in known)
         return [
             word
-            for place, (word, rows) in enumerate(zip(known, sums, strict=True))
-            if place < 2 or rows <= _MAX_MATCHED_COMMITS
+            for rank, (word, rows) in enumerate(zip(known, sums, strict=True))
+            if rank < 2 or rows <= _MAX_MATCHED_COMMITS
         ]
 
-    def scored(self, found: Sequence[CommitMatch], newest: int, best: float) -> list[tuple[CommitRow, float]]:
-        """Score candidates; `newest` and `best` are the latest time and the highest BM25 score over all histories."""
+    def score_all(self, found: Sequence[CommitMatch], newest: int, best: float) -> list[tuple[CommitRow, float]]:
+        """Return commits with scores; `newest` and `best` are the latest time and best BM25 score of all histories."""
         if not found:
             return []
         weights, all_terms = self._group_weights(), set(self.query.all_terms)
@@ -287,13 +292,13 @@ class _Searcher:
             covered = _coverage(weights, subject)
             concise = len(subject.intersection(all_terms)) / max(1, len(subject))
             return (
-                _BM25 * match.score / best
-                + _IN_SUBJECT * covered
-                + _ANYWHERE * _coverage(weights, anywhere)
-                + _CONCISE * concise
+                _BM25_WEIGHT * match.score / best
+                + _SUBJECT_COVERAGE_WEIGHT * covered
+                + _COVERAGE_WEIGHT * _coverage(weights, anywhere)
+                + _CONCISENESS_WEIGHT * concise
                 + _WHOLE_SUBJECT_WEIGHT * (concise if covered > _MIN_FULL_COVERAGE else 0.0)
-                + _RECENT * (1.0 - recency if self.query.wants_first else recency)
-                + (_MERGE if commit.is_merge else 0.0)
+                + _RECENCY_WEIGHT * (1.0 - recency if self.query.wants_first else recency)
+                + (_MERGE_PENALTY if commit.is_merge else 0.0)
                 + (
                     _MISSING_CHANGE_PENALTY
                     if any(anywhere.isdisjoint(change) for change in self.query.changes)
@@ -306,9 +311,7 @@ class _Searcher:
         return [(match.commit, score(match)) for match in found]
 
     def _index_terms_of(self, text: str) -> set[str]:
-        """Return the index terms of a text, including those of requested versions that it mentions, such as a single
-        digit.
-        """
+        """Return the index terms of a text, including the requested versions in it."""
         found = set(words_of(text).split())
         for number, version in zip(self.query.numbers, self.query.versions, strict=True):
             if version_match_share(text, number):
@@ -316,11 +319,11 @@ class _Searcher:
         return found
 
     def _version_score(self, text: str) -> float:
-        """Return how well a text matches the versions in the query; 0 if the query has none."""
+        """Return a score from 0 to 1 for the query's versions in a text, or 0 if the query has no versions."""
         return min((version_match_share(text, number) for number in self.query.numbers), default=0.0)
 
     def _group_weights(self) -> dict[tuple[str, ...], float]:
-        """Return the weight of each group of synonyms; rarer groups weigh more."""
+        """Return the inverse document frequency of each group of synonyms."""
         sums = {group: sum(self.counts[word] for word in group) for group in self.query.groups}
         return {
             group: idf(min(self.total, count), self.total, added=1, against_rest=False) for group, count in sums.items()
@@ -328,6 +331,6 @@ class _Searcher:
 
 
 def _coverage(weights: dict[tuple[str, ...], float], words: set[str]) -> float:
-    """Return the share of the query's weight that `words` cover."""
+    """Return the weighted share of the query's term groups that occur in `words`."""
     total = sum(weights.values()) or 1.0
     return sum(weight for group, weight in weights.items() if not words.isdisjoint(group)) / total

@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     from deltos.store.history import HistoryTotals
     from deltos.store.project import ProjectFiles
 
-MAX_COMMITS = 50_000
+MAX_COMMITS = 50_000  # maximum number of indexed commits of a repository
 _KEY_PREFIX = "history/"
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryState:
-    """Progress of indexing the history; all values are stored as text.
+    """Progress of indexing the history. All values are stored as strings.
 
-    - `layout`: settings on which the index depends; a change triggers a rebuild.
-    - `tip`: newest indexed commit; `start`: commit from which `walked` commits were read backwards.
-    - `complete`: set when all older commits have been read; `ends`: why there are no older ones (shallow, limit).
-    - `stopped`: why the last run ended early; `older`: number of commits beyond the limit, if known.
-    - `removed`: commits removed since `start`, whose terms are still in the index.
-    - `summary`: text for `deltos status`; `seen`: digest of the repository state that was last fully indexed.
+    - `layout`: key of the settings on which the index depends; a different key triggers a rebuild.
+    - `tip`: newest indexed commit.
+    - `start`: commit from which `walked` commits were indexed backwards.
+    - `complete`: set when all older commits up to the limit are indexed.
+    - `ends`: why older commits are missing: `shallow`, `limit`, or empty if none are missing.
+    - `stopped`: why the last run ended early.
+    - `older`: number of commits beyond the limit, if known.
+    - `removed`: number of removed commits whose terms are still in the index.
+    - `summary`: text for `deltos status`.
+    - `seen`: digest of the last fully indexed repository state.
     """
 
     layout: str = ""
@@ -45,7 +49,7 @@ class HistoryState:
 
     @classmethod
     def read(cls, fact: Callable[[str], str]) -> HistoryState:
-        """Return the stored state; `fact` returns the value of a key."""
+        """Return the stored state; `fact` returns the stored value of a key."""
         return cls(*(fact(_KEY_PREFIX + field.name) for field in fields(cls)))
 
     def facts(self) -> dict[str, str]:
@@ -54,22 +58,22 @@ class HistoryState:
 
     @property
     def removed_count(self) -> int:
-        """Number of commits removed since the last full indexing."""
+        """Number of commits removed since the index was last rebuilt."""
         return int(self.removed) if self.removed.isdecimal() else 0
 
     @property
     def walked_count(self) -> int:
-        """Number of commits read backwards from `start`."""
+        """Number of commits indexed backwards from `start`."""
         return int(self.walked) if self.walked.isdecimal() else 0
 
 
 def limits_of(store: ProjectFiles) -> str:
-    """Return a sentence about missing history of a project; empty if the history is complete."""
+    """Return a sentence about missing history of a project, or an empty string if the history is complete."""
     return describe_limits(HistoryState.read(store.meta))
 
 
 def describe_limits(state: HistoryState) -> str:
-    """Return a sentence about missing history for a state; empty if the history is complete."""
+    """Return a sentence about the missing history of a state, or an empty string if the history is complete."""
     if state.stopped and not state.walked_count:
         return f"The history could not be read: {state.stopped}."
     if not state.tip:
@@ -81,10 +85,10 @@ def describe_limits(state: HistoryState) -> str:
     if not state.complete:
         return f"History is still being read ({counted(state.walked_count, 'commit')} so far)."
     if state.ends == "limit":
-        older = f"{int(state.older):,} older ones" if state.older.isdecimal() else "Older ones"
+        older = f"{int(state.older):,} commits older" if state.older.isdecimal() else "Commits older"
         return f"{older} than the newest {MAX_COMMITS:,} commits are not indexed."
     if state.ends == "shallow":
-        return "This is a shallow clone without older commits (git fetch --unshallow fetches them)."
+        return "This is a shallow clone without older commits. Run `git fetch --unshallow` to fetch older commits."
     return ""
 
 
@@ -101,8 +105,8 @@ def summary_of(totals: HistoryTotals, state: HistoryState) -> str:
 
 
 def commit_date(seconds: int) -> str:
-    """Return the date of a commit time, as text."""
+    """Return a commit time as a date in ISO format."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, OSError, ValueError):  # a commit may have any timestamp
+    except (OverflowError, OSError, ValueError):  # commit timestamps are not validated by git
         return "at an unknown time"

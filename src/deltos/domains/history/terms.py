@@ -1,4 +1,4 @@
-"""Index terms of commits and history queries, including version numbers, which the shared word index omits."""
+"""Index terms of commits and history queries, including version numbers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
-# Numbers that may be versions, but not issue numbers or parts of words, dates or times.
+# Matches numbers that may be versions, but not issue numbers or parts of words, dates or times.
 _NUMBER = re.compile(r"(?<![\w#.:/-])v?(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w:/-]|\.\d)")
 _ATTACHED_NUMBER = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,12}(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w]|\.\d)")
-# Replaces the points in a version number, because the word index splits words at points.
+# Replaces the dots in version numbers, because the word index splits words at dots.
 _POINT_REPLACEMENT = "p"
-_RELEASE_MATCH_SHARE = 0.7
-_MAX_MINOR_RELEASES = 13  # minor releases assumed for a whole number; Python 3 had thirteen before 2026
+_RELEASE_MATCH_SHARE = 0.7  # score of a text that mentions 3.1 for a query for 3
+# Number of minor releases searched for a major version, such as 3.0 to 3.12 for 3.
+_MAX_MINOR_RELEASES = 13
 # Groups of synonyms for kinds of change, as index terms.
 _CHANGE_SYNONYMS = (
     ("drop", "remov", "delet", "discontinu"),
@@ -29,7 +30,7 @@ _CHANGE_SYNONYMS = (
     ("replac", "switch", "migrat"),
 )
 SAME_CHANGE = {word: group for group in _CHANGE_SYNONYMS for word in group}
-# Kinds of change that a commit must name to match, because a commit that adds X does not answer "drop X".
+# Kinds of change that a result should mention, because a commit that adds X does not answer "when was X dropped".
 _EXPLICIT_CHANGES = frozenset(SAME_CHANGE[word] for word in ("drop", "renam", "revert", "replac"))
 _WHEN_OPENINGS = ("when ", "since when ", "who ")
 
@@ -40,9 +41,7 @@ def asks_when(question: str) -> bool:
 
 
 def named_changes(question: str, words: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the kinds of change that an answer must name, as groups of synonyms; empty if the query does not ask when
-    or who.
-    """
+    """Return the kinds of change in a "when" or "who" query, as groups of synonyms."""
     if not asks_when(question):
         return []
     return list(
@@ -62,9 +61,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 def version_match_share(text: str, number: str) -> float:
-    """Return 1 if a text contains a version (`py3` contains `3`), a lower share if it contains a release of it,
-    else 0.
-    """
+    """Return 1 if a text contains a version number, less if it contains only a minor release of the version, or 0."""
     found_numbers = (*_NUMBER.findall(text), *_ATTACHED_NUMBER.findall(text))
     if number in found_numbers:
         return 1.0
@@ -72,9 +69,7 @@ def version_match_share(text: str, number: str) -> float:
 
 
 def version_terms(number: str, named: str) -> tuple[str, ...]:
-    """Return the index terms of a version: the number, the minor releases of a whole number, and the number after
-    `named`.
-    """
+    """Return the index terms of a version: the number, its minor releases, and the number joined to `named`."""
     releases = (number,) if "." in number else (number, *(f"{number}.{minor}" for minor in range(_MAX_MINOR_RELEASES)))
     written = [f"{named}{number}", *(release.replace(".", _POINT_REPLACEMENT) for release in releases)]
     return tuple(dict.fromkeys(written))

@@ -1,4 +1,4 @@
-"""Types of builtin and standard-library containers, and of functions that pass types through."""
+"""Types of built-in and standard-library containers and functions."""
 
 from __future__ import annotations
 
@@ -32,30 +32,32 @@ MAPPINGS = frozenset(
     {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "ChainMap"}
 )
 AWAITABLES = frozenset({"Awaitable", "Future", "Task"})
-CONTEXTS = frozenset({"ContextManager", "AbstractContextManager", "AsyncContextManager", "AbstractAsyncContextManager"})
+CONTEXT_MANAGERS = frozenset(
+    {"ContextManager", "AbstractContextManager", "AsyncContextManager", "AbstractAsyncContextManager"}
+)
 WRAPPERS = frozenset({"Optional", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "InitVar"})
 
 _TYPING_MODULES = frozenset(
     {"typing", "typing_extensions", "collections", "builtins", "asyncio", "contextlib", "dataclasses"}
 )
-_ONE_ARGUMENT = {
+_SINGLE_ARGUMENT_GENERICS = {
     **dict.fromkeys(LISTS, "list"),
     **dict.fromkeys(SETS, "set"),
     **dict.fromkeys(ITERATORS, "iterator"),
     **dict.fromkeys(ASYNC_ITERATORS, "iterator"),
     **dict.fromkeys(AWAITABLES, "coroutine"),
-    **dict.fromkeys(CONTEXTS, "context"),
+    **dict.fromkeys(CONTEXT_MANAGERS, "context"),
 }
 
 
 def builtin_generic(name: str, arguments: Sequence[Types]) -> Types | None:
-    """Return an object of a standard generic class with type arguments, or None if the class is not modelled."""
+    """Return an object of a standard-library generic class, or None if the class is not modelled."""
     module, _, short = name.rpartition(".")
     if module.partition(".")[0] not in _TYPING_MODULES:
         return None
     first = arguments[0] if arguments else UNKNOWN
-    if short in _ONE_ARGUMENT:
-        return (BuiltinObject(_ONE_ARGUMENT[short], (first,)),)
+    if short in _SINGLE_ARGUMENT_GENERICS:
+        return (BuiltinObject(_SINGLE_ARGUMENT_GENERICS[short], (first,)),)
     if short in MAPPINGS:
         return (BuiltinObject("dict", (first, arguments[1] if len(arguments) > 1 else UNKNOWN)),)
     if short in WRAPPERS:
@@ -91,20 +93,20 @@ def _class_of(value: Value) -> Types:
             return (BuiltinObject("class", ((value,),)),)
 
 
-def element_of(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
+def element_types(types: Types, inference: Inference, *, is_async: bool = False, returned: bool = False) -> Types:
     """Return the type of an iterable's elements or, if `returned` is true, of a generator's return value."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject:
-            results.append(_element_of_builtin(value, returned=returned))
+            results.append(_builtin_element_types(value, returned=returned))
         elif type(value) in (Instance, SelfType):
-            results.append(_element_of_object(value, inference, is_async=is_async))
+            results.append(_object_element_types(value, inference, is_async=is_async))
         elif type(value) is ClassInfo:
             results.append(inference.enum_members(value))
     return union(results)
 
 
-def _element_of_builtin(value: BuiltinObject, *, returned: bool) -> Types:
+def _builtin_element_types(value: BuiltinObject, *, returned: bool) -> Types:
     if value.name == "tuple":
         return union(value.arguments)
     if value.name == "generator" and returned:
@@ -114,12 +116,12 @@ def _element_of_builtin(value: BuiltinObject, *, returned: bool) -> Types:
     return value.arguments[0]
 
 
-def _element_of_object(value: Value, inference: Inference, *, is_async: bool) -> Types:
+def _object_element_types(value: Value, inference: Inference, *, is_async: bool) -> Types:
     iterator = inference.call_method(value, "__aiter__" if is_async else "__iter__")
     results: list[Types] = []
     for part in iterator:
         if type(part) is BuiltinObject:
-            results.append(_element_of_builtin(part, returned=False))
+            results.append(_builtin_element_types(part, returned=False))
         elif type(part) in (Instance, SelfType):
             item = inference.call_method(part, "__anext__" if is_async else "__next__")
             results.append(item)
@@ -128,7 +130,7 @@ def _element_of_object(value: Value, inference: Inference, *, is_async: bool) ->
     return union(results)
 
 
-def item_at(value: BuiltinObject, index: Expression) -> Types:
+def item_types(value: BuiltinObject, index: Expression) -> Types:
     """Return the type of an item of a builtin container."""
     match value.name:
         case "dict":
@@ -146,7 +148,7 @@ def call_builtin_method(method: BuiltinMethod, arguments: CallArguments) -> Type
     receiver, parts = method.receiver, method.receiver.arguments
     match receiver.name, method.name:
         case "dict", "get" | "pop" | "setdefault":
-            return union((parts[1], arguments.positional(1)))
+            return union((parts[1], arguments.positional_types(1)))
         case "dict", "values":
             return (BuiltinObject("iterator", (parts[1],)),)
         case "dict", "keys":
@@ -189,69 +191,76 @@ _CONTAINERS_OF_FIRST_ARGUMENT = {
 
 
 def call_external(name: str, arguments: CallArguments, inference: Inference) -> Types:
-    """Return the result type of calling an external function or class that passes project types through."""
+    """Return the result types of a modelled external function or class (such as `sorted`), or unknown for others."""
     if name in _CONTAINERS_OF_FIRST_ARGUMENT:
-        which = 1 if name == "builtins.filter" else 0
+        argument_index = 1 if name == "builtins.filter" else 0
         return (
-            BuiltinObject(_CONTAINERS_OF_FIRST_ARGUMENT[name], (element_of(arguments.positional(which), inference),)),
+            BuiltinObject(
+                _CONTAINERS_OF_FIRST_ARGUMENT[name],
+                (element_types(arguments.positional_types(argument_index), inference),),
+            ),
         )
     if name in _RETURNS_FIRST_ARGUMENT:
-        return arguments.positional(0)
+        return arguments.positional_types(0)
     special = _CALL_HANDLERS.get(name)
     return UNKNOWN if special is None else special(arguments, inference)
 
 
 def _call_mapping(arguments: CallArguments, _inference: Inference) -> Types:
-    given = tuple([value for value in arguments.positional(0) if type(value) is BuiltinObject and value.name == "dict"])
+    given = tuple(
+        [value for value in arguments.positional_types(0) if type(value) is BuiltinObject and value.name == "dict"]
+    )
     return given or (
-        BuiltinObject("dict", (UNKNOWN, union([arguments.keyword(key) for key, _ in arguments.keywords]))),
+        BuiltinObject("dict", (UNKNOWN, union([arguments.keyword_types(key) for key, _ in arguments.keywords]))),
     )
 
 
 def _call_mapping_with_default(arguments: CallArguments, inference: Inference) -> Types:
-    return (BuiltinObject("dict", (UNKNOWN, inference.call_all(arguments.positional(0), arguments))),)
+    return (BuiltinObject("dict", (UNKNOWN, inference.call_all(arguments.positional_types(0), arguments))),)
 
 
 def _call_enumerate(arguments: CallArguments, inference: Inference) -> Types:
     return (
         BuiltinObject(
-            "iterator", ((BuiltinObject("tuple", (UNKNOWN, element_of(arguments.positional(0), inference))),),)
+            "iterator", ((BuiltinObject("tuple", (UNKNOWN, element_types(arguments.positional_types(0), inference))),),)
         ),
     )
 
 
 def _call_zip(arguments: CallArguments, inference: Inference) -> Types:
-    items = tuple([element_of(arguments.positional(index), inference) for index in range(len(arguments.nodes))])
+    items = tuple(
+        [element_types(arguments.positional_types(index), inference) for index in range(len(arguments.nodes))]
+    )
     return (BuiltinObject("iterator", ((BuiltinObject("tuple", items),),)),)
 
 
 def _call_map(arguments: CallArguments, inference: Inference) -> Types:
-    return (BuiltinObject("iterator", (inference.call_all(arguments.positional(0), arguments),)),)
+    return (BuiltinObject("iterator", (inference.call_all(arguments.positional_types(0), arguments),)),)
 
 
 def _call_type(arguments: CallArguments, _inference: Inference) -> Types:
     if len(arguments.nodes) != 1:
         return UNKNOWN
-    return union([_class_of(value) for value in arguments.positional(0) if type(value) in (Instance, SelfType)])
+    return union([_class_of(value) for value in arguments.positional_types(0) if type(value) in (Instance, SelfType)])
 
 
 def _call_cast(arguments: CallArguments, _inference: Inference) -> Types:
-    return arguments.annotation(0)
+    return arguments.annotated_types(0)
 
 
 def _call_partial(arguments: CallArguments, inference: Inference) -> Types:
-    return (CallableReturning(inference.call_all(arguments.positional(0), arguments)),)
+    return (CallableReturning(inference.call_all(arguments.positional_types(0), arguments)),)
 
 
 def _call_reference(arguments: CallArguments, _inference: Inference) -> Types:
-    return (CallableReturning(arguments.positional(0)),)
+    return (CallableReturning(arguments.positional_types(0)),)
 
 
 def _call_first_or_element(arguments: CallArguments, inference: Inference) -> Types:
     """Return the type of the first argument's elements, including the default of `next(iterator, default)`."""
     if len(arguments.nodes) > 1 and not arguments.keywords:
-        return union([element_of(arguments.positional(0), inference), arguments.positional(1)])
-    return element_of(arguments.positional(0), inference)
+        return union([element_types(arguments.positional_types(0), inference), arguments.positional_types(1)])
+    return element_types(arguments.positional_types(0), inference)
 
 
 _CALL_HANDLERS: dict[str, Callable[[CallArguments, Inference], Types]] = {

@@ -17,60 +17,62 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.nodes import Expression, UnparsedName
 
 
-class FoundEdges:
-    """Edges of one module; `source` is the key of the definition being interpreted, and `quiet` suspends recording."""
+class EdgeCollector:
+    """Collects the edges of one module.
+
+    `source` is the key of the definition being interpreted. Nothing is recorded while `quiet_depth` is above 0.
+    """
 
     def __init__(self, inference: Inference) -> None:
         self.source = ""
-        self.quiet = 0
+        self.quiet_depth = 0
         self._inference = inference
         self._edges: dict[tuple[int, str, str, str, EdgeKind], str] = {}
 
-    def note(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
-        """Add an edge to each entity of the project."""
-        if self.quiet:
+    def add(self, line: int, name: str, entities: Sequence[Entity], kind: EdgeKind) -> None:
+        """Add an edge to each entity that the project defines, or one possible edge if there are too many."""
+        if self.quiet_depth:
             return
         if kind == "import":
             entities = without_overloads(entities)
         if len(entities) > MAX_TARGETS:
-            self.note_unknown(line, name, kind)
+            self.add_possible(line, name, kind)
             return
         for entity in entities:
             if isinstance(entity, DEFINED):
                 origin = "name" if type(entity) is ModuleInfo or _last_name_part(entity.key) == name else ALIAS
                 self._edges[(line, self.source, entity.path, entity.key, kind)] = origin
             elif type(entity) is External and entity.is_missing:
-                self.note_missing(line, entity.name.rpartition(".")[2], kind)
+                self.add_missing(line, entity.name.rpartition(".")[2], kind)
 
-    def note_missing(self, line: int, name: str, kind: EdgeKind) -> None:
-        """Add possible edges for the use and the import of a name that a missing module should define."""
-        self.note_unknown(line, name, kind)
-        self.note_unknown(line, name, "import")
+    def add_missing(self, line: int, name: str, kind: EdgeKind) -> None:
+        """Add possible edges for the use and the import of a name whose definition is missing from the project."""
+        self.add_possible(line, name, kind)
+        self.add_possible(line, name, "import")
 
-    def note_unknown(self, line: int, name: str, kind: EdgeKind) -> None:
+    def add_possible(self, line: int, name: str, kind: EdgeKind) -> None:
         """Add a possible edge that may refer to any symbol with the name."""
-        if not self.quiet and not name.startswith("__"):
+        if not self.quiet_depth and not name.startswith("__"):
             self._edges.setdefault((line, self.source, "", name, kind), "unknown receiver")
 
-    def note_unparsed(self, names: Sequence[UnparsedName]) -> None:
+    def add_unparsed(self, names: Sequence[UnparsedName]) -> None:
         """Add a possible edge for each unparsed name on a line without another edge for that name."""
         known = {(line, _last_name_part(key)) for line, _, _, key, _ in self._edges} if names else set()
         for each in names:
             if (each.line, each.name) not in known:
                 self.source = each.source
-                self.note_unknown(each.line, each.name, UNPARSED)
+                self.add_possible(each.line, each.name, UNPARSED)
 
-    def note_construction(self, info: ClassInfo, function: Expression) -> None:
-        """Add calls of `__init__` and `__new__` for a call of their class, except overloaded constructors, which are
-        ambiguous."""
+    def add_constructor_calls(self, info: ClassInfo, function: Expression) -> None:
+        """Add edges to `__init__` and `__new__` for a call of their class, unless the constructor is overloaded."""
         if type(function) is not Name or function.name != info.name:
             return
         for name in ("__init__", "__new__"):
-            constructors = self._inference.own_member(info, name) if name in info.bindings else ()
+            constructors = self._inference.find_own_member(info, name) if name in info.bindings else ()
             if len(constructors) == 1:
-                self.note(function.line, name, constructors, "call")
+                self.add(function.line, name, constructors, "call")
 
-    def found(self) -> tuple[Edge, ...]:
+    def sorted_edges(self) -> tuple[Edge, ...]:
         """Return all edges, sorted by line."""
         return tuple(
             Edge(line, source, path, key, kind, origin, certain=bool(path))

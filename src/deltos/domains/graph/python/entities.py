@@ -1,4 +1,4 @@
-"""Modules, classes, functions and variables used by inference: thin views of stored interfaces."""
+"""Modules, classes, functions and variables used by inference, created from stored interfaces."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class ModuleInfo:
         """Whether the file is the `__init__` of a folder."""
         return self.path.endswith(("__init__.py", "__init__.pyi"))
 
-    def is_below(self, folder: str) -> bool:
-        """Whether the file is directly or indirectly in a folder; an empty path means the project root."""
+    def is_in_folder(self, folder: str) -> bool:
+        """Whether the file is in a folder or its subfolders; an empty path means the project root."""
         return not folder or self.path.startswith(f"{folder}/")
 
-    def class_of(self, key: str) -> ClassInfo | None:
+    def find_class(self, key: str) -> ClassInfo | None:
         """Return the class with this key, or None if there is none."""
         found = self.classes.get(key)
         if found is None and key in self._interface.classes:
             found = self.classes[key] = ClassInfo(self, key, self._interface.classes[key])
         return found
 
-    def function_of(self, key: str) -> FunctionInfo | None:
+    def find_function(self, key: str) -> FunctionInfo | None:
         """Return the function with this key, or None if there is none."""
         found = self.functions.get(key)
         if found is None and key in self._interface.functions:
@@ -66,7 +66,7 @@ class ModuleInfo:
 
 
 class ClassInfo:
-    """A class of the project; as a value, it represents the class object."""
+    """A class of the project. As a value, it represents the class object, not an instance."""
 
     __slots__ = (
         "attributes", "bases", "bindings", "instance", "key", "keywords", "module", "name", "variables",
@@ -91,10 +91,10 @@ class ClassInfo:
     def outer_scope(self) -> InterfaceScope:
         """Return the scope around the class, in which its bases and decorators are evaluated."""
         parent = self.key.rpartition(".")[0]
-        outer = self.module.class_of(parent)
+        outer = self.module.find_class(parent)
         if outer is not None:
             return InterfaceScope(self.module, owner=outer)
-        return InterfaceScope(self.module, function=self.module.function_of(parent))
+        return InterfaceScope(self.module, function=self.module.find_function(parent))
 
     def variable(self, name: str) -> VariableInfo:
         """Return the variable with this name that the class body or a method sets."""
@@ -111,10 +111,9 @@ class ClassInfo:
 
 
 class FunctionInfo:
-    """A function or method of the project; as a value, it represents the unbound function.
+    """A function or method of the project. As a value, it represents the unbound function.
 
-    `owner` is the class that contains it; `enclosing` is the function that contains it and whose names are visible in
-    it.
+    `owner` is the containing class. `enclosing` is the enclosing function, whose names are visible in the body.
     """
 
     __slots__ = ("decorators", "enclosing", "is_async", "is_generator", "key", "locals", "module", "name", "owner",
@@ -124,8 +123,8 @@ class FunctionInfo:
         self.module = module
         self.key = key
         self.name = interface.name
-        self.owner = module.class_of(interface.owner) if interface.owner else None
-        self.enclosing = module.function_of(interface.enclosing) if interface.enclosing else None
+        self.owner = module.find_class(interface.owner) if interface.owner else None
+        self.enclosing = module.find_function(interface.enclosing) if interface.enclosing else None
         self.decorators = interface.decorators
         self.parameters = interface.parameters
         self.returns = interface.returns
@@ -206,13 +205,13 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceFolder:
-    """A folder of modules without an `__init__.py`."""
+    """A namespace package: a folder without an `__init__.py`."""
 
     folder: str
 
 
 class Instance:
-    """An object of a project class; `arguments` are its type arguments, if known."""
+    """An object of a project class; `arguments` contains the type arguments, if known."""
 
     __slots__ = ("arguments", "info")
 

@@ -1,11 +1,11 @@
-"""Infer the types of an expression in an interface or at a point of an interpreted body."""
+"""Infer the types of expressions in interfaces and interpreted bodies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Never, Protocol
 
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import call_external, element_of, item_at
+from deltos.domains.graph.python.builtins import call_external, element_types, item_types
 from deltos.domains.graph.python.entities import ClassInfo, External, Instance
 from deltos.domains.graph.python.nodes import (
     Attribute,
@@ -15,7 +15,7 @@ from deltos.domains.graph.python.nodes import (
     Starred,
     Subscript,
     TupleDisplay,
-    dotted,
+    dotted_name,
 )
 from deltos.domains.graph.python.types import (
     UNKNOWN,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from deltos.domains.graph.model import EdgeKind
-    from deltos.domains.graph.python.edges import FoundEdges
+    from deltos.domains.graph.python.edges import EdgeCollector
     from deltos.domains.graph.python.entities import Entity, InterfaceScope
     from deltos.domains.graph.python.frames import Frames
     from deltos.domains.graph.python.infer import Inference
@@ -50,34 +50,32 @@ class CallArguments:
         self.nodes = nodes
         self.keywords = keywords
 
-    def positional(self, index: int) -> Types:
-        """Return the type of the argument at a position."""
-        return self._evaluator.quietly(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
+    def positional_types(self, index: int) -> Types:
+        """Return the types of a positional argument."""
+        return self._evaluator.evaluate_quietly(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
-    def keyword(self, name: str) -> Types:
-        """Return the type of a keyword argument."""
+    def keyword_types(self, name: str) -> Types:
+        """Return the types of a keyword argument."""
         for given, node in self.keywords:
             if given == name:
-                return self._evaluator.quietly(node)
+                return self._evaluator.evaluate_quietly(node)
         return UNKNOWN
 
-    def annotation(self, index: int) -> Types:
-        """Return the types declared by the argument at a position when read as an annotation, as in `cast(type,
-        value)`."""
+    def annotated_types(self, index: int) -> Types:
+        """Return the types that a positional argument declares as an annotation, as in `cast(type, value)`."""
         return self._evaluator.annotate(self.nodes[index]) if index < len(self.nodes) else UNKNOWN
 
 
-_SELF = frozenset({"typing.Self", "typing_extensions.Self"})
+_SELF_TYPES = frozenset({"typing.Self", "typing_extensions.Self"})
 
 
 class Position(Protocol):
     """The context of an expression, which determines the meaning of names."""
 
     def lookup(self, name: str) -> tuple[Sequence[Entity], Types | None]:
-        """Return the definitions of a name and its types; the types are None if they are the types of the
-        definitions."""
+        """Return the definitions of a name and its types. The types are None if they follow from the definitions."""
 
-    def super_of(self) -> Types:
+    def super_types(self) -> Types:
         """Return the type of `super()`."""
 
     def self_type(self) -> Types:
@@ -100,25 +98,25 @@ class InterfacePosition:
         """Look up a name in the function, its enclosing functions, the class body, the module, and builtins."""
         function = self._scope.function
         while function is not None:
-            local = self._inference.local(function, name)
+            local = self._inference.lookup_local(function, name)
             if local is not None:
                 return local
             function = function.enclosing
         owner = self._scope.owner
         if owner is not None and name in owner.bindings:
-            return self._inference.own_member(owner, name), None
+            return self._inference.find_own_member(owner, name), None
         return self._inference.names.name_in(self._scope.module, name), None
 
-    def super_of(self) -> Types:
+    def super_types(self) -> Types:
         """Return the type of `super()` in the method that contains the expression."""
         function = self._scope.function
         owner = function.owner if function is not None else None
         if function is None or owner is None or not function.parameters:
             return UNKNOWN
-        return tuple([SuperOf(owner, value) for value in self._inference.receiver(function)])
+        return tuple([SuperOf(owner, value) for value in self._inference.receiver_types(function)])
 
     def self_type(self) -> Types:
-        """Return the class that contains the annotation, or the subclass through which it is used."""
+        """Return the type of `Self` in the class that contains the scope."""
         owner = self._scope.owner or (self._scope.function.owner if self._scope.function is not None else None)
         return UNKNOWN if owner is None else (SelfType(owner, is_class=False),)
 
@@ -128,30 +126,31 @@ class InterfacePosition:
 
 
 class Evaluator:
-    """Evaluates the expressions at a position.
+    """Evaluates the expressions of one position.
 
-    In an interpreted body, it also records references, narrows types by tests, and binds the names of walrus
-    expressions.
+    In an interpreted body, the evaluator also records references, narrows types by tests, and binds the names of walrus
+    expressions. `inner_types` contains the variables of the enclosing comprehensions and lambdas.
     """
 
-    __slots__ = ("assign", "edges", "fixtures", "inference", "inner", "narrowing", "position")
+    __slots__ = ("assign", "edges", "fixtures", "inference", "inner_types", "narrowing", "position")
 
-    def __init__(self, inference: Inference, position: Position, edges: FoundEdges | None = None) -> None:
+    def __init__(self, inference: Inference, position: Position, edges: EdgeCollector | None = None) -> None:
         self.inference = inference
         self.position = position
         self.edges = edges
         self.narrowing: Narrowing | None = None
         self.assign: Callable[[Name, Types], None] | None = None
         self.fixtures: Callable[[str], Sequence[Entity]] | None = None
-        self.inner: dict[str, Types] = {}
+        self.inner_types: dict[str, Types] = {}
 
-    def quietly(self, node: Expression) -> Types:
-        """Evaluate an expression without recording references, because another evaluation of it records them."""
+    def evaluate_quietly(self, node: Expression) -> Types:
+        """Return the types of an expression without recording references."""
+        # Used for expressions that are evaluated twice, so that each reference is recorded once.
         if self.edges is None:
             return self.evaluate(node)
-        self.edges.quiet += 1
+        self.edges.quiet_depth += 1
         types = self.evaluate(node)
-        self.edges.quiet -= 1
+        self.edges.quiet_depth -= 1
         return types
 
     # --- expressions
@@ -160,46 +159,45 @@ class Evaluator:
         """Return all types that an expression may have."""
         return UNKNOWN if node is None else self._handlers[type(node)](self, node)  # type: ignore[arg-type]
 
-    def name(self, node: Name, kind: EdgeKind = "read") -> Types:
+    def evaluate_name(self, node: Name, kind: EdgeKind = "read") -> Types:
         """Return the types of a name."""
-        types = self.inner.get(node.name)
+        types = self.inner_types.get(node.name)
         if types is not None:
             return types
         entities, types = self.position.lookup(node.name)
         if self.edges is not None:
-            self.edges.note(node.line, node.name, entities, kind)
+            self.edges.add(node.line, node.name, entities, kind)
         return self.inference.types_of(entities) if types is None else types
 
-    def attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
-        """Return the types of an attribute as narrowed by an earlier assignment or test, or else the types of the
-        member."""
+    def evaluate_attribute(self, node: Attribute, kind: EdgeKind = "read") -> Types:
+        """Return the types of an attribute, narrowed by earlier assignments and tests."""
         found: list[Types] = []
         seen = False
         for value in self.evaluate(node.value):
-            entities, types = self.inference.attribute(value, node.name)
+            entities, types = self.inference.resolve_attribute(value, node.name)
             if entities:
                 seen = True
-                self._note(node, entities, kind)
+                self._add_edges(node, entities, kind)
             found.append(types)
         # `value` is None for a literal, whose attributes are not defined in the project.
         if self.edges is not None and node.value is not None and not (seen or any(found)):
-            self.edges.note_unknown(node.line, node.name, kind)
-        narrowed = None if self.narrowing is None else self.narrowing.of(node)
+            self.edges.add_possible(node.line, node.name, kind)
+        narrowed = None if self.narrowing is None else self.narrowing.narrowed_types(node)
         if narrowed is not None:
             return narrowed
         return found[0] if len(found) == 1 else union(found)
 
     def _evaluate_fixture(self, node: nodes.FixtureName) -> Types:
         if self.edges is not None and self.fixtures is not None:
-            self.edges.note(node.line, node.name, self.fixtures(node.name), "call")
+            self.edges.add(node.line, node.name, self.fixtures(node.name), "call")
         return UNKNOWN
 
     def _evaluate_call(self, node: CallExpression) -> Types:
         function = node.function
         if type(function) is Name:
-            callee = self.name(function, "call")
+            callee = self.evaluate_name(function, "call")
         elif type(function) is Attribute:
-            callee = self.attribute(function, "call")
+            callee = self.evaluate_attribute(function, "call")
         else:
             callee = self.evaluate(function)
         if self.edges is not None:
@@ -213,24 +211,28 @@ class Evaluator:
                 results.append(self._call_external(value, arguments))
             else:
                 if type(value) is ClassInfo and self.edges is not None:
-                    self.edges.note_construction(value, function)
+                    self.edges.add_constructor_calls(value, function)
                 results.append(self.inference.call(value, arguments))
         return results[0] if len(results) == 1 else union(results)
 
     def _call_external(self, value: External, arguments: CallArguments) -> Types:
         if value.name == "builtins.super":
-            return self._super(arguments)
+            return self._call_super(arguments)
         return call_external(value.name, arguments, self.inference)
 
-    def _super(self, arguments: CallArguments) -> Types:
+    def _call_super(self, arguments: CallArguments) -> Types:
         if not arguments.nodes:
-            return self.position.super_of()
-        receiver = arguments.positional(1)
+            return self.position.super_types()
+        receiver = arguments.positional_types(1)
         return tuple(
-            [SuperOf(info, receiver[0]) for info in arguments.positional(0) if type(info) is ClassInfo and receiver]
+            [
+                SuperOf(info, receiver[0])
+                for info in arguments.positional_types(0)
+                if type(info) is ClassInfo and receiver
+            ]
         )
 
-    def _evaluate_index(self, node: Subscript) -> Types:
+    def _evaluate_subscript(self, node: Subscript) -> Types:
         value = self.evaluate(node.value)
         if any(type(part) in (External, ClassInfo) for part in value):
             self.annotate(node.index)
@@ -243,29 +245,29 @@ class Evaluator:
             case ClassInfo():
                 return (value,)
             case BuiltinObject():
-                return item_at(value, index)
+                return item_types(value, index)
             case Instance() | SelfType():
                 return self.inference.call_method(value, "__getitem__")
             case _:
                 return UNKNOWN
 
-    def _items(self, nodes: Sequence[Expression]) -> list[Types]:
+    def _evaluate_items(self, nodes: Sequence[Expression]) -> list[Types]:
         return [
-            element_of(self.evaluate(node.value), self.inference) if type(node) is Starred else self.evaluate(node)
+            element_types(self.evaluate(node.value), self.inference) if type(node) is Starred else self.evaluate(node)
             for node in nodes
         ]
 
     def _evaluate_tuple(self, node: TupleDisplay) -> Types:
-        items = self._items(node.items)
+        items = self._evaluate_items(node.items)
         if any(type(part) is Starred for part in node.items):
             return (BuiltinObject("sequence", (union(items),)),)
         return (BuiltinObject("tuple", tuple(items)),)
 
     def _evaluate_list(self, node: ListDisplay) -> Types:
-        return (BuiltinObject("list", (union(self._items(node.items)),)),)
+        return (BuiltinObject("list", (union(self._evaluate_items(node.items)),)),)
 
     def _evaluate_set(self, node: nodes.SetDisplay) -> Types:
-        return (BuiltinObject("set", (union(self._items(node.items)),)),)
+        return (BuiltinObject("set", (union(self._evaluate_items(node.items)),)),)
 
     def _evaluate_dict(self, node: nodes.DictDisplay) -> Types:
         keys = union([self.evaluate(key) for key in node.keys])
@@ -273,31 +275,31 @@ class Evaluator:
         return (BuiltinObject("dict", (keys, values)),)
 
     def _evaluate_comprehension(self, node: nodes.Comprehension) -> Types:
-        outer = self.inner
-        self.inner = dict(outer)
+        outer = self.inner_types
+        self.inner_types = dict(outer)
         for clause in node.clauses:
-            items = element_of(self.evaluate(clause.iterable), self.inference, is_async=clause.is_async)
-            self._assign_inner(clause.target, items)
+            items = element_types(self.evaluate(clause.iterable), self.inference, is_async=clause.is_async)
+            self._bind_target(clause.target, items)
             for test in clause.tests:
                 self.evaluate(test)
                 if self.narrowing is not None:
                     narrowed = self.narrowing.narrowings(test, holds=True)
-                    self.inner.update((name, types) for name, types in narrowed if name in self.inner)
+                    self.inner_types.update((name, types) for name, types in narrowed if name in self.inner_types)
         item, second = self.evaluate(node.element), self.evaluate(node.value)
-        self.inner = outer
+        self.inner_types = outer
         if node.shape == "dict":
             return (BuiltinObject("dict", (item, second)),)
         return (BuiltinObject(node.shape if node.shape != "generator" else "iterator", (item,)),)
 
-    def _assign_inner(self, target: Expression, types: Types) -> None:
-        """Bind the variables of a comprehension."""
+    def _bind_target(self, target: Expression, types: Types) -> None:
+        """Bind the loop variables of a comprehension."""
         if type(target) is Name:
-            self.inner[target.name] = types
+            self.inner_types[target.name] = types
         elif type(target) is TupleDisplay or type(target) is ListDisplay:
             for index, part in enumerate(target.items):
-                self._assign_inner(part, unpacked_types(types, index, self.inference))
+                self._bind_target(part, unpacked_types(types, index, self.inference))
         elif type(target) is Starred:
-            self._assign_inner(target.value, UNKNOWN)
+            self._bind_target(target.value, UNKNOWN)
         else:
             self.evaluate(target)
 
@@ -308,8 +310,7 @@ class Evaluator:
         return self._evaluate_operands(node.operands, holds=True)
 
     def _evaluate_operands(self, operands: Expressions, *, holds: bool) -> Types:
-        """Evaluate the operands of `and` or `or`, narrowing types for each operand by the results of the previous
-        operands."""
+        """Return the types of `and` or `or`, narrowing the types for each operand by the previous operands."""
         narrowing = self.narrowing
         if narrowing is None:
             return union([self.evaluate(operand) for operand in operands])
@@ -343,11 +344,11 @@ class Evaluator:
         types = self.evaluate(node.first)
         for operand in node.operands:
             right = self.evaluate(operand)
-            types = self.operate(types, node.method, right)
+            types = self.operation_types(types, node.method, right)
         return types
 
-    def operate(self, left: Types, method: str, right: Types) -> Types:
-        """Return the type of a binary operation."""
+    def operation_types(self, left: Types, method: str, right: Types) -> Types:
+        """Return the result types of a binary operation."""
         results: list[Types] = []
         for value in left:
             if type(value) in (Instance, SelfType):
@@ -373,12 +374,12 @@ class Evaluator:
         return union([v.arguments[2] for v in values if type(v) is BuiltinObject and v.name == "generator"])
 
     def _evaluate_lambda(self, node: nodes.Lambda) -> Types:
-        outer = self.inner
+        outer = self.inner_types
         for parameter in node.parameters:
             self.evaluate(parameter.default)
-        self.inner = {**outer, **{parameter.name: UNKNOWN for parameter in node.parameters}}
+        self.inner_types = {**outer, **{parameter.name: UNKNOWN for parameter in node.parameters}}
         result = self.evaluate(node.body)
-        self.inner = outer
+        self.inner_types = outer
         return (CallableReturning(result),)
 
     def _evaluate_walrus(self, node: nodes.Walrus) -> Types:
@@ -399,7 +400,7 @@ class Evaluator:
     def _evaluate_quoted_type(self, _node: nodes.QuotedType) -> Types:
         return UNKNOWN
 
-    # --- references only
+    # --- recording references without inferring types
 
     def visit_arguments(self, node: CallExpression) -> None:
         """Visit every argument of a call."""
@@ -412,8 +413,8 @@ class Evaluator:
         if node is None:
             return
         if type(node) is Name:
-            if node.name not in self.inner:
-                self._note(node, self.position.lookup(node.name)[0], "read")
+            if node.name not in self.inner_types:
+                self._add_edges(node, self.position.lookup(node.name)[0], "read")
         elif type(node) is Attribute:
             self._visit_attribute(node, "read")
         elif type(node) is CallExpression:
@@ -443,38 +444,38 @@ class Evaluator:
             entities = self.inference.attribute_entities(value, node.name)
             if entities or type(value) is BuiltinObject:
                 found = True
-                self._note(node, entities, kind)
+                self._add_edges(node, entities, kind)
         if not found and node.value is not None and self.edges is not None:
-            self.edges.note_unknown(node.line, node.name, kind)
+            self.edges.add_possible(node.line, node.name, kind)
 
     def _visit_call(self, node: CallExpression) -> None:
         function = node.function
-        if type(function) is Name and function.name not in self.inner:
+        if type(function) is Name and function.name not in self.inner_types:
             entities, _ = self.position.lookup(function.name)
-            self._note(function, entities, "call")
+            self._add_edges(function, entities, "call")
             for entity in entities:
                 if type(entity) is ClassInfo and self.edges is not None:
-                    self.edges.note_construction(entity, function)
+                    self.edges.add_constructor_calls(entity, function)
         elif type(function) is Attribute:
             self._visit_attribute(function, "call")
         else:
             self.evaluate(function)
         self.visit_arguments(node)
 
-    def _note(self, node: Name | Attribute, entities: Sequence[Entity], kind: EdgeKind) -> None:
+    def _add_edges(self, node: Name | Attribute, entities: Sequence[Entity], kind: EdgeKind) -> None:
         if self.edges is not None:
-            self.edges.note(node.line, node.name, entities, kind)
+            self.edges.add(node.line, node.name, entities, kind)
 
-    # --- sources of bound names
+    # --- values assigned by loops, unpacking, `with` and `except`
 
     def _evaluate_element(self, node: nodes.Element) -> Types:
-        return element_of(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
+        return element_types(self.evaluate(node.iterable), self.inference, is_async=node.is_async)
 
     def _evaluate_unpacked(self, node: nodes.Unpacked) -> Types:
         return unpacked_types(self.evaluate(node.value), node.index, self.inference)
 
     def _evaluate_rest(self, node: nodes.Rest) -> Types:
-        return (BuiltinObject("list", (element_of(self.evaluate(node.value), self.inference),)),)
+        return (BuiltinObject("list", (element_types(self.evaluate(node.value), self.inference),)),)
 
     def _evaluate_entered(self, node: nodes.Entered) -> Types:
         return entered_types(self.evaluate(node.value), self.inference, is_async=node.is_async)
@@ -487,12 +488,12 @@ class Evaluator:
     def annotate(self, node: Expression) -> Types:
         """Return the types of a value declared with an annotation."""
         if type(node) is Name or type(node) is Attribute:
-            entities, types = self._named(node)
-            if any(type(entity) is External and entity.name in _SELF for entity in entities):
+            entities, types = self._resolve_annotation_name(node)
+            if any(type(entity) is External and entity.name in _SELF_TYPES for entity in entities):
                 return self.position.self_type()
-            return self.inference.declared(entities, types)
+            return self.inference.declared_types(entities, types)
         if type(node) is Subscript:
-            return self._annotation_index(node)
+            return self._annotate_subscript(node)
         if type(node) is nodes.OperatorExpression:
             return union([self.annotate(node.first), *[self.annotate(part) for part in node.operands]])
         if type(node) is TupleDisplay or type(node) is ListDisplay:
@@ -503,32 +504,37 @@ class Evaluator:
             self.evaluate(node)
         return UNKNOWN
 
-    def _named(self, node: Expression) -> tuple[Sequence[Entity], Types]:
-        """Return the definitions that a name or dotted name in an annotation refers to, and their types."""
+    def _resolve_annotation_name(self, node: Expression) -> tuple[Sequence[Entity], Types]:
+        """Return the definitions of a name or dotted name in an annotation, and their types."""
         if type(node) is Name:
             entities, known = self.position.lookup(node.name)
             types = self.inference.types_of(entities) if known is None else known
         elif type(node) is Attribute:
-            found = [self.inference.attribute(value, node.name) for value in self._named(node.value)[1]]
+            found = [
+                self.inference.resolve_attribute(value, node.name)
+                for value in self._resolve_annotation_name(node.value)[1]
+            ]
             entities = [entity for part, _ in found for entity in part]
             types = union([part for _, part in found])
         else:
             return (), self.evaluate(node)
-        self._note(node, entities, "type")
+        self._add_edges(node, entities, "type")
         return entities, types
 
-    def _annotation_index(self, node: Subscript) -> Types:
-        entities, _ = self._named(node.value)
+    def _annotate_subscript(self, node: Subscript) -> Types:
+        entities, _ = self._resolve_annotation_name(node.value)
         if any(type(entity) is External and entity.name.endswith(".Literal") for entity in entities):
             return UNKNOWN
-        return self.inference.parameterised(entities, [self.annotate(part) for part in index_parts(node.index)])
+        return self.inference.parameterised_types(
+            entities, [self.annotate(part) for part in subscript_arguments(node.index)]
+        )
 
-    # Handlers by node class; each is called only with nodes of its class.
+    # Handlers by node class. Each handler is called only with nodes of this class.
     _handlers: ClassVar[dict[type, Callable[[Evaluator, Never], Types]]] = {
-        Name: name,
-        Attribute: attribute,
+        Name: evaluate_name,
+        Attribute: evaluate_attribute,
         CallExpression: _evaluate_call,
-        Subscript: _evaluate_index,
+        Subscript: _evaluate_subscript,
         TupleDisplay: _evaluate_tuple,
         ListDisplay: _evaluate_list,
         nodes.SetDisplay: _evaluate_set,
@@ -557,19 +563,19 @@ class Evaluator:
     }
 
 
-def index_parts(index: Expression) -> Expressions:
-    """Return the arguments between the brackets of a generic type."""
+def subscript_arguments(index: Expression) -> Expressions:
+    """Return the type arguments in a subscript such as `dict[str, int]`."""
     return index.items if type(index) is TupleDisplay else (index,)
 
 
 def unpacked_types(types: Types, index: int, inference: Inference) -> Types:
-    """Return the type of the element at an index of an unpacked value."""
+    """Return the types assigned to one target when a value is unpacked into several targets."""
     results: list[Types] = []
     for value in types:
         if type(value) is BuiltinObject and value.name == "tuple":
             results.append(value.arguments[index] if index < len(value.arguments) else UNKNOWN)
         else:
-            results.append(element_of((value,), inference))
+            results.append(element_types((value,), inference))
     return union(results)
 
 
@@ -586,7 +592,7 @@ def entered_types(types: Types, inference: Inference, *, is_async: bool) -> Type
 
 
 def instances_of(types: Types) -> Types:
-    """Return instances of the given classes or of the classes in given tuples."""
+    """Return instances of classes and of classes in tuples, as in `isinstance(value, (A, B))`."""
     results: list[Types] = []
     for value in types:
         match value:
@@ -603,21 +609,21 @@ def _awaited_types(value: Value, inference: Inference) -> Types:
     if type(value) is BuiltinObject:
         return value.arguments[0] if value.name == "coroutine" else UNKNOWN
     if type(value) in (Instance, SelfType):
-        return element_of(inference.call_method(value, "__await__"), inference, returned=True)
+        return element_types(inference.call_method(value, "__await__"), inference, returned=True)
     return UNKNOWN
 
 
 class Narrowing:
-    """Types of names and dotted attributes known from tests and assignments at the current point."""
+    """Types of names and dotted attributes that tests and assignments narrow at the current point."""
 
     def __init__(self, evaluator: Evaluator, frames: Frames) -> None:
         self._evaluator = evaluator
         self._frames = frames
 
-    def of(self, node: Attribute) -> Types | None:
+    def narrowed_types(self, node: Attribute) -> Types | None:
         """Return the narrowed types of an attribute, or None if it is not narrowed."""
         frame = self._frames.frame
-        return frame.environment.get(dotted(node)) if node.name in frame.narrowed else None
+        return frame.environment.get(dotted_name(node)) if node.name in frame.narrowed else None
 
     def narrow(self, test: Expression, *, holds: bool, before: dict[str, Types | None] | None = None) -> None:
         """Narrow the types of names by a test, saving their previous types in `before`."""
@@ -627,7 +633,7 @@ class Narrowing:
             self.set(path, types)
 
     def restore(self, before: Mapping[str, Types | None]) -> None:
-        """Undo the narrowings of one expression."""
+        """Restore the previous types of narrowed names."""
         environment = self._frames.frame.environment
         for path, types in before.items():
             if types is None:
@@ -643,34 +649,38 @@ class Narrowing:
             self._frames.frame.narrowed.add(attribute)
 
     def narrowings(self, test: Expression, *, holds: bool) -> list[tuple[str, Types]]:
-        """Return the types of names that are implied by the result of a test."""
+        """Return the types of names that a test implies; `holds` is the result of the test."""
         if type(test) is nodes.Not:
             return self.narrowings(test.operand, holds=not holds)
         if (type(test) is nodes.And and holds) or (type(test) is nodes.Or and not holds):
             return [found for operand in test.operands for found in self.narrowings(operand, holds=holds)]
         if type(test) is CallExpression and type(test.function) is Name and len(test.arguments) == 2:
-            return self._class_test(test.function.name, *test.arguments, holds=holds)
+            return self._class_test_narrowings(test.function.name, *test.arguments, holds=holds)
         return []
 
-    def _class_test(
+    def _class_test_narrowings(
         self, function: str, value: Expression, classes: Expression, *, holds: bool
     ) -> list[tuple[str, Types]]:
         if function == "isinstance":
-            return self._instance_test(value, classes, holds=holds)
-        path = dotted(value) if function == "issubclass" and holds else ""
+            return self._isinstance_narrowings(value, classes, holds=holds)
+        path = dotted_name(value) if function == "issubclass" and holds else ""
         if not path:
             return []
-        found = tuple([info for info in _flatten_tuples(self._evaluator.quietly(classes)) if type(info) is ClassInfo])
+        found = tuple(
+            [info for info in _flatten_tuples(self._evaluator.evaluate_quietly(classes)) if type(info) is ClassInfo]
+        )
         return [(path, found)] if found else []
 
-    def _instance_test(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
+    def _isinstance_narrowings(self, value: Expression, classes: Expression, *, holds: bool) -> list[tuple[str, Types]]:
         if type(value) is nodes.Walrus:
             value = Name(value.line, value.name)
-        path = dotted(value)
+        path = dotted_name(value)
         if not path:
             return []
-        tested = [info.info for info in instances_of(self._evaluator.quietly(classes)) if isinstance(info, Instance)]
-        current = self._evaluator.quietly(value)
+        tested = [
+            info.info for info in instances_of(self._evaluator.evaluate_quietly(classes)) if isinstance(info, Instance)
+        ]
+        current = self._evaluator.evaluate_quietly(value)
         if holds:
             kept = tuple([part for part in current if self._is_one_of(part, tested)])
             return [(path, kept or tuple([info.instance for info in tested]))]

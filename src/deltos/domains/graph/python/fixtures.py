@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.infer import Inference
     from deltos.domains.graph.python.nodes import Expressions
 
-NAMING_FIXTURES = frozenset({"usefixtures", "getfixturevalue"})
+FIXTURE_REQUEST_FUNCTIONS = frozenset({"usefixtures", "getfixturevalue"})
 """Functions that take fixture names as strings."""
 _FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
 
@@ -31,31 +31,30 @@ def is_fixture(decorators: Expressions) -> bool:
 
 
 def visible_fixtures(
-    inference: Inference, module: ModuleInfo, owner: ClassInfo | None, asking: str, name: str
+    inference: Inference, module: ModuleInfo, owner: ClassInfo | None, requester: str, name: str
 ) -> tuple[FunctionInfo, ...]:
-    """Return the fixture that a name refers to, from the class, the file, or the nearest conftest.py in a parent
-    folder.
+    """Return the fixtures with a name in the nearest scope: the class, the file, or a conftest.py in a parent folder.
 
-    A fixture (`asking`) that requests its own name refers to the next fixture with that name.
+    `requester` is the key of the requesting function. A fixture that requests its own name gets the next outer fixture.
     """
-    for entities in _fixture_scopes(inference, module, owner, name):
+    for entities in _fixture_candidates(inference, module, owner, name):
         found = [each for each in entities if type(each) is FunctionInfo and is_fixture(each.decorators)]
-        kept = tuple([each for each in found if each.key != asking or each.module is not module])
+        kept = tuple([each for each in found if each.key != requester or each.module is not module])
         if kept:
             return kept
     return ()
 
 
-def _fixture_scopes(
+def _fixture_candidates(
     inference: Inference, module: ModuleInfo, owner: ClassInfo | None, name: str
 ) -> Iterator[Sequence[Entity]]:
     names = inference.names
     if owner is not None:
-        yield inference.member(owner, name)
+        yield inference.find_member(owner, name)
     yield names.name_in(module, name, imported=True)
     folder = module.path
     while folder:
         folder = folder.rpartition("/")[0]
-        above = names.module(f"{folder}/conftest.py" if folder else "conftest.py")
-        if above is not None and above is not module:
-            yield names.name_in(above, name, imported=True)
+        conftest = names.module(f"{folder}/conftest.py" if folder else "conftest.py")
+        if conftest is not None and conftest is not module:
+            yield names.name_in(conftest, name, imported=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Never
 
 from deltos.domains.graph.model import Import
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import element_of
-from deltos.domains.graph.python.edges import FoundEdges, without_overloads
+from deltos.domains.graph.python.builtins import element_types
+from deltos.domains.graph.python.edges import EdgeCollector, without_overloads
 from deltos.domains.graph.python.entities import ClassInfo, External, ModuleInfo, NamespaceFolder, VariableInfo
 from deltos.domains.graph.python.evaluate import Evaluator, Narrowing, entered_types, instances_of, unpacked_types
 from deltos.domains.graph.python.fixtures import visible_fixtures
@@ -21,7 +21,7 @@ from deltos.domains.graph.python.nodes import (
     Starred,
     Subscript,
     TupleDisplay,
-    dotted,
+    dotted_name,
     last_name,
 )  # fmt: skip
 from deltos.domains.graph.python.types import UNKNOWN, BuiltinObject, Types, union
@@ -43,7 +43,7 @@ class Flow:
     """Interprets the body of one module and collects its references and imports."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
-        self.edges = FoundEdges(inference)
+        self.edges = EdgeCollector(inference)
         self.imports: dict[Import, None] = {}
         self.external_imports = 0
         self.unresolved_imports = 0
@@ -55,19 +55,19 @@ class Flow:
         self._evaluator.fixtures = self._visible_fixtures
         self._narrowing = self._evaluator.narrowing = Narrowing(self._evaluator, self._frames)
         self._pending: deque[tuple[nodes.Define, Frame, FunctionInfo]] = deque()
-        self._type_only = False
-        self._loops = 0
-        self._breaks: list[list[Environment]] = []
+        self._is_type_checking = False
+        self._loop_depth = 0
+        self._jump_environments: list[list[Environment]] = []
 
     def run_module(self, body: Block) -> None:
-        """Interpret the module's own statements, then all functions, outer functions first."""
+        """Interpret the module's top-level statements, then its functions, outer functions before nested ones."""
         self.run(body)
         while self._pending:
             node, outer, function = self._pending.popleft()
             self._run_function(node, outer, function)
 
     def run(self, body: Block) -> bool:
-        """Interpret statements and return whether control reaches the end."""
+        """Interpret statements and return whether control reaches the end of the block."""
         return all(self._statements[type(node)](self, node) is not False for node in body)  # type: ignore[arg-type]
 
     def _visible_fixtures(self, name: str) -> tuple[FunctionInfo, ...]:
@@ -84,15 +84,15 @@ class Flow:
         frame.assigned = frozenset(node.local)
         frame.parameters = {name: index for index, name in enumerate(parameters)}
         for name in frame.parameters.keys() & frame.assigned:
-            frame.bind(name, self._inference.parameter(function, frame.parameters[name]))
+            frame.bind(name, self._inference.parameter_types(function, frame.parameters[name]))
         self.run(node.body)
 
     def _run_define(self, node: nodes.Define) -> None:
-        function = self._module.function_of(node.key)
+        function = self._module.find_function(node.key)
         if function is None:
             return
         outer_source, self.edges.source = self.edges.source, node.key
-        self._decorate(node.decorators)
+        self._record_decorators(node.decorators)
         for parameter in node.parameters:
             self._evaluator.visit(parameter.default)
             self._evaluator.annotate(parameter.annotation)
@@ -106,31 +106,31 @@ class Flow:
         outer = frame if frame.owner is None else frame.outer
         self._pending.append((node, outer or frame, function))
 
-    def _decorate(self, decorators: Expressions) -> None:
+    def _record_decorators(self, decorators: Expressions) -> None:
         for decorator in decorators:
             if type(decorator) is Name:
-                self._evaluator.name(decorator, "decorate")
+                self._evaluator.evaluate_name(decorator, "decorate")
             elif type(decorator) is Attribute:
-                self._evaluator.attribute(decorator, "decorate")
+                self._evaluator.evaluate_attribute(decorator, "decorate")
             elif type(decorator) is CallExpression and type(decorator.function) in (Name, Attribute):
-                self._decorate((decorator.function,))
-                for value in self._evaluator.quietly(decorator.function):
+                self._record_decorators((decorator.function,))
+                for value in self._evaluator.evaluate_quietly(decorator.function):
                     if isinstance(value, ClassInfo):
-                        self.edges.note_construction(value, decorator.function)
+                        self.edges.add_constructor_calls(value, decorator.function)
                 self._evaluator.visit_arguments(decorator)
             else:
                 self._evaluator.evaluate(decorator)
 
     def _run_class(self, node: nodes.DefineClass) -> None:
-        info = self._module.class_of(node.key)
+        info = self._module.find_class(node.key)
         if info is None:
             return
         outer_source, self.edges.source = self.edges.source, node.key
-        self._decorate(node.decorators)
+        self._record_decorators(node.decorators)
         for base in node.bases:
-            self._inherit(base)
+            self._record_base(base)
         for keyword, value in node.keywords:
-            self._inherit(value) if keyword == "metaclass" else self._evaluator.evaluate(value)
+            self._record_base(value) if keyword == "metaclass" else self._evaluator.evaluate(value)
         frame = self._frames.frame
         frame.defined.setdefault(node.name, info)
         frame.bind(node.name, (info,))
@@ -138,13 +138,13 @@ class Flow:
         self.run(node.body)
         self._frames.frame, self.edges.source = frame, outer_source
 
-    def _inherit(self, base: Expression) -> None:
+    def _record_base(self, base: Expression) -> None:
         if type(base) is Name:
-            self._evaluator.name(base, "inherit")
+            self._evaluator.evaluate_name(base, "inherit")
         elif type(base) is Attribute:
-            self._evaluator.attribute(base, "inherit")
+            self._evaluator.evaluate_attribute(base, "inherit")
         elif type(base) is Subscript:
-            self._inherit(base.value)
+            self._record_base(base.value)
             self._evaluator.annotate(base.index)
         else:
             self._evaluator.evaluate(base)
@@ -152,16 +152,16 @@ class Flow:
     # --- imports
 
     def _run_import(self, node: nodes.ImportModule) -> None:
-        modules = self._inference.names.imported(node.module, 0, self._module)
+        modules = self._inference.names.imported_module(node.module, 0, self._module)
         self._import_modules(node, modules, modules)
         top = node.alias or node.module.partition(".")[0]
         if top in self._frames.frame.local:
-            bound = self._inference.names.imported(node.module if node.alias else top, 0, self._module)
+            bound = self._inference.names.imported_module(node.module if node.alias else top, 0, self._module)
             self._frames.frame.bind(top, self._inference.types_of(bound))
 
     def _run_from_import(self, node: nodes.FromImport) -> None:
         names = self._inference.names
-        modules = names.imported(node.module, node.level, self._module)
+        modules = names.imported_module(node.module, node.level, self._module)
         found = {
             imported: names.imported_name(node.module, node.level, imported.name, self._module)
             for imported in node.names
@@ -178,11 +178,11 @@ class Flow:
     def _imports_only_submodules(
         self, package: Entity, node: nodes.FromImport, found: Mapping[nodes.FromImportName, tuple[Entity, ...]]
     ) -> bool:
-        """Whether a module imports only sibling modules from its own package.
+        """Whether a from-import imports only submodules of the module's own package.
 
         `from . import sub` needs `sub` but not the package itself, so it does not contribute to an import cycle.
         """
-        if type(package) is not ModuleInfo or not package.is_package or not self._module.is_below(package.package):
+        if type(package) is not ModuleInfo or not package.is_package or not self._module.is_in_folder(package.package):
             return False
         return len(found) == len(node.names) and all(
             entities and all(_is_submodule(entity, package, imported.name) for entity in entities)
@@ -192,10 +192,10 @@ class Flow:
     def _import_name(
         self, imported: nodes.FromImportName, entities: tuple[Entity, ...], modules: tuple[Entity, ...]
     ) -> None:
-        self.edges.note(imported.line, imported.name, entities, "import")
+        self.edges.add(imported.line, imported.name, entities, "import")
         for entity in entities:
             if type(entity) is ModuleInfo and entity not in modules:
-                self.imports[Import(imported.line, entity.path, self._mode())] = None
+                self.imports[Import(imported.line, entity.path, self._import_mode())] = None
         bound = imported.alias or imported.name
         if bound in self._frames.frame.local:
             self._frames.frame.bind(bound, self._inference.types_of(entities))
@@ -205,20 +205,20 @@ class Flow:
     def _import_modules(
         self, node: nodes.ImportModule | nodes.FromImport, modules: tuple[Entity, ...], needed: Collection[Entity]
     ) -> None:
-        """Record the modules that a statement imports; the modules in `needed` must run before it."""
+        """Add edges to all imported modules, and record the modules in `needed` as imports of the file."""
         for entity in modules:
             if type(entity) is External:
                 self.unresolved_imports += entity.is_missing
                 self.external_imports += not entity.is_missing
                 continue
             if type(entity) is ModuleInfo and entity in needed:
-                self.imports[Import(node.line, entity.path, self._mode())] = None
-            self.edges.note(node.line, node.module, (entity,), "import")
+                self.imports[Import(node.line, entity.path, self._import_mode())] = None
+            self.edges.add(node.line, node.module, (entity,), "import")
 
-    def _mode(self) -> ImportMode:
-        if self._type_only:
+    def _import_mode(self) -> ImportMode:
+        if self._is_type_checking:
             return "type"
-        return "deferred" if self._frames.frame.in_function() else "runtime"
+        return "deferred" if self._frames.frame.is_in_function() else "runtime"
 
     # --- assignments
 
@@ -239,9 +239,11 @@ class Flow:
 
     def _run_augment(self, node: nodes.Augment) -> None:
         right = self._evaluator.evaluate(node.value)
-        left = self._evaluator.quietly(node.target)
+        left = self._evaluator.evaluate_quietly(node.target)
         in_place = f"__i{node.method.removeprefix('__')}"
-        types = self._evaluator.operate(left, in_place, UNKNOWN) or self._evaluator.operate(left, node.method, right)
+        types = self._evaluator.operation_types(left, in_place, UNKNOWN) or self._evaluator.operation_types(
+            left, node.method, right
+        )
         self._store(node.target, types or left)
 
     def _store(self, target: Expression, types: Types) -> None:
@@ -253,7 +255,7 @@ class Flow:
         elif type(target) is TupleDisplay or type(target) is ListDisplay:
             for index, part in enumerate(target.items):
                 if type(part) is Starred:
-                    self._store(part.value, (BuiltinObject("list", (element_of(types, self._inference),)),))
+                    self._store(part.value, (BuiltinObject("list", (element_types(types, self._inference),)),))
                 else:
                     self._store(part, unpacked_types(types, index, self._inference))
         else:
@@ -261,13 +263,13 @@ class Flow:
 
     def _store_name(self, target: Name, types: Types) -> None:
         name, frame = target.name, self._frames.frame
-        if name in self._evaluator.inner:
-            self._evaluator.inner[name] = types
+        if name in self._evaluator.inner_types:
+            self._evaluator.inner_types[name] = types
             return
         if name not in frame.local:
             # The name may also refer to an import, which is not the target of the assignment.
             written = [entity for entity in self._frames.lookup(name)[0] if isinstance(entity, VariableInfo)]
-            self.edges.note(target.line, name, written, "write")
+            self.edges.add(target.line, name, written, "write")
         types = types or frame.declared.get(name, UNKNOWN)
         if types or name in frame.local:
             frame.bind(name, types)
@@ -279,10 +281,10 @@ class Flow:
         values = self._evaluator.evaluate(target.value)
         for value in values:
             # A property is represented by its getter; the setter is not a separate target.
-            self.edges.note(line, name, without_overloads(self._inference.attribute(value, name)[0]), "write")
+            self.edges.add(line, name, without_overloads(self._inference.resolve_attribute(value, name)[0]), "write")
         if not values:
-            self.edges.note_unknown(line, name, "write")
-        path = dotted(target)
+            self.edges.add_possible(line, name, "write")
+        path = dotted_name(target)
         if not path:
             return
         if types:
@@ -302,9 +304,9 @@ class Flow:
             self._evaluator.visit(value)
         return False
 
-    def _run_stop(self, _node: nodes.LoopJump) -> bool:
-        if self._breaks:
-            self._breaks[-1].append(self._frames.frame.environment)
+    def _run_loop_jump(self, _node: nodes.LoopJump) -> bool:
+        if self._jump_environments:
+            self._jump_environments[-1].append(self._frames.frame.environment)
         return False
 
     def _run_assert(self, node: nodes.Assert) -> None:
@@ -319,10 +321,13 @@ class Flow:
             self._evaluator.visit(branch.test)
             before = dict(frame.environment)
             self._narrowing.narrow(branch.test, holds=True)
-            type_only, self._type_only = self._type_only, self._type_only or last_name(branch.test) == "TYPE_CHECKING"
+            was_type_checking, self._is_type_checking = (
+                self._is_type_checking,
+                self._is_type_checking or last_name(branch.test) == "TYPE_CHECKING",
+            )
             if self.run(branch.body):
                 ends.append(frame.environment)
-            self._type_only = type_only
+            self._is_type_checking = was_type_checking
             frame.environment = before
             self._narrowing.narrow(branch.test, holds=False)
         if self.run(node.otherwise):
@@ -333,40 +338,40 @@ class Flow:
         return True
 
     def _run_for(self, node: nodes.For) -> None:
-        item = element_of(self._evaluator.evaluate(node.iterable), self._inference, is_async=node.is_async)
+        item = element_types(self._evaluator.evaluate(node.iterable), self._inference, is_async=node.is_async)
 
-        def once() -> bool:
+        def run_iteration() -> bool:
             self._store(node.target, item)
             return self.run(node.body)
 
-        self._loop(once)
+        self._run_loop(run_iteration)
         self.run(node.otherwise)
 
     def _run_while(self, node: nodes.While) -> None:
-        def once() -> bool:
+        def run_iteration() -> bool:
             self._evaluator.visit(node.test)
             self._narrowing.narrow(node.test, holds=True)
             return self.run(node.body)
 
-        self._loop(once)
+        self._run_loop(run_iteration)
         self._narrowing.narrow(node.test, holds=False)
         self.run(node.otherwise)
 
-    def _loop(self, once: Callable[[], bool]) -> None:
-        """Interpret a loop's body, and once more if the types at its start changed."""
+    def _run_loop(self, run_iteration: Callable[[], bool]) -> None:
+        """Interpret a loop's body, and interpret it again if the types at its start changed."""
         frame = self._frames.frame
-        self._loops += 1
-        for _ in range(2 if self._loops <= MAX_REPEATED_LOOP_DEPTH else 1):
+        self._loop_depth += 1
+        for _ in range(2 if self._loop_depth <= MAX_REPEATED_LOOP_DEPTH else 1):
             before = dict(frame.environment)
-            self._breaks.append([])
-            completed = once()
-            ends = [before, *self._breaks.pop()]
+            self._jump_environments.append([])
+            completed = run_iteration()
+            ends = [before, *self._jump_environments.pop()]
             if completed:
                 ends.append(frame.environment)
             frame.environment = merge_environments(ends, frame.assigned)
             if all(frame.environment.get(name) == types for name, types in before.items()):
                 break
-        self._loops -= 1
+        self._loop_depth -= 1
 
     def _run_with(self, node: nodes.With) -> None:
         for value, target in node.items:
@@ -395,7 +400,7 @@ class Flow:
 
     def _run_match(self, node: nodes.Match) -> None:
         self._evaluator.evaluate(node.subject)
-        path = dotted(node.subject)
+        path = dotted_name(node.subject)
         frame = self._frames.frame
         before = dict(frame.environment)
         ends = [before]
@@ -428,7 +433,7 @@ class Flow:
         nodes.DefineClass: _run_class,
         nodes.ImportModule: _run_import,
         nodes.FromImport: _run_from_import,
-        nodes.LoopJump: _run_stop,
+        nodes.LoopJump: _run_loop_jump,
         nodes.Raise: _run_raise,
         nodes.Assert: _run_assert,
         nodes.Match: _run_match,

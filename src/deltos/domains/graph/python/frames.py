@@ -1,4 +1,4 @@
-"""State at the current point of an interpreted body: names, narrowed attributes, and enclosing scopes."""
+"""Types of names and attributes at the current point of an interpreted body."""
 
 from __future__ import annotations
 
@@ -17,11 +17,20 @@ Environment = dict[str, Types]
 
 
 class Frame:
-    """A module, class body or function that is interpreted."""
+    """The names of a module, class body or function that is being interpreted."""
 
     __slots__ = (
-        "assigned", "declared", "defined", "environment", "everything", "function", "local", "narrowed", "outer",
-        "owner", "parameters",
+        "all_types",
+        "assigned",
+        "declared",
+        "defined",
+        "environment",
+        "function",
+        "local",
+        "narrowed",
+        "outer",
+        "owner",
+        "parameters",
     )  # fmt: skip
 
     def __init__(
@@ -37,7 +46,7 @@ class Frame:
         self.owner = owner
         self.local = local
         self.environment: Environment = {}
-        self.everything: Environment = {}
+        self.all_types: Environment = {}
         self.declared: Environment = {}
         self.defined: dict[str, Entity] = {}
         self.narrowed: set[str] = set()
@@ -45,16 +54,16 @@ class Frame:
         self.assigned: AbstractSet[str] = frozenset()
 
     def bind(self, name: str, types: Types) -> None:
-        """Set the types of a name for the following code; nested functions see the union of all its types."""
+        """Set the types of a name for the following code. Nested functions see the union of all assigned types."""
         self.environment[name] = types
-        self.everything[name] = union_of_two(self.everything.get(name, ()), types)
+        self.all_types[name] = union_of_two(self.all_types.get(name, ()), types)
 
     def definition(self, name: str) -> tuple[Entity, ...]:
-        """Return the definition or import that a name is bound to in this frame."""
+        """Return the definition or import bound to a name in this frame, or an empty tuple."""
         entity = self.defined.get(name)
         return () if entity is None else (entity,)
 
-    def in_function(self) -> bool:
+    def is_in_function(self) -> bool:
         """Whether the frame's code runs only when a function is called."""
         frame: Frame | None = self
         while frame is not None:
@@ -67,8 +76,7 @@ class Frame:
 def merge_environments(environments: Sequence[Environment], assigned: AbstractSet[str]) -> Environment:
     """Return the types of names where several control paths meet.
 
-    A name that the function assigns may be unbound on a path. For other names, a missing entry means that the path does
-    not narrow the name, and only narrowings that exist on all paths are kept.
+    Names in `assigned` keep the types from any path. Other names keep only narrowings that exist on all paths.
     """
     first, *rest = environments
     if not rest:
@@ -89,7 +97,7 @@ def merge_environments(environments: Sequence[Environment], assigned: AbstractSe
 
 
 class Frames:
-    """The current point of an interpreted body; implements `evaluate.Position`."""
+    """The frame that is being interpreted, with name lookup; implements `evaluate.Position`."""
 
     def __init__(self, inference: Inference, module: ModuleInfo) -> None:
         self.frame = Frame(None)
@@ -103,7 +111,7 @@ class Frames:
         if name in frame.local:
             return frame.definition(name), self._local_types(frame, name) if types is None else types
         if frame.owner is not None and name in frame.owner.bindings:
-            return self._inference.own_member(frame.owner, name), types
+            return self._inference.find_own_member(frame.owner, name), types
         outer = frame.outer
         while outer is not None:
             if name in outer.local and outer.owner is None:
@@ -112,20 +120,20 @@ class Frames:
         return self._inference.names.name_in(self._module, name), types
 
     def _local_types(self, frame: Frame, name: str) -> Types:
-        """Return the types of a local name that has not been assigned: the types of a parameter, or unknown."""
+        """Return the types of a parameter, or unknown for other local names."""
         index = frame.parameters.get(name)
         if index is None or frame.function is None:
             return UNKNOWN
-        return self._inference.parameter(frame.function, index)
+        return self._inference.parameter_types(frame.function, index)
 
     def _outer_types(self, frame: Frame, name: str) -> Types:
-        return union_of_two(self._local_types(frame, name), frame.everything.get(name, UNKNOWN))
+        return union_of_two(self._local_types(frame, name), frame.all_types.get(name, UNKNOWN))
 
     def self_type(self) -> Types:
         """Return unknown, because `Self` is only resolved in interfaces."""
         return UNKNOWN
 
-    def super_of(self) -> Types:
+    def super_types(self) -> Types:
         """Return the type of `super()` in the innermost enclosing method."""
         frame: Frame | None = self.frame
         while frame is not None and (frame.function is None or frame.function.owner is None):
@@ -133,10 +141,10 @@ class Frames:
         if frame is None or frame.function is None or frame.function.owner is None:
             return UNKNOWN
         owner = frame.function.owner
-        return tuple([SuperOf(owner, value) for value in self._inference.receiver(frame.function)])
+        return tuple([SuperOf(owner, value) for value in self._inference.receiver_types(frame.function)])
 
     def sent_types(self) -> Types:
-        """Return the send type from the generator type that the function declares."""
+        """Return the send type in the function's declared return type, such as `Generator[Item, Sent, Result]`."""
         function = self.frame.function
         if function is None or function.returns is None:
             return UNKNOWN

@@ -1,6 +1,6 @@
 """Infer types lazily over all interfaces: names, members, annotations and calls.
 
-Every result depends only on facts; `memo` caches it together with these facts.
+`memo` caches each result with the files and names on which it depends.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.kernel.memo import DepthMemo
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.builtins import builtin_generic, call_builtin_method, element_of
+from deltos.domains.graph.python.builtins import builtin_generic, call_builtin_method, element_types
 from deltos.domains.graph.python.entities import (
     ClassInfo,
     External,
@@ -21,7 +21,13 @@ from deltos.domains.graph.python.entities import (
     NamespaceFolder,
     VariableInfo,
 )  # fmt: skip
-from deltos.domains.graph.python.evaluate import CallArguments, Evaluator, InterfacePosition, index_parts, instances_of
+from deltos.domains.graph.python.evaluate import (
+    CallArguments,
+    Evaluator,
+    InterfacePosition,
+    instances_of,
+    subscript_arguments,
+)
 from deltos.domains.graph.python.fixtures import takes_fixtures, visible_fixtures
 from deltos.domains.graph.python.names import Names
 from deltos.domains.graph.python.nodes import Assigned, DeclaredName, Subscript, last_name
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.python.nodes import Expression
     from deltos.domains.graph.python.types import Value
 
-Meanings = tuple[tuple["Entity", ...], "Types"]
+EntitiesAndTypes = tuple[tuple["Entity", ...], "Types"]
 _NO_SCOPE = InterfaceScope(ModuleInfo("", "", 0, nodes.EMPTY_INTERFACE))
 _ENUM_BASES = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"})
 _ALIAS_NODE_TYPES = frozenset({nodes.Name, nodes.Attribute, Subscript, nodes.OperatorExpression})
@@ -74,9 +80,9 @@ class Inference:
         return union([self.type_of(entity) for entity in entities])
 
     def type_of(self, entity: Entity) -> Types:
-        """Return the types of one entity as a value."""
+        """Return the types of one entity when it is used as a value."""
         if isinstance(entity, VariableInfo):
-            return self.variable(entity)
+            return self.variable_types(entity)
         if isinstance(entity, FunctionInfo):
             return self.function_value(entity)
         return (entity,)
@@ -91,15 +97,15 @@ class Inference:
 
     # --- variables, parameters and functions
 
-    def variable(self, variable: VariableInfo) -> Types:
-        """Return the declared types of a variable, or else the union of all assigned types."""
-        return self.memo.recall(("variable", variable), self._variable, variable)
+    def variable_types(self, variable: VariableInfo) -> Types:
+        """Return the declared types of a variable, or the union of all assigned types if none are declared."""
+        return self.memo.recall(("variable", variable), self._infer_variable, variable)
 
-    def _variable(self, variable: VariableInfo) -> Types:
+    def _infer_variable(self, variable: VariableInfo) -> Types:
         self.memo.dependencies |= variable.module.bit
         sources = [(variable.scope, binding) for binding in variable.bindings]
         for attribute in variable.assigned:
-            function = variable.module.function_of(attribute.method)
+            function = variable.module.find_function(attribute.method)
             sources.append((function.scope() if function is not None else variable.scope, attribute.binding))
         declared = [(scope, binding.annotation) for scope, binding in sources if type(binding) is DeclaredName]
         if declared:
@@ -108,21 +114,21 @@ class Inference:
                 return types
         return union([self.evaluate_in_scope(scope, binding.value) for scope, binding in sources])
 
-    def local(self, function: FunctionInfo, name: str) -> Meanings | None:
-        """Return the meaning of a parameter or local name of a function, or None if it has no such name."""
+    def lookup_local(self, function: FunctionInfo, name: str) -> EntitiesAndTypes | None:
+        """Return the definitions and types of a parameter or local name, or None if the function has no such name."""
         for index, parameter in enumerate(function.parameters):
             if parameter.name == name:
-                return (), union_of_two(self.parameter(function, index), self._locals(function, name))
+                return (), union_of_two(self.parameter_types(function, index), self._local_types(function, name))
         if name not in function.locals:
             return None
-        return (), self._locals(function, name)
+        return (), self._local_types(function, name)
 
-    def _locals(self, function: FunctionInfo, name: str) -> Types:
+    def _local_types(self, function: FunctionInfo, name: str) -> Types:
         if name not in function.locals:
             return UNKNOWN
-        return self.memo.recall(("local", function, name), self._local, function, name)
+        return self.memo.recall(("local", function, name), self._infer_local, function, name)
 
-    def _local(self, function: FunctionInfo, name: str) -> Types:
+    def _infer_local(self, function: FunctionInfo, name: str) -> Types:
         self.memo.dependencies |= function.module.bit
         scope = function.scope()
         found: list[Types] = []
@@ -132,29 +138,29 @@ class Inference:
             elif type(binding) is DeclaredName:
                 found.append(self.annotated_types(scope, binding.annotation))
             else:
-                found.append(self.types_of(self.names.bound(function.module, binding)))
+                found.append(self.types_of(self.names.bound_entities(function.module, binding)))
         return union(found)
 
-    def parameter(self, function: FunctionInfo, index: int) -> Types:
+    def parameter_types(self, function: FunctionInfo, index: int) -> Types:
         """Return the types of a parameter inside its function."""
-        return self.memo.recall(("parameter", function, index), self._parameter, function, index)
+        return self.memo.recall(("parameter", function, index), self._infer_parameter, function, index)
 
-    def _parameter(self, function: FunctionInfo, index: int) -> Types:
+    def _infer_parameter(self, function: FunctionInfo, index: int) -> Types:
         self.memo.dependencies |= function.module.bit
         formal = function.parameters[index]
         evaluator = self._evaluator(function.outer_scope())
         if formal.annotation is not None:
             types = evaluator.annotate(formal.annotation)
         elif index == 0 and formal.kind == nodes.POSITIONAL and self._has_receiver(function):
-            return self.receiver(function)
+            return self.receiver_types(function)
         else:
-            types = self._inherited_parameter(function, formal.name) or evaluator.evaluate(formal.default)
-            types = types or self._fixture_value(function, formal)
+            types = self._inherited_parameter_types(function, formal.name) or evaluator.evaluate(formal.default)
+            types = types or self._fixture_types(function, formal)
         if formal.kind == nodes.VARIADIC:
             return (BuiltinObject("sequence", (types,)),)
         return (BuiltinObject("dict", (UNKNOWN, types)),) if formal.kind == nodes.KEYWORDS else types
 
-    def _fixture_value(self, function: FunctionInfo, formal: nodes.ParameterNode) -> Types:
+    def _fixture_types(self, function: FunctionInfo, formal: nodes.ParameterNode) -> Types:
         """Return the types of the fixture that has the same name as a parameter of a test or fixture."""
         if formal.default is not None or not takes_fixtures(function.name, function.decorators):
             return UNKNOWN
@@ -162,7 +168,7 @@ class Inference:
         for fixture in visible_fixtures(self, function.module, function.owner, function.key, formal.name):
             given = self.returned_types(fixture)
             if fixture.is_generator:
-                given = element_of(given, self, is_async=fixture.is_async)
+                given = element_types(given, self, is_async=fixture.is_async)
             elif fixture.is_async:
                 given = union(
                     [value.arguments[0] for value in given if type(value) is BuiltinObject and value.arguments]
@@ -175,11 +181,11 @@ class Inference:
             self.function_shape(function).kind != "static" or function.name == "__new__"
         )
 
-    def _inherited_parameter(self, function: FunctionInfo, name: str) -> Types:
-        """Return the annotation of the overridden method for a parameter without an annotation."""
+    def _inherited_parameter_types(self, function: FunctionInfo, name: str) -> Types:
+        """Return the types that the overridden method declares for the same parameter."""
         if function.owner is None or function.name == "__init__":
             return UNKNOWN
-        for entity in self.member_after(function.owner, function.name):
+        for entity in self.find_super_member(function.owner, function.name):
             if not isinstance(entity, FunctionInfo):
                 continue
             for parameter in entity.parameters:
@@ -187,53 +193,53 @@ class Inference:
                     return self.annotated_types(entity.outer_scope(), parameter.annotation)
         return UNKNOWN
 
-    def receiver(self, function: FunctionInfo) -> Types:
+    def receiver_types(self, function: FunctionInfo) -> Types:
         """Return the types of `self` or `cls` in a method."""
         owner = function.owner
         if owner is None:
             return UNKNOWN
         is_class = self.function_shape(function).kind == "class" or function.name == "__new__"
-        return self.memo.recall(("self", owner, is_class), self._receiver, owner, is_class)
+        return self.memo.recall(("self", owner, is_class), self._infer_receiver, owner, is_class)
 
-    def _receiver(self, owner: ClassInfo, is_class: bool) -> Types:
+    def _infer_receiver(self, owner: ClassInfo, is_class: bool) -> Types:
         return (SelfType(owner, is_class=is_class),)
 
     def function_shape(self, function: FunctionInfo) -> FunctionShape:
         """Return the shape of a function after its decorators are applied."""
         if not function.decorators:
             return undecorated(function)
-        return self.memo.recall(("shape", function), self._shape, function) or undecorated(function)
+        return self.memo.recall(("shape", function), self._infer_shape, function) or undecorated(function)
 
-    def _shape(self, function: FunctionInfo) -> FunctionShape:
+    def _infer_shape(self, function: FunctionInfo) -> FunctionShape:
         self.memo.dependencies |= function.module.bit
         return shape_of(function, self._evaluator(function.outer_scope()))
 
     def function_value(self, function: FunctionInfo) -> Types:
-        """Return the types of a decorated function as a value."""
+        """Return the types of a function as a value, after its decorators are applied."""
         if not function.decorators:
             return (function,)
-        replaced = self.function_shape(function).replaced
-        return (function,) if replaced is None else replaced
+        replacement = self.function_shape(function).replacement
+        return (function,) if replacement is None else replacement
 
     def returned_types(self, function: FunctionInfo) -> Types:
         """Return the types that a function returns, before type variables and `Self` are replaced."""
-        return self.memo.recall(("returned", function), self._returned, function)
+        return self.memo.recall(("returned", function), self._infer_returned_types, function)
 
-    def _returned(self, function: FunctionInfo) -> Types:
+    def _infer_returned_types(self, function: FunctionInfo) -> Types:
         self.memo.dependencies |= function.module.bit
         if function.returns is not None:
             types = self.annotated_types(function.outer_scope(), function.returns)
-            types = self._self_annotated(function, types)
+            types = self._replace_self_variable(function, types)
             if function.is_async and not function.is_generator and not _is_iterator(types):
                 types = (BuiltinObject("coroutine", (types,)),)
         else:
-            types = self._inferred_return(function)
-        wraps = self.function_shape(function).wraps
-        if wraps:
+            types = self._infer_return_types(function)
+        is_context_manager = self.function_shape(function).is_context_manager
+        if is_context_manager:
             return (BuiltinObject("context", (_yielded_types(types),)),)
         return types
 
-    def _inferred_return(self, function: FunctionInfo) -> Types:
+    def _infer_return_types(self, function: FunctionInfo) -> Types:
         evaluator = self._evaluator(function.scope())
         result = union([evaluator.evaluate(value) for value in function.returned])
         if function.is_generator:
@@ -241,7 +247,7 @@ class Inference:
             return (BuiltinObject("generator", (union(items), UNKNOWN, result)),)
         return (BuiltinObject("coroutine", (result,)),) if function.is_async else result
 
-    def _self_annotated(self, function: FunctionInfo, types: Types) -> Types:
+    def _replace_self_variable(self, function: FunctionInfo, types: Types) -> Types:
         """Replace the type variable in `def m(self: T) -> T` by `Self`."""
         if function.owner is None or not function.parameters or function.parameters[0].annotation is None:
             return types
@@ -256,32 +262,32 @@ class Inference:
 
     # --- attributes
 
-    def attribute(self, value: Value, name: str) -> Meanings:
-        """Return the definitions that an attribute of a value refers to, and its types."""
+    def resolve_attribute(self, value: Value, name: str) -> EntitiesAndTypes:
+        """Return the definitions and types of an attribute of a value."""
         if type(value) is BuiltinObject:
             return (), (BuiltinMethod(value, name),)
         if type(value) is TypeVariable:
-            return self._attribute_of_all(self.bound_of(value), name)
+            return self._resolve_attribute_of_all(self.bound_types(value), name)
         entities = self.attribute_entities(value, name)
         return (entities, self._member_types(value, entities)) if entities else ((), UNKNOWN)
 
     def attribute_entities(self, value: Value, name: str) -> tuple[Entity, ...]:
-        """Return the definitions that an attribute of a value refers to."""
+        """Return the definitions of an attribute of a value."""
         if type(value) is Instance:
-            return self.member(value.info, name)
+            return self.find_member(value.info, name)
         if type(value) is SelfType:
-            return (self.class_object_member if value.is_class else self.member)(value.info, name)
+            return (self.find_class_member if value.is_class else self.find_member)(value.info, name)
         if type(value) is ClassInfo:
-            return self.class_object_member(value, name)
+            return self.find_class_member(value, name)
         if type(value) is ModuleInfo:
             return self.names.name_in(value, name, imported=True) or (External(name, is_missing=True),)
         if type(value) is SuperOf:
-            return self.member_after(value.info, name)
+            return self.find_super_member(value.info, name)
         if type(value) is External:
             return (value.member(name),)
         if type(value) is NamespaceFolder:
             return self.names.module_entities(f"{value.folder}/{name}") or (External(name, is_missing=True),)
-        return self.attribute(value, name)[0] if type(value) is TypeVariable else ()
+        return self.resolve_attribute(value, name)[0] if type(value) is TypeVariable else ()
 
     def _member_types(self, value: Value, entities: tuple[Entity, ...]) -> Types:
         """Return the types of members when they are read from a value."""
@@ -292,9 +298,9 @@ class Inference:
         is_on_class = type(value) is ClassInfo or (type(value) is SelfType and value.is_class)
         shown = _first_overloads(entities)
         if len(shown) == 1:
-            types = self._bound(shown[0], value, is_on_class=is_on_class)
+            types = self._bind_member(shown[0], value, is_on_class=is_on_class)
         else:
-            types = union([self._bound(entity, value, is_on_class=is_on_class) for entity in shown])
+            types = union([self._bind_member(entity, value, is_on_class=is_on_class) for entity in shown])
         return self._substitute_type_arguments(value, types)
 
     def _substitute_type_arguments(self, value: Value, types: Types) -> Types:
@@ -304,35 +310,37 @@ class Inference:
         )
         if info is None or not contains_variable(types):
             return types
-        return substitute(types, self.solution_of(info, value.arguments if isinstance(value, Instance) else ()))
+        return substitute(
+            types, self.type_parameter_solution(info, value.arguments if isinstance(value, Instance) else ())
+        )
 
-    def _attribute_of_all(self, types: Types, name: str) -> Meanings:
-        found = [self.attribute(value, name) for value in types]
+    def _resolve_attribute_of_all(self, types: Types, name: str) -> EntitiesAndTypes:
+        found = [self.resolve_attribute(value, name) for value in types]
         return tuple([entity for entities, _ in found for entity in entities]), union([part for _, part in found])
 
-    def class_object_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+    def find_class_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
         """Return a member of a class object from the class itself, its bases or its metaclass."""
-        entities = self.member(info, name)
+        entities = self.find_member(info, name)
         for meta in () if entities else self.metaclasses(info):
-            entities = entities or self.member(meta, name)
+            entities = entities or self.find_member(meta, name)
         return entities
 
-    def _bound(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
+    def _bind_member(self, entity: Entity, receiver: Value, *, is_on_class: bool = False) -> Types:
         """Return the types of a member read from an object or a class."""
         if type(entity) is FunctionInfo:
-            return self._bound_function(entity, receiver, is_on_class=is_on_class)
+            return self._bind_function(entity, receiver, is_on_class=is_on_class)
         types = self.type_of(entity)
         if type(entity) is VariableInfo:
             types = self._apply_descriptors(entity, types, is_on_class=is_on_class)
-        return self.for_receiver(types, receiver)
+        return self.replace_self(types, receiver)
 
-    def _bound_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
+    def _bind_function(self, function: FunctionInfo, receiver: Value, *, is_on_class: bool) -> Types:
         shape = self.function_shape(function)
-        if shape.replaced is not None:
-            return self.for_receiver(union([self._descriptor_value(value) for value in shape.replaced]), receiver)
+        if shape.replacement is not None:
+            return self.replace_self(union([self._descriptor_value(value) for value in shape.replacement]), receiver)
         match shape.kind:
             case "property":
-                return UNKNOWN if is_on_class else self.for_receiver(self.returned_types(function), receiver)
+                return UNKNOWN if is_on_class else self.replace_self(self.returned_types(function), receiver)
             case "static":
                 return (function,)
             case "class":
@@ -347,13 +355,13 @@ class Inference:
         return union([self._descriptor_value(value) for value in types]) if not is_on_class else types
 
     def _descriptor_value(self, value: Value) -> Types:
-        """Return the result of `__get__` if the value is a descriptor, or else the value."""
-        if type(value) is Instance and self.member(value.info, "__get__"):
+        """Return the result types of `__get__` if the value is a descriptor, or the value itself."""
+        if type(value) is Instance and self.find_member(value.info, "__get__"):
             return self.call_method(value, "__get__")
         return (value,)
 
-    def for_receiver(self, types: Types, receiver: Value) -> Types:
-        """Replace `Self` by the receiver."""
+    def replace_self(self, types: Types, receiver: Value) -> Types:
+        """Replace `Self` in types by the receiver."""
         return substitute(types, {}, receiver) if contains_variable(types) else types
 
     # --- calls
@@ -389,43 +397,43 @@ class Inference:
 
     def call_method(self, value: Value, name: str, arguments: CallArguments | None = None) -> Types:
         """Return the result types of calling a value's method."""
-        _, types = self.attribute(value, name)
+        _, types = self.resolve_attribute(value, name)
         given = arguments or CallArguments(self._evaluator(_NO_SCOPE), (), ())
         return self.call_all(types, given)
 
     def _call_function(self, function: FunctionInfo, receiver: Value | None, arguments: CallArguments) -> Types:
         types = self.returned_types(function)
         if contains_variable(types):
-            solved = solve(function, receiver, arguments, self.parameter)
+            solved = solve(function, receiver, arguments, self.parameter_types)
             types = substitute(types, solved)
             if receiver is not None:
                 types = self._substitute_type_arguments(receiver, types)
-        return types if receiver is None else self.for_receiver(types, receiver)
+        return types if receiver is None else self.replace_self(types, receiver)
 
     def enum_members(self, info: ClassInfo) -> Types:
-        """Return the types of the members if a class is an enumeration."""
+        """Return the type of an enumeration's members, or unknown for other classes."""
         return (info.instance,) if self.is_enum(info) else UNKNOWN
 
     # --- classes
 
-    def own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return the definitions of a member in a class body or on its instances, ignoring base classes."""
+    def find_own_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """Return the definitions of a class or instance member, ignoring base classes."""
         self.memo.dependencies |= info.module.bit
         found: dict[Entity, None] = {}
         bindings = info.bindings.get(name, ())
         for binding in bindings:
             if type(binding) not in nodes.ASSIGNMENTS:
-                found.update(dict.fromkeys(self.names.bound(info.module, binding)))
+                found.update(dict.fromkeys(self.names.bound_entities(info.module, binding)))
         if name in info.attributes or any(type(binding) in nodes.ASSIGNMENTS for binding in bindings):
             found[info.variable(name)] = None
         return tuple(found)
 
-    def member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return a member of a class, or of the first base class that has it."""
+    def find_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """Return the definitions of a member in a class or in its first base class that has the member."""
         return self.memo.recall(("member", info, name), self._first_member, info, name, 0)
 
-    def member_after(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
-        """Return the member that `super()` finds in a method of the class."""
+    def find_super_member(self, info: ClassInfo, name: str) -> tuple[Entity, ...]:
+        """Return the definitions of `super().name` in a method of the class."""
         return self.memo.recall(("after", info, name), self._first_member, info, name, 1)
 
     def _first_member(self, info: ClassInfo, name: str, start: int) -> tuple[Entity, ...]:
@@ -436,17 +444,17 @@ class Inference:
                 # An assignment to a property that a base class defines does not define a new attribute.
                 if assigned is not None and type(base.bindings[name][0]) is not nodes.BoundFunction:
                     break
-                return self.own_member(base, name)
+                return self.find_own_member(base, name)
             if assigned is None and name in base.attributes:
                 assigned = base
-        return () if assigned is None else self.own_member(assigned, name)
+        return () if assigned is None else self.find_own_member(assigned, name)
 
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """Return a class and its project bases in method resolution order, ignoring cyclic bases."""
-        found = self.memo.recall(("mro", info), self._mro, info)
+        found = self.memo.recall(("mro", info), self._compute_mro, info)
         return found or (info,)
 
-    def _mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+    def _compute_mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         self.memo.dependencies |= info.module.bit
         bases = [base for base in self.bases(info) if base is not info]
         return (
@@ -455,10 +463,10 @@ class Inference:
         )
 
     def bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """Return the project classes that a class names as its bases."""
-        return self.memo.recall(("bases", info), self._bases, info)
+        """Return the direct base classes that the project defines."""
+        return self.memo.recall(("bases", info), self._resolve_bases, info)
 
-    def _bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+    def _resolve_bases(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         found: list[ClassInfo] = []
@@ -467,10 +475,10 @@ class Inference:
         return tuple(dict.fromkeys(found))
 
     def metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
-        """Return the metaclass of a class, or of the first base class that names one."""
-        return self.memo.recall(("metaclass", info), self._metaclasses, info)
+        """Return the metaclass of a class, which may be inherited."""
+        return self.memo.recall(("metaclass", info), self._resolve_metaclasses, info)
 
-    def _metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+    def _resolve_metaclasses(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         for base in self.mro(info):
             self.memo.dependencies |= base.module.bit
             for name, value in base.keywords:
@@ -485,41 +493,41 @@ class Inference:
 
     # --- annotations
 
-    def declared(self, entities: Sequence[Entity], types: Types) -> Types:
-        """Return the types of a value annotated with the name of `entities`."""
+    def declared_types(self, entities: Sequence[Entity], types: Types) -> Types:
+        """Return the types of a value whose annotation refers to `entities`."""
         found: list[Types] = []
         for entity in entities:
             match entity:
                 case ClassInfo():
                     found.append((entity.instance,))
                 case VariableInfo():
-                    found.append(self.alias(entity))
+                    found.append(self.alias_types(entity))
                 case External():
                     found.append(builtin_generic(entity.name, ()) or UNKNOWN)
         return union(found) if entities else instances_of(types)
 
-    def alias(self, variable: VariableInfo) -> Types:
-        """Return the types of a value annotated with a type alias or type variable."""
-        return self.memo.recall(("alias", variable), self._alias, variable)
+    def alias_types(self, variable: VariableInfo) -> Types:
+        """Return the types of a value whose annotation is a type alias or type variable."""
+        return self.memo.recall(("alias", variable), self._infer_alias, variable)
 
-    def _alias(self, variable: VariableInfo) -> Types:
+    def _infer_alias(self, variable: VariableInfo) -> Types:
         self.memo.dependencies |= variable.module.bit
         found: list[Types] = []
         for binding in variable.bindings:
-            if _type_variable(binding.value) is not None:
+            if _type_variable_call(binding.value) is not None:
                 return (TypeVariable(variable.path, variable.key),)
             if type(binding.value) in _ALIAS_NODE_TYPES:
                 found.append(self.annotated_types(variable.scope, binding.value))
         return union(found)
 
-    def bound_of(self, variable: TypeVariable) -> Types:
+    def bound_types(self, variable: TypeVariable) -> Types:
         """Return the upper bound or the constraints of a type variable."""
         module = self.names.module(variable.path)
         if module is None:
             return UNKNOWN
         found: list[Types] = []
         for binding in module.bindings.get(variable.key, ()):
-            call = _type_variable(binding.value) if type(binding) is Assigned else None
+            call = _type_variable_call(binding.value) if type(binding) is Assigned else None
             if call is not None:
                 found.extend(
                     self.annotated_types(InterfaceScope(module), value)
@@ -529,8 +537,8 @@ class Inference:
                 found.extend(self.annotated_types(InterfaceScope(module), value) for value in call.arguments[1:])
         return union(found)
 
-    def parameterised(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
-        """Return the types of a value annotated with a generic and type arguments."""
+    def parameterised_types(self, entities: Sequence[Entity], arguments: list[Types]) -> Types:
+        """Return the types of a value whose annotation is a generic type with type arguments."""
         found: list[Types] = []
         for entity in entities:
             match entity:
@@ -539,30 +547,30 @@ class Inference:
                 case ClassInfo():
                     found.append((Instance(entity, tuple(arguments)),))
                 case VariableInfo():
-                    found.append(self.alias(entity))
+                    found.append(self.alias_types(entity))
         return union(found)
 
-    def solution_of(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
-        """Return the type parameters of a class and of its bases, given the type arguments of the class."""
-        own, inherited = self.memo.recall(("parameters", info), self._parameters_of, info) or ((), {})
+    def type_parameter_solution(self, info: ClassInfo, arguments: tuple[Types, ...]) -> dict[TypeVariable, Types]:
+        """Map the type parameters of a class and its bases to types, given the type arguments of the class."""
+        own, inherited = self.memo.recall(("parameters", info), self._infer_type_parameters, info) or ((), {})
         given = dict(zip(own, arguments, strict=False))
         solution = {variable: substitute(types, given) for variable, types in inherited.items()}
         return {**solution, **given}
 
-    def _parameters_of(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
-        """Return the ordered type parameters of a class, and the type arguments of its bases expressed by them."""
+    def _infer_type_parameters(self, info: ClassInfo) -> tuple[tuple[TypeVariable, ...], dict[TypeVariable, Types]]:
+        """Return a class's type parameters in order, and a mapping of its bases' type parameters to types."""
         self.memo.dependencies |= info.module.bit
         scope = info.outer_scope()
         own: dict[TypeVariable, None] = {}
         inherited: dict[TypeVariable, Types] = {}
         for base in info.bases:
-            parts = index_parts(base.index) if type(base) is Subscript else ()
+            parts = subscript_arguments(base.index) if type(base) is Subscript else ()
             arguments = tuple([self.annotated_types(scope, part) for part in parts])
             for types in arguments:
                 own.update(dict.fromkeys(value for value in types if isinstance(value, TypeVariable)))
             for parent in self.evaluate_in_scope(scope, base):
                 if isinstance(parent, ClassInfo) and parent is not info:
-                    inherited.update(self.solution_of(parent, arguments))
+                    inherited.update(self.type_parameter_solution(parent, arguments))
         return tuple(own), inherited
 
 
@@ -597,13 +605,13 @@ def _yielded_types(types: Types) -> Types:
     )
 
 
-def _type_variable(value: Expression) -> nodes.CallExpression | None:
-    """Return the call that creates a type variable, or None for anything else."""
+def _type_variable_call(value: Expression) -> nodes.CallExpression | None:
+    """Return the call that creates a type variable, or None for other expressions."""
     return value if type(value) is nodes.CallExpression and last_name(value.function) in _TYPE_VARIABLES else None
 
 
 def _linearise(sequences: list[list[ClassInfo]]) -> list[ClassInfo]:
-    """Return the C3 linearisation, or the order in which bases are found if they contradict each other."""
+    """Return the C3 linearisation, or the source order of the bases if they are inconsistent."""
     merged: list[ClassInfo] = []
     pending = [list(sequence) for sequence in sequences if sequence]
     while pending:
@@ -635,13 +643,13 @@ _CONTEXT_MANAGERS = frozenset({"contextlib.contextmanager", "contextlib.asynccon
 class FunctionShape:
     """How decorators change a function.
 
-    `kind` is plain, static, class or property; `wraps` marks a context manager; `replaced` contains the types of the
-    object that replaces the function.
+    `kind` is plain, static, class or property. `replacement` contains the types of the object that replaces the
+    function.
     """
 
     kind: str = "plain"
-    wraps: bool = False
-    replaced: Types | None = None
+    is_context_manager: bool = False
+    replacement: Types | None = None
 
 
 PLAIN = FunctionShape()
@@ -672,14 +680,14 @@ def _apply_decorator(shape: FunctionShape, decorator: Expression, evaluator: Eva
     callee = decorator.function if type(decorator) is nodes.CallExpression else decorator
     for value in evaluator.evaluate(callee):
         if type(value) is External:
-            return _external_decorator(shape, value.name)
+            return _apply_external_decorator(shape, value.name)
         if type(value) is ClassInfo:
-            return FunctionShape(shape.kind, shape.wraps, (value.instance,))
+            return FunctionShape(shape.kind, shape.is_context_manager, (value.instance,))
     return shape
 
 
-def _external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
-    """Apply a decorator from outside the project."""
+def _apply_external_decorator(shape: FunctionShape, name: str) -> FunctionShape:
+    """Apply a decorator that the project does not define."""
     if name in _CONTEXT_MANAGERS:
-        return FunctionShape(shape.kind, wraps=True)
-    return FunctionShape(_KIND_BY_DECORATOR[name], shape.wraps) if name in _KIND_BY_DECORATOR else shape
+        return FunctionShape(shape.kind, is_context_manager=True)
+    return FunctionShape(_KIND_BY_DECORATOR[name], shape.is_context_manager) if name in _KIND_BY_DECORATOR else shape

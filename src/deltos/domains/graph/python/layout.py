@@ -18,7 +18,7 @@ class Layout:
     def __init__(self, paths: Collection[str]) -> None:
         self._paths = paths if isinstance(paths, (set, frozenset, dict)) else frozenset(paths)
         self._found: dict[tuple[str, str], str | None] = {}
-        self._roots_of: dict[str, tuple[str, ...]] = {}
+        self._search_paths: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def folders(self) -> frozenset[str]:
@@ -34,12 +34,11 @@ class Layout:
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """Folders whose packages are imported by their own names, starting with the project root."""
+        """Import roots: folders that contain top-level packages, starting with the project root."""
         found = {"src"} & self.folders
         for path in self._paths:
-            if path.endswith(
-                "/pyproject.toml"
-            ):  # a separate package; its __init__.py may be empty and thus not indexed
+            # The root of a separate package. Its __init__.py may be empty, and empty files are not indexed.
+            if path.endswith("/pyproject.toml"):
                 folder = path.rpartition("/")[0]
                 found |= {folder, f"{folder}/src"} & self.folders
         for folder in self.folders:
@@ -53,15 +52,15 @@ class Layout:
         prefix = f"{folder}/" if folder else ""
         return f"{prefix}__init__.py" in self._paths or f"{prefix}__init__.pyi" in self._paths
 
-    def absolute(self, module: str, importer: str) -> str | None:
+    def resolve_absolute(self, module: str, importer: str) -> str | None:
         """Return the file or folder that an absolute import refers to, or None if it is external."""
         folder = importer.rpartition("/")[0]
         key = (folder, module)
         if key not in self._found:
-            self._found[key] = self._search(module, folder)
+            self._found[key] = self._find_absolute(module, folder)
         return self._found[key]
 
-    def relative(self, module: str, level: int, importer: str) -> str | None:
+    def resolve_relative(self, module: str, level: int, importer: str) -> str | None:
         """Return the file or folder that a relative import refers to."""
         folder = importer.rpartition("/")[0]
         for _ in range(level - 1):
@@ -69,29 +68,29 @@ class Layout:
                 return None
             folder = folder.rpartition("/")[0]
         if not module:
-            return self.module_of(folder)
-        return self.below(folder, module)
+            return self.find_module(folder)
+        return self.find_in_folder(folder, module)
 
-    def below(self, folder: str, module: str) -> str | None:
+    def find_in_folder(self, folder: str, module: str) -> str | None:
         """Return the file or folder of a dotted name relative to `folder`."""
         prefix = f"{folder}/" if folder else ""
-        return self.module_of(prefix + module.replace(".", "/"))
+        return self.find_module(prefix + module.replace(".", "/"))
 
-    def module_of(self, stem: str) -> str | None:
+    def find_module(self, stem: str) -> str | None:
         """Return the file for a module path without suffix, or the folder itself if it has no `__init__` file."""
         for candidate in (f"{stem}/__init__.py", f"{stem}.py", f"{stem}/__init__.pyi", f"{stem}.pyi"):
             if candidate in self._paths:
                 return candidate.removeprefix("/")
         return stem if stem in self.folders else None
 
-    def _search(self, module: str, folder: str) -> str | None:
+    def _find_absolute(self, module: str, folder: str) -> str | None:
         top = module.partition(".")[0]
         as_namespace = None
         for root in self._search_path(folder):
-            start = self.below(root, top)
+            start = self.find_in_folder(root, top)
             if start is None:
                 continue
-            found = self.below(root, module)
+            found = self.find_in_folder(root, module)
             if start.endswith(SUFFIXES):
                 return found
             as_namespace = as_namespace or found
@@ -99,13 +98,15 @@ class Layout:
         return as_namespace if top not in sys.stdlib_module_names else None
 
     def _search_path(self, folder: str) -> tuple[str, ...]:
-        known = self._roots_of.get(folder)
+        known = self._search_paths.get(folder)
         if known is None:
-            known = self._roots_of[folder] = tuple(dict.fromkeys([*self._own_roots(folder), *self.roots]))
+            known = self._search_paths[folder] = tuple(
+                dict.fromkeys([*self._folders_outside_packages(folder), *self.roots])
+            )
         return known
 
-    def _own_roots(self, folder: str) -> Iterator[str]:
-        """Yield the importer's own root and its parent folders that are not packages, nearest first."""
+    def _folders_outside_packages(self, folder: str) -> Iterator[str]:
+        """Yield the importer's folder and its parent folders that are not packages, nearest first."""
         while True:
             if not self.is_package(folder):
                 yield folder

@@ -1,4 +1,4 @@
-"""Lower a syntax tree to nodes in one pass that also collects the symbols and interfaces of the file."""
+"""Lower a syntax tree to nodes and collect the symbols and interfaces of the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from deltos.domains.graph.kernel.resolver import FileFacts
 from deltos.domains.graph.python import nodes
-from deltos.domains.graph.python.fixtures import NAMING_FIXTURES, takes_fixtures
+from deltos.domains.graph.python.fixtures import FIXTURE_REQUEST_FUNCTIONS, takes_fixtures
 from deltos.domains.graph.python.nodes import last_name
 from deltos.domains.graph.python.scopes import OpenScope, class_interface, frozen_bindings, function_interface
 from deltos.domains.graph.python.source import SourceText, first_docstring_paragraph, kinds_of, signature_of
@@ -43,7 +43,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
-    """Return the symbols, interface and body of a file, including all code that can be parsed despite syntax errors."""
+    """Return the symbols, interface and body of a file. Code with syntax errors is included as far as it was parsed."""
     lowering = Lowering(SourceText(data), tree.language)
     body = lowering.lower_module(tree.root_node)
     interface = nodes.ModuleInterface(
@@ -55,16 +55,16 @@ def extract(data: bytes, tree: tree_sitter.Tree) -> FileFacts:
     )
     unparsed = unparsed_names(tree.root_node, lowering.source, lowering.kinds, lowering.symbols)
     whole = nodes.ModuleBody(body, unparsed)
-    return FileFacts(tuple(lowering.symbols), interface, whole, tuple(_interface_parts(lowering, interface)))
+    return FileFacts(tuple(lowering.symbols), interface, whole, tuple(_interface_contents(lowering, interface)))
 
 
-def _interface_parts(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
-    """Yield the parts of an interface by top-level name; the part `*` contains what affects all names."""
-    pieces: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
-    for key, piece in (*interface.classes.items(), *interface.functions.items()):
-        pieces.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, piece))
-    yield from pieces.items()
-    # A new name that shadows a builtin affects files that use the builtin and never looked up the name here.
+def _interface_contents(lowering: Lowering, interface: nodes.ModuleInterface) -> Iterator[tuple[str, object]]:
+    """Yield the interface of each top-level name, and star imports, `__all__` and shadowed builtins as `*`."""
+    contents: dict[str, list[object]] = {name: [found] for name, found in interface.bindings.items()}
+    for key, definition in (*interface.classes.items(), *interface.functions.items()):
+        contents.setdefault(key.partition(".")[0].partition("#")[0], []).append((key, definition))
+    yield from contents.items()
+    # Files that use a builtin do not depend on its name in this module, but a new definition may shadow the builtin.
     yield "*", (interface.stars, interface.exported, sorted(_BUILTINS & lowering.module.bindings.keys()))
 
 
@@ -81,66 +81,66 @@ class Lowering:
         self.stars: list[tuple[str, int]] = []
         self.exported: list[str] | None = None
         self._language = language
-        self._expressions = _expressions(language)
-        self._statements = _statements(language)
+        self._expression_handlers = _expression_handlers(language)
+        self._statement_handlers = _statement_handlers(language)
         self._scope = self.module
         self._keys: dict[str, int] = {}
-        self._depth = 0
-        self._nesting = 0
-        self._quoting = False
+        self._expression_depth = 0
+        self._block_depth = 0
+        self._accepts_quoted_types = False
 
     def lower_module(self, root: tree_sitter.Node) -> Block:
         """Return the lowered body of the entire file."""
-        body = self._block(root)
-        self._variable_symbols(self.module, self.module.bindings, self.module.lines)
+        body = self._lower_block(root)
+        self._add_variable_symbols(self.module, self.module.bindings, self.module.lines)
         return body
 
-    def expression(self, node: tree_sitter.Node) -> Expression:
-        """Return a lowered expression, or None if it cannot refer to a definition."""
-        if self._depth >= MAX_EXPRESSION_DEPTH:
+    def lower_expression(self, node: tree_sitter.Node) -> Expression:
+        """Return a lowered expression, or None if it contains no names."""
+        if self._expression_depth >= MAX_EXPRESSION_DEPTH:
             return self._lower_names_only(node)
-        self._depth += 1
-        lowered = self._expressions.get(node.kind_id, Lowering._many)(self, node)
-        self._depth -= 1
+        self._expression_depth += 1
+        lowered = self._expression_handlers.get(node.kind_id, Lowering._combine_children)(self, node)
+        self._expression_depth -= 1
         return lowered
 
-    def annotation(self, node: tree_sitter.Node) -> Expression:
+    def lower_annotation(self, node: tree_sitter.Node) -> Expression:
         """Return a lowered type annotation, in which strings are parsed as code."""
-        if self._depth >= MAX_EXPRESSION_DEPTH:
+        if self._expression_depth >= MAX_EXPRESSION_DEPTH:
             return self._lower_names_only(node)
-        self._depth += 1
-        lowered = self._annotation(node)
-        self._depth -= 1
+        self._expression_depth += 1
+        lowered = self._lower_annotation_node(node)
+        self._expression_depth -= 1
         return lowered
 
-    def _annotation(self, node: tree_sitter.Node) -> Expression:
+    def _lower_annotation_node(self, node: tree_sitter.Node) -> Expression:
         if node.kind_id == self.kinds.type:
-            return self._annotation(node.children[0])
+            return self._lower_annotation_node(node.children[0])
         text = self._string_text(node)
         if text is not None:
-            return self._parsed_annotation(text, self.source.line(node))
+            return self._parse_annotation(text, self.source.line(node))
         if node.type == "generic_type":
-            return self._generic_type(node)
+            return self._lower_generic_type(node)
         if node.type == "union_type":
-            first, *rest = [self.annotation(child) for child in (node.children[0], node.children[-1])]
+            first, *rest = [self.lower_annotation(child) for child in (node.children[0], node.children[-1])]
             return nodes.OperatorExpression("__or__", first, tuple(rest))
         if node.type in _ANNOTATION_CONTAINERS:
-            return self._annotation_container(node)
-        return self.expression(node)
+            return self._lower_annotation_container(node)
+        return self.lower_expression(node)
 
-    def parts(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+    def children_without_comments(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
         """Return the named children of a node, without comments and line continuations."""
         extras = self.kinds.extras
         return [child for child in node.named_children if child.kind_id not in extras]
 
-    def many(self, expressions: Iterable[Expression]) -> Expression:
-        """Combine expressions that are evaluated only for their names."""
+    def combine(self, expressions: Iterable[Expression]) -> Expression:
+        """Combine expressions whose names are recorded but whose types are ignored."""
         kept = tuple([expression for expression in expressions if expression is not None])
         if not kept:
             return None
         return kept[0] if len(kept) == 1 and type(kept[0]) is nodes.NamesOnly else nodes.NamesOnly(kept)
 
-    def parameters(self, node: tree_sitter.Node) -> Parameters:
+    def lower_parameters(self, node: tree_sitter.Node) -> Parameters:
         """Return the parameters of a function or lambda."""
         found: list[nodes.ParameterNode] = []
         kind = nodes.POSITIONAL
@@ -151,16 +151,16 @@ class Lowering:
                 case "(" | ")" | "," | "comment" | "line_continuation" | "positional_separator" | "/" | "ERROR":
                     continue
                 case _:
-                    parameter = self._parameter(child, kind)
+                    parameter = self._lower_parameter(child, kind)
                     found.append(parameter)
                     if parameter.kind == nodes.VARIADIC:
                         kind = nodes.KEYWORD_ONLY
         return tuple(found)
 
-    def _parameter(self, node: tree_sitter.Node, kind: int) -> nodes.ParameterNode:
-        stated, given = node.child_by_field_name("type"), node.child_by_field_name("value")
-        annotation = self.annotation(stated) if stated is not None else None
-        default = self.expression(given) if given is not None else None
+    def _lower_parameter(self, node: tree_sitter.Node, kind: int) -> nodes.ParameterNode:
+        annotation_node, default_node = node.child_by_field_name("type"), node.child_by_field_name("value")
+        annotation = self.lower_annotation(annotation_node) if annotation_node is not None else None
+        default = self.lower_expression(default_node) if default_node is not None else None
         return nodes.ParameterNode(self._parameter_name(node), _splat_kind(node, kind), annotation, default)
 
     def _parameter_name(self, node: tree_sitter.Node) -> str:
@@ -176,65 +176,68 @@ class Lowering:
     def _lower_attribute(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         last = children[-1]
-        return nodes.Attribute(self.source.line(last), self.expression(children[0]), self.source.name(last))
+        return nodes.Attribute(self.source.line(last), self.lower_expression(children[0]), self.source.name(last))
 
     def _lower_call(self, node: tree_sitter.Node) -> Expression:
         children = node.children
-        function = self.expression(children[0])
-        quoting, self._quoting = self._quoting, last_name(function) in _FUNCTIONS_TAKING_QUOTED_TYPES
-        arguments, keywords = self.arguments(children[-1])
-        self._quoting = quoting
-        if last_name(function) in NAMING_FIXTURES and children[-1].kind_id == self.kinds.argument_list:
+        function = self.lower_expression(children[0])
+        accepted, self._accepts_quoted_types = (
+            self._accepts_quoted_types,
+            last_name(function) in _FUNCTIONS_TAKING_QUOTED_TYPES,
+        )
+        arguments, keywords = self.lower_arguments(children[-1])
+        self._accepts_quoted_types = accepted
+        if last_name(function) in FIXTURE_REQUEST_FUNCTIONS and children[-1].kind_id == self.kinds.argument_list:
             arguments = (*arguments, *self._fixture_names(children[-1]))
         return nodes.CallExpression(function, arguments, keywords)
 
     def _fixture_names(self, node: tree_sitter.Node) -> Expressions:
-        """Return the plain string arguments as fixture names."""
-        texts = [(self.source.line(child), self._string_text(child)) for child in self.parts(node)]
+        """Return the fixture names in the string arguments of a call."""
+        texts = [(self.source.line(child), self._string_text(child)) for child in self.children_without_comments(node)]
         return tuple([nodes.FixtureName(line, text) for line, text in texts if text and text.isidentifier()])
 
-    def fixtures(self, node: tree_sitter.Node) -> Expressions:
-        """Return the parameters without a default as fixture names."""
-        found = [child for child in self.parts(node) if child.child_by_field_name("value") is None]
+    def parameter_fixtures(self, node: tree_sitter.Node) -> Expressions:
+        """Return the fixture names of a function: its parameters without a default."""
+        found = [child for child in self.children_without_comments(node) if child.child_by_field_name("value") is None]
         return tuple([nodes.FixtureName(self.source.line(child), self._parameter_name(child)) for child in found])
 
-    def arguments(self, node: tree_sitter.Node) -> tuple[Expressions, nodes.Keywords]:
+    def lower_arguments(self, node: tree_sitter.Node) -> tuple[Expressions, nodes.Keywords]:
         """Return the positional and keyword arguments of a call or class statement."""
         kinds = self.kinds
         if node.kind_id != kinds.argument_list:
-            return (self.expression(node),), ()
+            return (self.lower_expression(node),), ()
         positional: list[Expression] = []
         keywords: list[tuple[str, Expression]] = []
-        for child in self.parts(node):
+        for child in self.children_without_comments(node):
             kind = child.kind_id
             if kind == kinds.keyword_argument:
                 parts = child.children
-                keywords.append((self.source.name(parts[0]), self.expression(parts[-1])))
+                keywords.append((self.source.name(parts[0]), self.lower_expression(parts[-1])))
             elif kind == kinds.dictionary_splat:
-                keywords.append(("", self.expression(child.children[-1])))
+                keywords.append(("", self.lower_expression(child.children[-1])))
             else:
-                positional.append(self.expression(child))
+                positional.append(self.lower_expression(child))
         return tuple(positional), tuple(keywords)
 
     def _lower_subscript(self, node: tree_sitter.Node) -> Expression:
-        value, *indices = self.parts(node)
-        base = self.expression(value)
-        quoting, self._quoting = self._quoting, True
-        items = [self.expression(index) for index in indices]
-        self._quoting = quoting
+        value, *indices = self.children_without_comments(node)
+        base = self.lower_expression(value)
+        accepted, self._accepts_quoted_types = self._accepts_quoted_types, True
+        items = [self.lower_expression(index) for index in indices]
+        self._accepts_quoted_types = accepted
         return nodes.Subscript(base, _one_or_tuple(items))
 
-    def _items(self, node: tree_sitter.Node) -> Expressions:
-        return tuple([self.expression(child) for child in self.parts(node)])
+    def _lower_items(self, node: tree_sitter.Node) -> Expressions:
+        return tuple([self.lower_expression(child) for child in self.children_without_comments(node)])
 
     def _lower_tuple(self, node: tree_sitter.Node) -> Expression:
-        return nodes.TupleDisplay(self._items(node))
+        return nodes.TupleDisplay(self._lower_items(node))
 
     def _lower_list(self, node: tree_sitter.Node) -> Expression:
-        return nodes.ListDisplay(self._items(node))
+        return nodes.ListDisplay(self._lower_items(node))
 
     def _lower_set(self, node: tree_sitter.Node) -> Expression:
-        return nodes.SetDisplay(self._items(node))
+        return nodes.SetDisplay(self._lower_items(node))
 
     def _lower_dictionary(self, node: tree_sitter.Node) -> Expression:
         keys: list[Expression] = []
@@ -242,49 +245,50 @@ class Lowering:
         for child in node.named_children:
             if child.kind_id == self.kinds.pair:
                 parts = child.children
-                keys.append(self.expression(parts[0]))
-                values.append(self.expression(parts[-1]))
+                keys.append(self.lower_expression(parts[0]))
+                values.append(self.lower_expression(parts[-1]))
             elif child.kind_id == self.kinds.dictionary_splat:
                 keys.append(None)
-                values.append(nodes.Starred(self.expression(child.children[-1])))
+                values.append(nodes.Starred(self.lower_expression(child.children[-1])))
         return nodes.DictDisplay(tuple(keys), tuple(values))
 
     def _lower_comprehension(self, node: tree_sitter.Node) -> Expression:
         shape = node.type.partition("_")[0]
         element = value = None
         clauses: list[nodes.Clause] = []
-        for child in self.parts(node):
+        for child in self.children_without_comments(node):
             kind = child.kind_id
             if kind == self.kinds.for_in_clause:
-                clauses.append(self._for_clause(child))
+                clauses.append(self._lower_for_clause(child))
             elif kind == self.kinds.if_clause and clauses:
-                clauses.append(_tested(clauses.pop(), self.expression(child.children[-1])))
+                clauses.append(_with_test(clauses.pop(), self.lower_expression(child.children[-1])))
             elif kind == self.kinds.pair:
-                element, value = self.expression(child.children[0]), self.expression(child.children[-1])
+                element, value = self.lower_expression(child.children[0]), self.lower_expression(child.children[-1])
             else:
-                element = self.expression(child)
+                element = self.lower_expression(child)
         shape = "dict" if shape == "dictionary" else shape
         return nodes.Comprehension(shape, tuple(clauses), element, value)
 
-    def _for_clause(self, node: tree_sitter.Node) -> nodes.Clause:
-        parts = self.parts(node)
+    def _lower_for_clause(self, node: tree_sitter.Node) -> nodes.Clause:
+        parts = self.children_without_comments(node)
         is_async = node.children[0].type == "async"
-        return nodes.Clause(self.expression(parts[0]), self.expression(parts[-1]), (), is_async)
+        return nodes.Clause(self.lower_expression(parts[0]), self.lower_expression(parts[-1]), (), is_async)
 
     def _lower_boolean(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
-        operands = tuple([self.expression(operand) for operand in self._chain_operands(node, operator)])
+        operands = tuple([self.lower_expression(operand) for operand in self._chain_operands(node, operator)])
         return nodes.Or(operands) if operator == "or" else nodes.And(operands)
 
     def _lower_binary(self, node: tree_sitter.Node) -> Expression:
         operator = _operator(node)
-        first, *rest = [self.expression(operand) for operand in self._chain_operands(node, operator)]
+        first, *rest = [self.lower_expression(operand) for operand in self._chain_operands(node, operator)]
         if first is None and not any(rest):
             return None
         return nodes.OperatorExpression(_OPERATOR_METHODS.get(operator, ""), first, tuple(rest))
 
     def _chain_operands(self, node: tree_sitter.Node, operator: str) -> list[tree_sitter.Node]:
-        """Return the operands of `a + b + c` without recursion, because long chains are deep trees."""
+        """Return the operands of a chain of the same operator, such as `a + b + c`."""
+        # Iterative, because the syntax tree of a long chain is too deep for recursion.
         kind = node.kind_id
         operands: list[tree_sitter.Node] = []
         while node.kind_id == kind and _operator(node) == operator:
@@ -292,22 +296,24 @@ class Lowering:
             node = node.children[0]
         return [node, *reversed(operands)]
 
-    def _lower_choice(self, node: tree_sitter.Node) -> Expression:
-        parts = self.parts(node)
+    def _lower_conditional(self, node: tree_sitter.Node) -> Expression:
+        parts = self.children_without_comments(node)
         if len(parts) != 3:
-            return self._many(node)
+            return self._combine_children(node)
         then, test, otherwise = parts
-        return nodes.Conditional(self.expression(test), self.expression(then), self.expression(otherwise))
+        return nodes.Conditional(
+            self.lower_expression(test), self.lower_expression(then), self.lower_expression(otherwise)
+        )
 
     def _lower_not(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Not(self.expression(node.children[-1]))
+        return nodes.Not(self.lower_expression(node.children[-1]))
 
     def _lower_await(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Await(self.expression(node.children[-1]))
+        return nodes.Await(self.lower_expression(node.children[-1]))
 
     def _lower_yield(self, node: tree_sitter.Node) -> Expression:
         children = node.children
-        value = self.expression(children[-1]) if len(children) > 1 else None
+        value = self.lower_expression(children[-1]) if len(children) > 1 else None
         lowered = (nodes.YieldFrom if any(child.type == "from" for child in children) else nodes.Yield)(value)
         self._scope.yields.append(lowered)
         return lowered
@@ -316,40 +322,40 @@ class Lowering:
         parameters: Parameters = ()
         for child in node.named_children:
             if child.type == "lambda_parameters":
-                parameters = self.parameters(child)
-        return nodes.Lambda(parameters, self.expression(node.children[-1]))
+                parameters = self.lower_parameters(child)
+        return nodes.Lambda(parameters, self.lower_expression(node.children[-1]))
 
     def _lower_walrus(self, node: tree_sitter.Node) -> Expression:
-        target, value = node.children[0], self.expression(node.children[-1])
+        target, value = node.children[0], self.lower_expression(node.children[-1])
         name = self._lower_name(target)
-        self._scope.assign(name, value)  # a walrus in a comprehension binds its name in the outer scope
+        self._scope.assign(name, value)  # `:=` in a comprehension binds the name in the enclosing scope
         return nodes.Walrus(name.line, name.name, value)
 
-    def _lower_star(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Starred(self.expression(node.children[-1]))
+    def _lower_starred(self, node: tree_sitter.Node) -> Expression:
+        return nodes.Starred(self.lower_expression(node.children[-1]))
 
     def _lower_single_child(self, node: tree_sitter.Node) -> Expression:
-        parts = self.parts(node)
-        return self.expression(parts[0]) if parts else None
+        parts = self.children_without_comments(node)
+        return self.lower_expression(parts[0]) if parts else None
 
     def _lower_string(self, node: tree_sitter.Node) -> Expression:
         children = node.children
         if len(children) <= 3 and (len(children) < 2 or children[1].kind_id != self.kinds.interpolation):
-            return self._quoted_type(node) if self._quoting else None
+            return self._lower_quoted_type(node) if self._accepts_quoted_types else None
         interpolation = self.kinds.interpolation
-        return self.many([self._many(child) for child in children if child.kind_id == interpolation])
+        return self.combine([self._combine_children(child) for child in children if child.kind_id == interpolation])
 
     def _lower_slice(self, node: tree_sitter.Node) -> Expression:
-        return nodes.Slice(self._items(node))
+        return nodes.Slice(self._lower_items(node))
 
     def _lower_no_names(self, _node: tree_sitter.Node) -> Expression:
         return None
 
-    def _many(self, node: tree_sitter.Node) -> Expression:
-        return self.many([self.expression(child) for child in node.named_children])
+    def _combine_children(self, node: tree_sitter.Node) -> Expression:
+        return self.combine([self.lower_expression(child) for child in node.named_children])
 
     def _lower_names_only(self, node: tree_sitter.Node) -> Expression:
-        """Return all plain names under a node without recursion; attributes of unknown values are dropped."""
+        """Return all plain names below a node, ignoring attribute names and keyword names."""
         found: list[Expression] = []
         pending = [node]
         while pending:
@@ -362,18 +368,18 @@ class Lowering:
                 pending.append(current.children[-1])
             else:
                 pending.extend(reversed(current.named_children))
-        return self.many(found)
+        return self.combine(found)
 
     # --- annotations
 
-    def _generic_type(self, node: tree_sitter.Node) -> Expression:
-        base, *rest = self.parts(node)
-        items = [self.annotation(child) for part in rest for child in self.parts(part)]
-        return nodes.Subscript(self.expression(base), _one_or_tuple(items))
+    def _lower_generic_type(self, node: tree_sitter.Node) -> Expression:
+        base, *rest = self.children_without_comments(node)
+        items = [self.lower_annotation(child) for part in rest for child in self.children_without_comments(part)]
+        return nodes.Subscript(self.lower_expression(base), _one_or_tuple(items))
 
-    def _annotation_container(self, node: tree_sitter.Node) -> Expression:
-        """Return a subscript, list or union whose parts are lowered as annotations."""
-        parts = [self.annotation(child) for child in self.parts(node)]
+    def _lower_annotation_container(self, node: tree_sitter.Node) -> Expression:
+        """Return a lowered subscript, list, tuple or union in an annotation."""
+        parts = [self.lower_annotation(child) for child in self.children_without_comments(node)]
         if not parts:
             return None
         match node.type:
@@ -389,7 +395,7 @@ class Lowering:
                 return nodes.TupleDisplay(tuple(parts))
 
     def _string_text(self, node: tree_sitter.Node) -> str | None:
-        """Return the content of a plain string literal, or None for anything else."""
+        """Return the content of a plain string literal, or None for other nodes."""
         if node.kind_id != self.kinds.string:
             return None
         children = node.children
@@ -397,17 +403,16 @@ class Lowering:
             return None
         return self.source.string(children[1])
 
-    def _quoted_type(self, node: tree_sitter.Node) -> Expression:
-        """Return a string as a type where types may be quoted: `Union["Node", "Leaf"]`, `cast("Node",
-        value)`."""
+    def _lower_quoted_type(self, node: tree_sitter.Node) -> Expression:
+        """Return a quoted type, as in `Union["Node", "Leaf"]`, or None if the string is not a type."""
         text = self._string_text(node)
         if text is None or not _match_quoted_type(text):
             return None
         line = self.source.line(node)
-        parsed = nodes.Name(line, text) if text.isidentifier() else self._parsed_annotation(text, line)
+        parsed = nodes.Name(line, text) if text.isidentifier() else self._parse_annotation(text, line)
         return None if parsed is None else nodes.QuotedType(parsed)
 
-    def _parsed_annotation(self, text: str, line: int) -> Expression:
+    def _parse_annotation(self, text: str, line: int) -> Expression:
         import tree_sitter  # deferred: only files with quoted annotations need a second parse
 
         data = text.strip().encode()
@@ -416,19 +421,19 @@ class Lowering:
         if not statement or statement[0].kind_id != self.kinds.expression_statement or tree.root_node.has_error:
             return None
         nested = Lowering(SourceText(data), self._language)
-        return nodes.on_line(nested.annotation(statement[0].children[0]), line)
+        return nodes.on_line(nested.lower_annotation(statement[0].children[0]), line)
 
     # --- match patterns
 
-    def pattern(
+    def collect_pattern_names(
         self, node: tree_sitter.Node, classes: list[Expression], uses: list[Expression], captures: list[Name]
     ) -> None:
-        """Sort the names in a case pattern into classes of the subject, other uses, and captures."""
+        """Append the names in a case pattern to the subject's possible classes, other uses, or captures."""
         pending = [(node, True)]
         while pending:
             current, outer = pending.pop()
             kind = current.kind_id
-            parts = self.parts(current)
+            parts = self.children_without_comments(current)
             if kind == self.kinds.class_pattern:
                 (classes if outer else uses).append(self._dotted_expression(parts[0]))
                 pending.extend((part, False) for part in parts[1:])
@@ -448,7 +453,7 @@ class Lowering:
                 pending.extend((part, outer and keeps_subject) for part in parts)
 
     def _dotted_expression(self, node: tree_sitter.Node) -> Expression:
-        first, *rest = self.parts(node) or [node]
+        first, *rest = self.children_without_comments(node) or [node]
         value: Expression = self._lower_name(first)
         for part in rest:
             value = nodes.Attribute(self.source.line(part), value, self.source.name(part))
@@ -456,71 +461,71 @@ class Lowering:
 
     # --- blocks
 
-    def _block(self, node: tree_sitter.Node) -> Block:
-        if self._nesting >= MAX_BLOCK_DEPTH:
+    def _lower_block(self, node: tree_sitter.Node) -> Block:
+        if self._block_depth >= MAX_BLOCK_DEPTH:
             return ()
-        self._nesting += 1
-        handlers = self._statements
+        self._block_depth += 1
+        handlers = self._statement_handlers
         lowered: list[Statement] = []
         for child in node.named_children:
             handler = handlers.get(child.kind_id)
             if handler is not None:
                 handler(self, child, lowered)
             elif child.type == "ERROR":
-                lowered.extend(self._block(child))
-        self._nesting -= 1
+                lowered.extend(self._lower_block(child))
+        self._block_depth -= 1
         return tuple(lowered)
 
-    def _body_of(self, node: tree_sitter.Node) -> Block:
-        """Return the statements in a clause's block, or an empty tuple if it has no block."""
+    def _lower_clause_body(self, node: tree_sitter.Node) -> Block:
+        """Return the lowered block of a clause, or an empty tuple if the clause has no block."""
         for child in reversed(node.children):
             if child.kind_id == self.kinds.block:
-                return self._block(child)
+                return self._lower_block(child)
         return ()
 
     # --- simple statements
 
     def _lower_expression_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        parts = self.parts(node)
+        parts = self.children_without_comments(node)
         if not parts:
             return
         first = parts[0]
         if first.kind_id == self.kinds.assignment:
-            self._assignment(first, out)
+            self._lower_assignment(first, out)
         elif first.kind_id == self.kinds.augmented_assignment:
-            self._augmented(first, out)
+            self._lower_augmented_assignment(first, out)
         else:
-            self._evaluate([self.expression(part) for part in parts], out)
+            self._append_expression([self.lower_expression(part) for part in parts], out)
 
-    def _evaluate(self, values: list[Expression], out: list[Statement]) -> None:
-        value = values[0] if len(values) == 1 else self.many(values)
+    def _append_expression(self, values: list[Expression], out: list[Statement]) -> None:
+        value = values[0] if len(values) == 1 else self.combine(values)
         if value is not None:
             out.append(nodes.Evaluate(value))
 
-    def _assignment(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_assignment(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         targets: list[Expression] = []
         annotation: tree_sitter.Node | None = None
         value: tree_sitter.Node | None = node
         while value is not None and value.kind_id == self.kinds.assignment:
             annotation = value.child_by_field_name("type") or annotation
-            targets.append(self.expression(value.children[0]))
+            targets.append(self.lower_expression(value.children[0]))
             value = value.child_by_field_name("right")
         if annotation is not None:
-            self._declaration(targets[0], annotation, value, out)
+            self._lower_declaration(targets[0], annotation, value, out)
             return
         first = targets[0]
         if self._scope is self.module and type(first) is nodes.Name and value is not None:
-            self._note_exported(first.name, value, replace=True)
-        source = self.expression(value) if value is not None else None
+            self._record_exported(first.name, value, replace=True)
+        source = self.lower_expression(value) if value is not None else None
         for target in targets:
             self._scope.assign(target, source)
         out.append(nodes.Assign(tuple(targets), source))
 
-    def _declaration(
+    def _lower_declaration(
         self, target: Expression, annotation: tree_sitter.Node, value: tree_sitter.Node | None, out: list[Statement]
     ) -> None:
-        lowered = self.annotation(annotation)
-        source = self.expression(value) if value is not None else None
+        lowered = self.lower_annotation(annotation)
+        source = self.lower_expression(value) if value is not None else None
         if nodes.last_name(lowered) == "TypeAlias":
             self._scope.assign(target, source)
             out.append(nodes.Assign((target,), source))
@@ -528,14 +533,14 @@ class Lowering:
         self._scope.declare(target, lowered, source)
         out.append(nodes.Declare(target, lowered, source))
 
-    def _augmented(self, node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_augmented_assignment(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         parts = node.children
-        target, value = self.expression(parts[0]), self.expression(parts[-1])
+        target, value = self.lower_expression(parts[0]), self.lower_expression(parts[-1])
         if self._scope is self.module and type(target) is nodes.Name:
-            self._note_exported(target.name, parts[-1], replace=False)
+            self._record_exported(target.name, parts[-1], replace=False)
         out.append(nodes.Augment(target, _OPERATOR_METHODS.get(parts[1].type[:-1], ""), value))
 
-    def _note_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
+    def _record_exported(self, name: str, value: tree_sitter.Node, *, replace: bool) -> None:
         """Record the names in `__all__ = [...]` and `__all__ += [...]`."""
         if name != "__all__":
             return
@@ -546,30 +551,30 @@ class Lowering:
             self.exported.extend(strings)
 
     def _lower_return(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        parts = self.parts(node)
-        value = self.expression(parts[0]) if parts else None
+        parts = self.children_without_comments(node)
+        value = self.lower_expression(parts[0]) if parts else None
         self._scope.returns.append(value)
         out.append(nodes.Return(value))
 
-    def _lower_stop(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
+    def _lower_loop_jump(self, _node: tree_sitter.Node, out: list[Statement]) -> None:
         out.append(nodes.LoopJump())
 
     def _lower_raise(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        out.append(nodes.Raise(tuple([self.expression(part) for part in self.parts(node)])))
+        out.append(nodes.Raise(tuple([self.lower_expression(part) for part in self.children_without_comments(node)])))
 
     def _lower_assert(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        test, *message = [self.expression(part) for part in self.parts(node)] or [None]
+        test, *message = [self.lower_expression(part) for part in self.children_without_comments(node)] or [None]
         out.append(nodes.Assert(test, message[0] if message else None))
 
-    def _lower_names_of_other_scope(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
-        self._scope.global_names.update(self.source.name(child) for child in self.parts(node))
+    def _lower_scope_declaration(self, node: tree_sitter.Node, _out: list[Statement]) -> None:
+        self._scope.global_names.update(self.source.name(child) for child in self.children_without_comments(node))
 
     def _lower_unknown_statement(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        self._evaluate([self.expression(part) for part in self.parts(node)], out)
+        self._append_expression([self.lower_expression(part) for part in self.children_without_comments(node)], out)
 
     def _lower_type_alias(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        parts = self.parts(node)
-        target, source = self.expression(parts[0]), self.annotation(parts[-1])
+        parts = self.children_without_comments(node)
+        target, source = self.lower_expression(parts[0]), self.lower_annotation(parts[-1])
         if type(target) is nodes.Subscript:
             target = target.value
         self._scope.assign(target, source)
@@ -580,10 +585,10 @@ class Lowering:
     def _lower_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         for child in node.named_children:
             if child.kind_id == self.kinds.aliased_import:
-                module, alias = self._dotted(child.children[0]), self.source.name(child.children[-1])
+                module, alias = self._dotted_name(child.children[0]), self.source.name(child.children[-1])
                 self._scope.bind(alias, nodes.BoundModule(module), self.source.line(child))
             elif child.kind_id == self.kinds.dotted_name:
-                module, alias = self._dotted(child), ""
+                module, alias = self._dotted_name(child), ""
                 top = module.partition(".")[0]
                 self._scope.bind(top, nodes.BoundModule(top), self.source.line(child))
             else:
@@ -591,8 +596,8 @@ class Lowering:
             out.append(nodes.ImportModule(self.source.line(child), module, alias))
 
     def _lower_from_import(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        origin, *children = self.parts(node)
-        module, level = self._origin(origin)
+        origin, *children = self.children_without_comments(node)
+        module, level = self._import_origin(origin)
         names: list[nodes.FromImportName] = []
         for child in children:
             if child.kind_id == self.kinds.wildcard_import:
@@ -601,126 +606,128 @@ class Lowering:
                     self.stars.append((module, level))
                 continue
             aliased = child.kind_id == self.kinds.aliased_import
-            name = self._dotted(child.children[0] if aliased else child)
+            name = self._dotted_name(child.children[0] if aliased else child)
             alias = self.source.name(child.children[-1]) if aliased else ""
             line = self.source.line(child)
             self._scope.bind(alias or name, nodes.BoundImport(module, level, name), line)
             names.append(nodes.FromImportName(line, name, alias))
         out.append(nodes.FromImport(self.source.line(node), module, level, tuple(names)))
 
-    def _origin(self, node: tree_sitter.Node) -> tuple[str, int]:
+    def _import_origin(self, node: tree_sitter.Node) -> tuple[str, int]:
         """Return the module name in a from-import and the number of dots before the name."""
         text = self.source.string(node)
         module = text.lstrip(". ")
         return module.replace(" ", ""), text[: len(text) - len(module)].count(".")
 
-    def _dotted(self, node: tree_sitter.Node) -> str:
+    def _dotted_name(self, node: tree_sitter.Node) -> str:
         return self.source.name(node).replace(" ", "")
 
     # --- compound statements
 
     def _lower_if(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        branches = [nodes.Branch(self._condition(node), self._body_of_field(node, "consequence"))]
+        branches = [nodes.Branch(self._lower_condition(node), self._lower_field_block(node, "consequence"))]
         otherwise: Block = ()
         for child in node.named_children:
             if child.kind_id == self.kinds.elif_clause:
-                branches.append(nodes.Branch(self._condition(child), self._body_of(child)))
+                branches.append(nodes.Branch(self._lower_condition(child), self._lower_clause_body(child)))
             elif child.kind_id == self.kinds.else_clause:
-                otherwise = self._body_of(child)
+                otherwise = self._lower_clause_body(child)
         out.append(nodes.If(tuple(branches), otherwise))
 
-    def _condition(self, node: tree_sitter.Node) -> Expression:
+    def _lower_condition(self, node: tree_sitter.Node) -> Expression:
         test = node.child_by_field_name("condition")
-        return self.expression(test) if test is not None else None
+        return self.lower_expression(test) if test is not None else None
 
-    def _body_of_field(self, node: tree_sitter.Node, name: str) -> Block:
+    def _lower_field_block(self, node: tree_sitter.Node, name: str) -> Block:
         body = node.child_by_field_name(name)
-        return self._block(body) if body is not None else ()
+        return self._lower_block(body) if body is not None else ()
 
-    def _else_of(self, node: tree_sitter.Node) -> Block:
+    def _lower_else(self, node: tree_sitter.Node) -> Block:
         for child in node.named_children:
             if child.kind_id == self.kinds.else_clause:
-                return self._body_of(child)
+                return self._lower_clause_body(child)
         return ()
 
     def _lower_for(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        target = self.expression(left) if left is not None else None
-        iterable = self.expression(right) if right is not None else None
+        target = self.lower_expression(left) if left is not None else None
+        iterable = self.lower_expression(right) if right is not None else None
         self._scope.assign(target, nodes.Element(iterable, is_async))
-        body = self._body_of_field(node, "body")
-        out.append(nodes.For(target, iterable, is_async, body, self._else_of(node)))
+        body = self._lower_field_block(node, "body")
+        out.append(nodes.For(target, iterable, is_async, body, self._lower_else(node)))
 
     def _lower_while(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        test = self._condition(node)
-        body = self._body_of_field(node, "body")
-        out.append(nodes.While(test, body, self._else_of(node)))
+        test = self._lower_condition(node)
+        body = self._lower_field_block(node, "body")
+        out.append(nodes.While(test, body, self._lower_else(node)))
 
     def _lower_with(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         is_async = node.children[0].type == "async"
         items: list[tuple[Expression, Expression]] = []
         for clause in node.named_children:
             if clause.kind_id == self.kinds.with_clause:
-                items.extend(self._with_item(item, is_async=is_async) for item in self.parts(clause))
-        out.append(nodes.With(tuple(items), is_async, self._body_of(node)))
+                items.extend(
+                    self._lower_with_item(item, is_async=is_async) for item in self.children_without_comments(clause)
+                )
+        out.append(nodes.With(tuple(items), is_async, self._lower_clause_body(node)))
 
-    def _with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
-        value = node.children[0] if node.child_count else node  # a stray character has no children
+    def _lower_with_item(self, node: tree_sitter.Node, *, is_async: bool) -> tuple[Expression, Expression]:
+        value = node.children[0] if node.child_count else node  # the node of an unexpected character has no children
         if value.kind_id != self.kinds.as_pattern:
-            return (self.expression(value), None)
-        parts = self.parts(value)
-        context, target = self.expression(parts[0]), self.expression(parts[-1])
+            return (self.lower_expression(value), None)
+        parts = self.children_without_comments(value)
+        context, target = self.lower_expression(parts[0]), self.lower_expression(parts[-1])
         self._scope.assign(target, nodes.Entered(context, is_async))
         return (context, target)
 
     def _lower_try(self, node: tree_sitter.Node, out: list[Statement]) -> None:
-        body = self._body_of_field(node, "body")
+        body = self._lower_field_block(node, "body")
         handlers: list[nodes.Handler] = []
         otherwise: Block = ()
         final: Block = ()
         for child in node.named_children:
             if child.kind_id == self.kinds.except_clause:
-                handlers.append(self._handler(child))
+                handlers.append(self._lower_handler(child))
             elif child.kind_id == self.kinds.else_clause:
-                otherwise = self._body_of(child)
+                otherwise = self._lower_clause_body(child)
             elif child.kind_id == self.kinds.finally_clause:
-                final = self._body_of(child)
+                final = self._lower_clause_body(child)
         out.append(nodes.Try(body, tuple(handlers), otherwise, final))
 
-    def _handler(self, node: tree_sitter.Node) -> nodes.Handler:
+    def _lower_handler(self, node: tree_sitter.Node) -> nodes.Handler:
         classes: Expression = None
         name = ""
-        for child in self.parts(node):
+        for child in self.children_without_comments(node):
             if child.kind_id == self.kinds.as_pattern:
-                parts = self.parts(child)
-                classes, name = self.expression(parts[0]), self.source.name(parts[-1])
+                parts = self.children_without_comments(child)
+                classes, name = self.lower_expression(parts[0]), self.source.name(parts[-1])
                 self._scope.bind(name, nodes.Assigned(nodes.Caught(classes)), self.source.line(child))
             elif child.kind_id != self.kinds.block:
-                classes = self.expression(child)
-        return nodes.Handler(classes, name, self._body_of(node))
+                classes = self.lower_expression(child)
+        return nodes.Handler(classes, name, self._lower_clause_body(node))
 
     def _lower_match(self, node: tree_sitter.Node, out: list[Statement]) -> None:
         subject = node.child_by_field_name("subject")
-        value = self.expression(subject) if subject is not None else None
+        value = self.lower_expression(subject) if subject is not None else None
         body = node.child_by_field_name("body")
-        cases = [self._case(child) for child in (body.named_children if body is not None else ())
+        cases = [self._lower_case(child) for child in (body.named_children if body is not None else ())
                  if child.kind_id == self.kinds.case_clause]  # fmt: skip
         out.append(nodes.Match(value, tuple(cases)))
 
-    def _case(self, node: tree_sitter.Node) -> nodes.Case:
+    def _lower_case(self, node: tree_sitter.Node) -> nodes.Case:
         classes: list[Expression] = []
         uses: list[Expression] = []
         captures: list[Name] = []
         guard: Expression = None
-        for child in self.parts(node):
+        for child in self.children_without_comments(node):
             if child.kind_id == self.kinds.if_clause:
-                guard = self.expression(child.children[-1])
+                guard = self.lower_expression(child.children[-1])
             elif child.kind_id != self.kinds.block:
-                self.pattern(child, classes, uses, captures)
+                self.collect_pattern_names(child, classes, uses, captures)
         for capture in captures:
             self._scope.assign(capture, None)
-        return nodes.Case(tuple(classes), tuple(uses), tuple(captures), guard, self._body_of(node))
+        return nodes.Case(tuple(classes), tuple(uses), tuple(captures), guard, self._lower_clause_body(node))
 
     # --- definitions
 
@@ -728,8 +735,8 @@ class Lowering:
         decorators: list[Expression] = []
         for child in node.named_children:
             if child.kind_id == self.kinds.decorator:
-                parts = self.parts(child)
-                decorators.append(self.expression(parts[0]) if parts else None)
+                parts = self.children_without_comments(child)
+                decorators.append(self.lower_expression(parts[0]) if parts else None)
             elif child.kind_id == self.kinds.function_definition:
                 self._lower_define(child, out, tuple(decorators))
             elif child.kind_id == self.kinds.class_definition:
@@ -744,17 +751,17 @@ class Lowering:
         name, line = self.source.name(name_node), self.source.line(name_node)
         outer = self._scope
         key = self._new_key(outer, name)
-        parameters = self.parameters(parameter_node)
-        returns = self.annotation(return_node) if return_node is not None else None
-        self._symbol(node, key, name, "method" if outer.kind == "class" else "function")
+        parameters = self.lower_parameters(parameter_node)
+        returns = self.lower_annotation(return_node) if return_node is not None else None
+        self._add_symbol(node, key, name, "method" if outer.kind == "class" else "function")
         outer.bind(name, nodes.BoundFunction(key), line)
         scope = self._scope = OpenScope("function", key, outer, _receiver_name(outer, decorators, parameters))
-        body = self._body_of(node)
+        body = self._lower_clause_body(node)
         self._scope = outer
         is_async = node.children[0].type == "async"
         self.functions[key] = function_interface(scope, name, decorators, parameters, returns, is_async=is_async)
         local = tuple(sorted(scope.bindings.keys() - scope.global_names))
-        fixtures = self.fixtures(parameter_node) if takes_fixtures(name, decorators) else ()
+        fixtures = self.parameter_fixtures(parameter_node) if takes_fixtures(name, decorators) else ()
         out.append(nodes.Define(line, name, key, decorators, parameters, returns, local, body, fixtures))
 
     def _lower_class(self, node: tree_sitter.Node, out: list[Statement], decorators: Expressions = ()) -> None:
@@ -765,14 +772,14 @@ class Lowering:
         outer = self._scope
         key = self._new_key(outer, name)
         superclasses = node.child_by_field_name("superclasses")
-        bases, keywords = self.arguments(superclasses) if superclasses is not None else ((), ())
-        self._symbol(node, key, name, "class")
+        bases, keywords = self.lower_arguments(superclasses) if superclasses is not None else ((), ())
+        self._add_symbol(node, key, name, "class")
         outer.bind(name, nodes.BoundClass(key), line)
         scope = self._scope = OpenScope("class", key, outer)
-        body = self._body_of(node)
+        body = self._lower_clause_body(node)
         self._scope = outer
-        self._variable_symbols(scope, scope.bindings, scope.lines)
-        self._variable_symbols(scope, scope.attributes, scope.attribute_lines)
+        self._add_variable_symbols(scope, scope.bindings, scope.lines)
+        self._add_variable_symbols(scope, scope.attributes, scope.attribute_lines)
         self.classes[key] = class_interface(scope, name, decorators, bases, keywords)
         out.append(nodes.DefineClass(line, name, key, decorators, bases, keywords, body))
 
@@ -783,7 +790,7 @@ class Lowering:
         count = self._keys[base] = self._keys.get(base, 0) + 1
         return base if count == 1 else f"{base}#{count}"
 
-    def _symbol(self, node: tree_sitter.Node, key: str, name: str, kind: str) -> None:
+    def _add_symbol(self, node: tree_sitter.Node, key: str, name: str, kind: str) -> None:
         body = node.child_by_field_name("body")
         self.symbols.append(
             Symbol(
@@ -797,8 +804,8 @@ class Lowering:
             )
         )
 
-    def _variable_symbols(self, scope: OpenScope, names: Iterable[str], lines: dict[str, int]) -> None:
-        """Add a symbol for each name assigned in a module or class that is neither a definition nor an import."""
+    def _add_variable_symbols(self, scope: OpenScope, names: Iterable[str], lines: dict[str, int]) -> None:
+        """Add a symbol for each assigned name of a module or class that is neither a definition nor an import."""
         for name in names:
             key = f"{scope.key}.{name}" if scope.key else name
             if key in self._keys or not _is_variable(scope, name):
@@ -827,14 +834,14 @@ class Lowering:
         "generator_expression": _lower_comprehension,
         "boolean_operator": _lower_boolean,
         "binary_operator": _lower_binary,
-        "conditional_expression": _lower_choice,
+        "conditional_expression": _lower_conditional,
         "not_operator": _lower_not,
         "await": _lower_await,
         "yield": _lower_yield,
         "lambda": _lower_lambda,
         "named_expression": _lower_walrus,
-        "list_splat": _lower_star,
-        "list_splat_pattern": _lower_star,
+        "list_splat": _lower_starred,
+        "list_splat_pattern": _lower_starred,
         "parenthesized_expression": _lower_single_child,
         "as_pattern_target": _lower_single_child,
         "string": _lower_string,
@@ -846,20 +853,20 @@ class Lowering:
         "false": _lower_no_names,
         "ellipsis": _lower_no_names,
         "comment": _lower_no_names,
-        "type": annotation,
+        "type": lower_annotation,
     }
     STATEMENTS: ClassVar[Mapping[str, LowerStatement]] = {
         "expression_statement": _lower_expression_statement,
         "return_statement": _lower_return,
-        "break_statement": _lower_stop,
-        "continue_statement": _lower_stop,
+        "break_statement": _lower_loop_jump,
+        "continue_statement": _lower_loop_jump,
         "raise_statement": _lower_raise,
         "assert_statement": _lower_assert,
         "delete_statement": _lower_unknown_statement,
         "print_statement": _lower_unknown_statement,
         "exec_statement": _lower_unknown_statement,
-        "global_statement": _lower_names_of_other_scope,
-        "nonlocal_statement": _lower_names_of_other_scope,
+        "global_statement": _lower_scope_declaration,
+        "nonlocal_statement": _lower_scope_declaration,
         "import_statement": _lower_import,
         "import_from_statement": _lower_from_import,
         "type_alias_statement": _lower_type_alias,
@@ -879,17 +886,17 @@ Handler = TypeVar("Handler")
 
 
 @cache
-def _expressions(language: tree_sitter.Language) -> Mapping[int, LowerExpression]:
-    return _by_number(language, Lowering.EXPRESSIONS)
+def _expression_handlers(language: tree_sitter.Language) -> Mapping[int, LowerExpression]:
+    return _handlers_by_number(language, Lowering.EXPRESSIONS)
 
 
 @cache
-def _statements(language: tree_sitter.Language) -> Mapping[int, LowerStatement]:
-    return _by_number(language, Lowering.STATEMENTS)
+def _statement_handlers(language: tree_sitter.Language) -> Mapping[int, LowerStatement]:
+    return _handlers_by_number(language, Lowering.STATEMENTS)
 
 
-def _by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
-    """Return handlers keyed by the grammar's numbers for their node kinds."""
+def _handlers_by_number(language: tree_sitter.Language, handlers: Mapping[str, Handler]) -> Mapping[int, Handler]:
+    """Return handlers by the grammar's node kind number instead of by node kind name."""
     return {kinds_of(language).number(kind): handler for kind, handler in handlers.items()}
 
 
@@ -897,12 +904,13 @@ def _one_or_tuple(items: list[Expression]) -> Expression:
     return items[0] if len(items) == 1 else nodes.TupleDisplay(tuple(items))
 
 
-def _tested(clause: nodes.Clause, test: Expression) -> nodes.Clause:
+def _with_test(clause: nodes.Clause, test: Expression) -> nodes.Clause:
     return nodes.Clause(clause.target, clause.iterable, (*clause.tests, test), clause.is_async)
 
 
 def _operator(node: tree_sitter.Node) -> str:
-    """Return the operator between two operands; a comment or a line break may precede it."""
+    """Return the operator of a binary or boolean expression."""
+    # A comment may be a child before the operator.
     return next((child.type for child in node.children if not child.is_named), "")
 
 
@@ -920,7 +928,7 @@ def _is_variable(scope: OpenScope, name: str) -> bool:
 
 
 def _receiver_name(outer: OpenScope, decorators: Expressions, parameters: Parameters) -> str:
-    """Return the name of a method's receiver parameter, or an empty string if attributes cannot be set on it."""
+    """Return the name of a method's `self` or `cls` parameter, or an empty string if there is none."""
     if outer.kind != "class" or not parameters or parameters[0].kind != nodes.POSITIONAL:
         return ""
     is_static = any(type(decorator) is nodes.Name and decorator.name == "staticmethod" for decorator in decorators)

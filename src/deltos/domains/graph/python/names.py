@@ -31,7 +31,7 @@ class Names:
     # --- dependencies
 
     def bit(self, dependency: str) -> int:
-        """Return the bit of a dependency (a file or a name that is looked up) in dependency sets."""
+        """Return the bit that represents a dependency (a file or a looked-up name) in dependency sets."""
         found = self._bits.get(dependency)
         if found is None:
             found = self._bits[dependency] = 1 << len(self._bits)
@@ -64,40 +64,39 @@ class Names:
     def module_entities(self, stem: str) -> tuple[Entity, ...]:
         """Return the module or namespace folder at a path without suffix."""
         self._depend_on_name(stem.rpartition("/")[2])
-        return self._entity_at(self._layout.module_of(stem))
+        return self._entity_at(self._layout.find_module(stem))
 
-    def _entity_at(self, place: str | None) -> tuple[Entity, ...]:
-        if place is None:
+    def _entity_at(self, path: str | None) -> tuple[Entity, ...]:
+        if path is None:
             return ()
-        if not place.endswith(SUFFIXES):
-            return (NamespaceFolder(place),)
-        module = self.module(place)
+        if not path.endswith(SUFFIXES):
+            return (NamespaceFolder(path),)
+        module = self.module(path)
         return () if module is None else (module,)
 
     def _depend_on_name(self, name: str) -> None:
-        """Depend on the existence of files and folders with a name, because a new one may change the target of an
-        import."""
+        """Depend on all files and folders with a name, because adding or removing one may change import targets."""
         self.memo.dependencies |= self.bit(files_named(name))
 
-    def imported(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
+    def imported_module(self, module: str, level: int, importer: ModuleInfo) -> tuple[Entity, ...]:
         """Return the module that an import statement refers to."""
         top, _, last = module.partition(".")[0], "", module.rpartition(".")[2]
         self._depend_on_name(last)
         if level:
-            place = self._layout.relative(module, level, importer.path)
-            return self._entity_at(place) if place is not None else (External(f".{module}", is_missing=True),)
+            path = self._layout.resolve_relative(module, level, importer.path)
+            return self._entity_at(path) if path is not None else (External(f".{module}", is_missing=True),)
         self._depend_on_name(top)
-        place = self._layout.absolute(module, importer.path)
-        if place is not None:
-            return self._entity_at(place)
+        path = self._layout.resolve_absolute(module, importer.path)
+        if path is not None:
+            return self._entity_at(path)
         self.memo.dependencies |= self.bit(external_package(top))
-        is_missing = top != module and self._layout.absolute(top, importer.path) is not None
+        is_missing = top != module and self._layout.resolve_absolute(top, importer.path) is not None
         return (External(module, is_missing=is_missing),)
 
     def imported_name(self, module: str, level: int, name: str, importer: ModuleInfo) -> tuple[Entity, ...]:
-        """Return what `from module import name` refers to."""
+        """Return the definitions to which `from module import name` binds the name."""
         found: list[Entity] = []
-        for origin in self.imported(module, level, importer):
+        for origin in self.imported_module(module, level, importer):
             match origin:
                 case ModuleInfo() if origin is importer:
                     found.extend(self.module_entities(f"{origin.package}/{name}" if origin.package else name))
@@ -110,8 +109,7 @@ class Names:
         return tuple(found) or (External(f"{module}.{name}", is_missing=True),)
 
     def certainly_lacks(self, origin: Entity, name: str) -> bool:
-        """Whether a package or namespace folder has neither a name nor a submodule with it, and cannot add it at run
-        time."""
+        """Whether a package or namespace folder has no such name or submodule and cannot add it at run time."""
         if type(origin) is NamespaceFolder:
             return not self.module_entities(f"{origin.folder}/{name}")
         if type(origin) is not ModuleInfo or not origin.is_package:
@@ -119,42 +117,43 @@ class Names:
         if name.startswith("__") or not origin.bindings.keys().isdisjoint((name, "__getattr__")):
             return False
         return not self.name_in(origin, name, imported=True) and all(
-            type(each) is ModuleInfo for star, level in origin.stars for each in self.imported(star, level, origin)
+            type(each) is ModuleInfo
+            for star, level in origin.stars
+            for each in self.imported_module(star, level, origin)
         )
 
     def exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         """Return the names that `from module import *` binds."""
-        return self.memo.recall(("exported", module), self._exported, module)
+        return self.memo.recall(("exported", module), self._find_exported_names, module)
 
-    def _exported(self, module: ModuleInfo) -> tuple[str, ...]:
+    def _find_exported_names(self, module: ModuleInfo) -> tuple[str, ...]:
         self.memo.dependencies |= module.bit
         if module.exported is not None:
             return module.exported
         self.memo.dependencies |= self.bit(all_names(module.path))
         names = [name for name in module.bindings if not name.startswith("_")]
         for origin, level in module.stars:
-            for other in self.imported(origin, level, module):
+            for other in self.imported_module(origin, level, module):
                 if type(other) is ModuleInfo:
                     names.extend(self.exported_names(other))
         return tuple(dict.fromkeys(names))
 
     def name_in(self, module: ModuleInfo, name: str, *, imported: bool = False) -> tuple[Entity, ...]:
-        """Return what a module-level name refers to; builtins are considered last and only if the name is not
-        `imported`."""
-        found = self.memo.recall(("name", module, name), self._name_in, module, name)
+        """Return the definitions of a module-level name. Falls back to builtins unless the name is `imported`."""
+        found = self.memo.recall(("name", module, name), self._find_name, module, name)
         if not found and not imported:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else ()
         return found
 
-    def _name_in(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
+    def _find_name(self, module: ModuleInfo, name: str) -> tuple[Entity, ...]:
         self.memo.dependencies |= module.bit
         bindings = module.bindings.get(name)
         if bindings:
-            return self._meanings(module, name, bindings)
+            return self._entities_bound_by(module, name, bindings)
         if not hasattr(builtins, name):
             self.memo.dependencies |= self.bit(missing_name(module.path, name))
         for origin, level in module.stars:
-            for other in self.imported(origin, level, module):
+            for other in self.imported_module(origin, level, module):
                 if type(other) is ModuleInfo and other is not module and name in self.exported_names(other):
                     found = self.name_in(other, name, imported=True)
                     if found:
@@ -163,25 +162,25 @@ class Names:
             return self.module_entities(f"{module.package}/{name}" if module.package else name)
         return ()
 
-    def _meanings(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
+    def _entities_bound_by(self, module: ModuleInfo, name: str, bindings: tuple[Binding, ...]) -> tuple[Entity, ...]:
         found: dict[Entity, None] = {}
         for binding in bindings:
             if type(binding) in nodes.ASSIGNMENTS:
                 found[module.variable(name, assignment_bindings(bindings))] = None
             else:
-                found.update(dict.fromkeys(self.bound(module, binding)))
+                found.update(dict.fromkeys(self.bound_entities(module, binding)))
         return tuple(found)
 
-    def bound(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
+    def bound_entities(self, module: ModuleInfo, binding: Binding) -> tuple[Entity, ...]:
         """Return the definition or import that a binding refers to."""
         if type(binding) is BoundClass:
-            info = module.class_of(binding.key)
+            info = module.find_class(binding.key)
             return () if info is None else (info,)
         if type(binding) is BoundFunction:
-            function = module.function_of(binding.key)
+            function = module.find_function(binding.key)
             return () if function is None else (function,)
         if type(binding) is BoundModule:
-            return self.imported(binding.module, 0, module)
+            return self.imported_module(binding.module, 0, module)
         if type(binding) is BoundImport:
             return self.imported_name(binding.module, binding.level, binding.name, module)
         return ()

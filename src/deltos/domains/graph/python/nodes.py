@@ -1,7 +1,7 @@
-"""Intermediate form of Python source, which lowering creates, inference and flow read, and MessagePack stores.
+"""Intermediate representation of Python source, created by lowering and stored as MessagePack.
 
-An expression without names (a number, a plain string) is None. The tag of a node is its number in the stored form and
-must be unique. The line of a node, if any, is its first field, on which `without_lines` relies.
+An expression without names (a number, a plain string) is None. The tag of a node is its number in MessagePack and must
+be unique. The line of a node, if any, is its first field, on which `without_lines` relies.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Starred(Node, frozen=True, tag=19):
 
 
 class NamesOnly(Node, frozen=True, tag=20):
-    """Operands that are evaluated only for their names."""
+    """Operands whose names are recorded but whose types are ignored."""
 
     operands: Expressions
 
@@ -179,7 +179,7 @@ class Slice(Node, frozen=True, tag=22):
     operands: Expressions
 
 
-# --- sources of a bound name's value, in addition to plain expressions
+# --- values assigned by loops, unpacking, `with` and `except`
 
 
 class Element(Node, frozen=True, tag=23):
@@ -341,8 +341,10 @@ class Try(Node, frozen=True, tag=49):
 
 
 class Define(Node, frozen=True, tag=50):
-    """A function definition; `local` contains the names that its body assigns, `fixtures` the parameters that name
-    fixtures."""
+    """A function definition.
+
+    `local` contains the names that the body assigns, and `fixtures` contains the parameters that request fixtures.
+    """
 
     line: int
     name: str
@@ -455,7 +457,7 @@ class Assigned(Node, frozen=True, tag=72):
 
 
 class DeclaredName(Node, frozen=True, tag=73):
-    """A name with an annotation, and the expression assigned to it."""
+    """A name bound by an annotated assignment."""
 
     annotation: Expression
     value: Expression
@@ -468,7 +470,7 @@ class BoundModule(Node, frozen=True, tag=74):
 
 
 class BoundImport(Node, frozen=True, tag=75):
-    """A name bound to a name of another module."""
+    """A name bound to an imported name of another module."""
 
     module: str
     level: int
@@ -500,10 +502,9 @@ class ClassInterface(Node, frozen=True):
 
 
 class FunctionInterface(Node, frozen=True):
-    """The interface of a function, on which other files may depend: its signature and the expressions of an inferred
-    return type.
+    """The interface of a function, on which other files may depend: its signature and return values.
 
-    `owner` is the key of the class that contains it, and `enclosing` is the key of the function that contains it.
+    `owner` is the key of the containing class, and `enclosing` is the key of the enclosing function.
     """
 
     name: str
@@ -520,8 +521,10 @@ class FunctionInterface(Node, frozen=True):
 
 
 class ModuleInterface(Node, frozen=True):
-    """The interface of a file, on which other files may depend; `stars` contains module and level of each `import
-    *`."""
+    """The interface of a file, on which other files may depend.
+
+    `stars` contains the module and the number of leading dots of each `from module import *`.
+    """
 
     bindings: Bindings
     classes: dict[str, ClassInterface]
@@ -539,7 +542,7 @@ class UnparsedName(Node, frozen=True):
 
 
 class ModuleBody(Node, frozen=True):
-    """The body of a file, which only its own resolution needs."""
+    """The statements of a file, which only the resolution of the file itself needs."""
 
     statements: Block
     unparsed: tuple[UnparsedName, ...] = ()
@@ -547,7 +550,7 @@ class ModuleBody(Node, frozen=True):
 
 EMPTY_INTERFACE = ModuleInterface({}, {}, {}, (), None)
 
-# --- walks over any node
+# --- operations on nodes
 
 # Nodes are compared with `type(node) is Name`, because isinstance calls Struct's metaclass, which takes eight times as
 # long.
@@ -558,25 +561,26 @@ Part = TypeVar("Part")
 
 
 def without_lines(node: Part) -> Part:
-    """Return a node with all lines set to 0 and without `NamesOnly`; the result does not change if the code is moved to
-    other lines."""
-    return cast("Part", _on_line(node, 0, keep_several=False))
+    """Return a node with all lines set to 0 and without `NamesOnly`, so that moving code does not change the node."""
+    return cast("Part", _on_line(node, 0, keep_names_only=False))
 
 
 def on_line(node: Expression, line: int) -> Expression:
     """Return an expression with all lines set to the line of the string that contains it."""
-    return cast("Expression", _on_line(node, line, keep_several=True))
+    return cast("Expression", _on_line(node, line, keep_names_only=True))
 
 
-def _on_line(node: object, line: int, *, keep_several: bool) -> object:
+def _on_line(node: object, line: int, *, keep_names_only: bool) -> object:
     kind = type(node)
     if kind in _LEAF_TYPES:
         return node
     if kind is tuple:
-        return tuple([_on_line(part, line, keep_several=keep_several) for part in cast("tuple[object, ...]", node)])
-    if kind is NamesOnly and not keep_several:
+        return tuple(
+            [_on_line(part, line, keep_names_only=keep_names_only) for part in cast("tuple[object, ...]", node)]
+        )
+    if kind is NamesOnly and not keep_names_only:
         return None
-    parts = [_on_line(part, line, keep_several=keep_several) for part in astuple(cast("Node", node))]
+    parts = [_on_line(part, line, keep_names_only=keep_names_only) for part in astuple(cast("Node", node))]
     if kind in _NODE_TYPES_WITH_LINES:
         parts[0] = line
     return kind(*parts)
@@ -592,16 +596,15 @@ def names_in(node: object, found: set[str]) -> None:
 
 
 def last_name(node: Expression) -> str:
-    """Return the last part of an expression that is a name or dotted name, or an empty string for other expressions."""
+    """Return the last part of a name or dotted name, or an empty string for other expressions."""
     return node.name if type(node) is Name or type(node) is Attribute else ""
 
 
-def dotted(node: Expression) -> str:
-    """Return the dotted name (`self.field`) of an expression that is a name with attributes, or else an empty
-    string."""
+def dotted_name(node: Expression) -> str:
+    """Return the dotted name of an expression such as `self.field`, or an empty string for other expressions."""
     if type(node) is Name:
         return node.name
     if type(node) is not Attribute:
         return ""
-    base = dotted(node.value)
+    base = dotted_name(node.value)
     return f"{base}.{node.name}" if base else ""

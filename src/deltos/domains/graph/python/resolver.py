@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.workspace.indexer import ParsedFile
 
-# Number of files resolved with one inference cache; the cost of a cached result grows with it.
+# Maximum number of files resolved with one inference cache. Larger caches need larger dependency sets.
 MAX_FILES_PER_CACHE = 1000
 
 EMPTY_FACTS = FileFacts((), EMPTY_INTERFACE, ModuleBody(()))
@@ -48,7 +48,7 @@ class PythonResolver:
                     yield _resolve_file(inference, path, facts.body)
             del inference
             if start + MAX_FILES_PER_CACHE < len(order):
-                gc.collect()  # modules, classes and functions reference each other
+                gc.collect()  # frees reference cycles between modules, classes and functions
 
 
 def _resolve_file(inference: Inference, path: str, body: ModuleBody) -> Resolution:
@@ -59,10 +59,10 @@ def _resolve_file(inference: Inference, path: str, body: ModuleBody) -> Resoluti
         return Resolution(path, (), (), frozenset())
     flow = Flow(inference, module)
     flow.run_module(body.statements)
-    flow.edges.note_unparsed(body.unparsed)
+    flow.edges.add_unparsed(body.unparsed)
     return Resolution(
         path=path,
-        edges=flow.edges.found(),
+        edges=flow.edges.sorted_edges(),
         imports=tuple(flow.imports),
         dependencies=names.dependency_names(memo.dependencies) - {path},
         external_imports=flow.external_imports,

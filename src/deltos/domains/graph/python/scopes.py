@@ -27,7 +27,7 @@ class OpenScope:
     returns: list[Expression] = field(default_factory=list)
     yields: list[nodes.Yield | nodes.YieldFrom] = field(default_factory=list)
     global_names: set[str] = field(default_factory=set)
-    used_inside: set[str] = field(default_factory=set)
+    used_by_nested: set[str] = field(default_factory=set)
 
     def bind(self, name: str, binding: Binding, line: int = 0) -> None:
         """Add one binding of `name`."""
@@ -119,8 +119,8 @@ def _enclosing_function(scope: OpenScope) -> str:
 
 
 def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -> Bindings:
-    """Return the local bindings that returned values, attributes set here, and nested functions use."""
-    needed = set(scope.used_inside)
+    """Return the local bindings that returned values, assigned attributes and nested functions use."""
+    needed = set(scope.used_by_nested)
     names_in(results, needed)
     for found in scope.parent.attributes.values() if scope.parent is not None and scope.receiver else ():
         names_in(tuple([each.binding for each in found if each.method == scope.key]), needed)
@@ -136,5 +136,5 @@ def _needed_locals(scope: OpenScope, results: tuple[Expressions, Expressions]) -
         pending.extend(sorted(further))
     if scope.parent is not None and scope.parent.kind == "function":
         # Names that a nested function uses from its enclosing function belong to the enclosing function's interface.
-        scope.parent.used_inside |= needed - local.keys()
+        scope.parent.used_by_nested |= needed - local.keys()
     return dict(sorted(local.items()))

@@ -14,7 +14,7 @@ MAX_DOC_CHARACTERS = 300
 
 
 class Kinds:
-    """Numbers of the grammar's node kinds, because comparing numbers is several times faster than comparing names."""
+    """Numbers of the grammar's node kinds. Comparing numbers is several times faster than comparing names."""
 
     aliased_import: int
     argument_list: int
@@ -75,18 +75,18 @@ def kinds_of(language: tree_sitter.Language) -> Kinds:
 
 
 class SourceText:
-    """The text of one file by byte offset, with the line of any offset."""
+    """The text of one file, with access to the text and lines of syntax nodes."""
 
     __slots__ = ("_names", "_starts", "text")
 
     def __init__(self, data: bytes) -> None:
-        # One character per byte, so that tree offsets are also text offsets and names need not be decode_utf8.
+        # Latin-1 has one character per byte, so the parser's byte offsets are also offsets into the text.
         self.text = data.decode("latin-1")
         self._names: dict[str, str] = {}
         self._starts = line_starts(self.text)
 
     def name(self, node: tree_sitter.Node) -> str:
-        """Return the text of a short node, sharing one string object for equal texts."""
+        """Return the text of a short node such as a name. Equal texts share one string object."""
         raw = self.text[node.start_byte : node.end_byte]
         known = self._names.get(raw)
         if known is None:
@@ -117,12 +117,12 @@ def line_starts(text: str) -> list[int]:
 
 
 def decode_utf8(raw: str) -> str:
-    """Decode text as UTF-8 that was read as Latin-1."""
+    """Return UTF-8 text whose bytes were decoded as Latin-1."""
     return raw.encode("latin-1").decode("utf-8", errors="replace")
 
 
 def signature_of(source: SourceText, node: tree_sitter.Node, body: tree_sitter.Node | None) -> str:
-    """Return the header of a function or class on one line."""
+    """Return the header of a function or class as one line."""
     end = body.start_byte if body is not None else node.end_byte
     head = decode_utf8(source.text[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE_CHARACTERS)])
     text = " ".join(head.partition("#")[0].split()).rstrip(": ")

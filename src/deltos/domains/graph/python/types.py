@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 MAX_UNION_SIZE = 24
 """Maximum number of alternatives in a union; a larger union is unknown."""
 
-MAX_CONTAINER_DEPTH = 4
+MAX_CONTAINER_DEPTH = 4  # maximum nesting of built-in containers; the types inside deeper containers are unknown
 
 
 @dataclass(frozen=True, slots=True)
 class SelfType:
-    """The receiver of a method, whose class is `info` or a subclass; the class itself (`cls`) if `is_class` is true."""
+    """The receiver of a method: an instance of `info` or a subclass, or the class itself if `is_class` is true."""
 
     info: ClassInfo
     is_class: bool
@@ -54,7 +54,7 @@ class SuperOf:
 
 
 class BuiltinObject:
-    """An object of a builtin or standard class that carries types: `list`, `dict`, `tuple`, `coroutine` …
+    """An object of a built-in or standard-library generic class: `list`, `dict`, `tuple`, `coroutine` …
 
     The nesting of containers is limited, because recursive functions could nest them indefinitely.
     """
@@ -208,7 +208,7 @@ def solve(
     arguments: CallArguments,
     parameter: Callable[[FunctionInfo, int], Types],
 ) -> Solution:
-    """Return the types of a function's type variables that the arguments of a call imply."""
+    """Infer the types of a function's type variables from the arguments of a call."""
     solution: Solution = {}
     offset = 1 if receiver is not None else 0
     for index, formal in enumerate(function.parameters):
@@ -217,9 +217,9 @@ def solve(
         if index < offset:
             given: Types = (receiver,) if receiver is not None else UNKNOWN
         elif formal.kind == POSITIONAL and index - offset < len(arguments.nodes):
-            given = arguments.positional(index - offset)
+            given = arguments.positional_types(index - offset)
         else:
-            given = arguments.keyword(formal.name)
+            given = arguments.keyword_types(formal.name)
         match_types(parameter(function, index), given, solution)
     return solution
 

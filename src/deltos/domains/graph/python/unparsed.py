@@ -1,4 +1,4 @@
-"""Find names in code that cannot be parsed; only the line is known of names near a syntax error."""
+"""Find names in code near syntax errors, for which only the line is known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CONTAINER_STATEMENTS = frozenset({"class_definition", "decorated_definition", "block"})
 _DEFINITION_KEYWORDS = (["def"], ["class"])
-_CHARACTERS_BEFORE = 80  # characters before a name that show whether it is defined or a member
+_CHARACTERS_BEFORE = 80  # number of characters before a name that are searched for `def`, `class` or a dot
 
 
 def unparsed_names(
@@ -42,13 +42,13 @@ def unparsed_names(
         ):
             continue
         if line not in keys:
-            keys[line] = _key_at(line, scopes)
+            keys[line] = _innermost_key(line, scopes)
         found[UnparsedName(line, keys[line], name)] = None
     return tuple(found)
 
 
 def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield identifiers that lowering may have missed, each with a flag for names that count only after a dot."""
+    """Yield identifiers that lowering may have missed, and whether each counts only after a dot."""
     pending = list(_statements_with_errors(root))
     while pending:
         node, is_member = pending.pop()
@@ -59,24 +59,24 @@ def _unparsed_identifiers(root: tree_sitter.Node, kinds: Kinds) -> Iterator[tupl
 
 
 def _statements_with_errors(root: tree_sitter.Node) -> Iterator[tuple[tree_sitter.Node, bool]]:
-    """Yield the innermost statements with errors, each with a flag that says whether its structure is known.
+    """Yield the innermost statements with errors, and whether each is in its original block.
 
-    In a class, these are its members; in a function, the entire function. Indented statements at the top level of the
-    file were separated from their block by an error.
+    Functions are yielded as a whole, and classes by member. Indented statements at the top level of the file were
+    separated from their block by an error.
     """
     pending = [root]
     while pending:
         parent = pending.pop()
         for child in parent.named_children:
-            is_torn_out = parent is root and child.start_point[1] > 0
+            is_separated = parent is root and child.start_point[1] > 0
             if child.type in _CONTAINER_STATEMENTS and child.has_error:
                 pending.append(child)
-            elif child.has_error or is_torn_out:
-                yield child, not is_torn_out
+            elif child.has_error or is_separated:
+                yield child, not is_separated
 
 
-def _key_at(line: int, scopes: Iterable[Symbol]) -> str:
+def _innermost_key(line: int, scopes: Iterable[Symbol]) -> str:
     """Return the key of the innermost definition that contains a line, or an empty string at the top level of the
     file."""
-    around = [row for row in scopes if row.line <= line <= row.end_line]
-    return max(around, key=lambda row: (row.line, -row.end_line)).key if around else ""
+    containing = [row for row in scopes if row.line <= line <= row.end_line]
+    return max(containing, key=lambda row: (row.line, -row.end_line)).key if containing else ""

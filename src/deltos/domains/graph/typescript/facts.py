@@ -31,8 +31,8 @@ class ImportOrigin(Node, frozen=True):
 class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
     """Facts on which other files may depend.
 
-    `exported_value` is the value that CommonJS exports; `has_chained_exports` means that it is also exported by other
-    names.
+    `exported_value` is the CommonJS export. `has_chained_exports` means that the export has several names, as in
+    `module.exports = exports = value`.
     """
 
     imports: dict[str, ImportOrigin]
@@ -45,7 +45,7 @@ class TypeScriptModule(Struct, frozen=True, array_like=True, tag="module"):
 
 
 class PackageManifest(Struct, frozen=True, array_like=True, tag="package"):
-    """Fields of a package.json that affect imports; `exports` and `imports` are JSON texts."""
+    """Fields of a package.json that affect imports; `exports` and `imports` are JSON strings."""
 
     name: str
     entries: tuple[str, ...]
@@ -68,7 +68,7 @@ Interface: TypeAlias = TypeScriptModule | PackageManifest | ConfigManifest
 
 
 class NameUse(Node, frozen=True):
-    """A reference by plain name to a module-level name or a global or, if `is_symbol` is true, to a local's symbol."""
+    """A reference by plain name to a module-level name, a global or, if `is_symbol` is true, a local symbol."""
 
     line: int
     source: str
@@ -87,7 +87,7 @@ class MemberUse(Node, frozen=True):
 
 
 class ImportLink(Node, frozen=True):
-    """A line that refers to a name in another module; `is_alias` means that it binds the name."""
+    """A line that refers to a name in another module; `is_alias` means that the line binds the name locally."""
 
     line: int
     source: str
@@ -97,7 +97,7 @@ class ImportLink(Node, frozen=True):
 
 
 class ImportSite(Node, frozen=True, order=True):
-    """A line that imports a module; `mode` says when the import takes effect."""
+    """A line that imports a module; `mode` is `type`, `runtime` or `deferred`."""
 
     line: int
     specifier: str
@@ -105,7 +105,7 @@ class ImportSite(Node, frozen=True, order=True):
 
 
 class Merge(Node, frozen=True):
-    """A declaration that is merged with an earlier one."""
+    """A declaration that is merged with an earlier declaration."""
 
     line: int
     key: str
@@ -154,7 +154,7 @@ _REDUCTIONS = {kind: kind.__reduce__ for kind in RECORD_KINDS}  # makes pickling
 
 
 def _pickle_terms(terms: tuple[list[Term], list[Term]]) -> bytes:
-    """Pickle terms by class name only."""
+    """Return the terms as pickled bytes."""
     buffer = BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
     pickler.dispatch_table = _REDUCTIONS
@@ -163,7 +163,7 @@ def _pickle_terms(terms: tuple[list[Term], list[Term]]) -> bytes:
 
 
 class _TermReader(pickle.Unpickler):
-    """Unpickler that creates only records."""
+    """Unpickler that can only create records."""
 
     def find_class(self, _module: str, name: str) -> type[Record]:
         """Return the record class with this name."""
@@ -176,7 +176,7 @@ class FactsCodec:
     def __init__(self) -> None:
         self._encoder = msgspec.msgpack.Encoder()
 
-    # Created on first use, because indexing only encodes.
+    # Decoders are created on first use, because indexing only encodes.
 
     @cached_property
     def _interface(self) -> msgspec.msgpack.Decoder[Interface | None]:

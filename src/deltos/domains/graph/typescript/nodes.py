@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Imported names with a special meaning
-ANY_NAME = "="  # the value that a CommonJS module exports
+EXPORTED_VALUE = "="  # the value that a CommonJS module exports
 NAMESPACE = "*"  # all exports of a module as a namespace
 
 # Function flags
@@ -38,11 +38,11 @@ METHOD, FIELD, ACCESSOR = "m", "f", "a"  # kinds of class members
 
 
 class Record(Node, frozen=True):
-    """A part of facts. Stored terms refer to the class by name, so renaming it requires a new index version."""
+    """Base class of stored facts. Facts refer to subclasses by name, so renaming one requires a new index version."""
 
 
 class Construct(Record, frozen=True):
-    """A record for an operation or declaration that is not only a list of operands."""
+    """A record for an operation or declaration, unlike records for parameters and members."""
 
 
 class TermNode(Construct, frozen=True):
@@ -80,7 +80,7 @@ class FunctionParameter(Record, frozen=True, tag="p"):
 
 
 REEXPORTED = "="
-"""Key of a member that has no symbol because it re-exports the declaration that its term names."""
+"""Key of a member without a symbol, which re-exports another declaration."""
 
 
 class ObjectMember(Record, frozen=True, tag=":"):
@@ -191,7 +191,7 @@ class LocalType(TermNode, frozen=True, tag="class"):
 
 
 class ThisInstance(TermNode, frozen=True, tag="this"):
-    """`this` in a method; `binding` is the name or local of its class or object."""
+    """`this` in a method; `binding` is the name or local of the enclosing class or object."""
 
     binding: Term
 
@@ -228,7 +228,7 @@ class ImportedModule(TermNode, frozen=True, tag="import"):
 
 
 class ItemAt(TermNode, frozen=True, tag="item"):
-    """The element of a list at a position."""
+    """The element of a list at an index."""
 
     owner: Term
     position: int
@@ -347,7 +347,7 @@ class TypePredicate(TermNode, frozen=True, tag="is"):
     asserted: Term
 
 
-# Guards: tests that narrow a value
+# Guards: tests that narrow the type of a value
 
 
 class InstanceOf(Construct, frozen=True, tag="instanceof"):
@@ -357,7 +357,7 @@ class InstanceOf(Construct, frozen=True, tag="instanceof"):
 
 
 class GuardCall(Construct, frozen=True, tag="guard"):
-    """A call of a possible type guard; `position` is the tested argument, or None for the method's receiver."""
+    """A call of a possible type guard; `position` is the index of the tested argument, or None for the receiver."""
 
     callee: Term
     position: int | None
@@ -469,22 +469,22 @@ MEANINGS: dict[type[Declaration], int] = {
 Holder: TypeAlias = "Record | tuple[object, ...]"
 
 
-def _kinds_of(kind: type[Record]) -> Iterator[type[Record]]:
+def _subclasses_of(kind: type[Record]) -> Iterator[type[Record]]:
     for each in kind.__subclasses__():
-        yield from (each, *_kinds_of(each))
+        yield from (each, *_subclasses_of(each))
 
 
 # Sets for lookup by exact class, because `isinstance` takes four times as long and terms are traversed often.
-TERM_KINDS = frozenset(_kinds_of(TermNode))
-CONSTRUCT_KINDS = frozenset(_kinds_of(Construct))
-TERM_LIST_KINDS = frozenset(_kinds_of(TermList))
-RECORD_KINDS = frozenset(_kinds_of(Record))
+TERM_KINDS = frozenset(_subclasses_of(TermNode))
+CONSTRUCT_KINDS = frozenset(_subclasses_of(Construct))
+TERM_LIST_KINDS = frozenset(_subclasses_of(TermList))
+RECORD_KINDS = frozenset(_subclasses_of(Record))
 _HOLDERS = (tuple, Record)
 _HOLDER_KINDS = RECORD_KINDS | {tuple}
 
 
-def parts(holder: Holder) -> tuple[object, ...]:
-    """Return the direct parts of a record or tuple."""
+def contents(holder: Holder) -> tuple[object, ...]:
+    """Return the fields of a record or the items of a tuple."""
     if isinstance(holder, tuple):
         return holder
     found = astuple(holder)
@@ -492,11 +492,11 @@ def parts(holder: Holder) -> tuple[object, ...]:
 
 
 def holders(term: Term) -> Iterator[Holder]:
-    """Yield a term and all records and tuples inside it, containers before their contents."""
+    """Yield a term and all records and tuples nested in the term, outermost first."""
     found: list[Holder] = [term] if isinstance(term, Record) else []
     for holder in found:
         yield holder
-        found += [part for part in parts(holder) if isinstance(part, _HOLDERS)]
+        found += [part for part in contents(holder) if isinstance(part, _HOLDERS)]
 
 
 def is_light(term: Term) -> bool:
@@ -504,7 +504,7 @@ def is_light(term: Term) -> bool:
     pending: list[Holder] = [term] if isinstance(term, Record) else []
     weight = 0
     for holder in pending:
-        held = parts(holder)
+        held = contents(holder)
         weight += len(held) + (type(holder) in CONSTRUCT_KINDS)
         if weight > _MAX_WEIGHT:
             return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deltos.domains.graph.kernel.resolver import Resolution
 from deltos.domains.graph.model import ALIAS, Edge, Import
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.check.members import bases, members
+from deltos.domains.graph.typescript.check.members import bases, find_members
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.types import DeclaredEntity, InstanceType, NamespaceType, Property
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.check.checker import Checker
     from deltos.domains.graph.typescript.facts import Body, ImportSite
     from deltos.domains.graph.typescript.modules.module import Module
-    from deltos.domains.graph.typescript.modules.program import Found
+    from deltos.domains.graph.typescript.modules.program import LookupResult
     from deltos.domains.graph.typescript.nodes import Term
     from deltos.domains.graph.typescript.types import Type
 
 _TYPE_KINDS = frozenset(("type", "inherit"))
 _MISSING = "missing"
-_WHOLE_MODULE_NAMES = (nodes.NAMESPACE, nodes.ANY_NAME)
+_WHOLE_MODULE_NAMES = (nodes.NAMESPACE, nodes.EXPORTED_VALUE)
 _EXPORT_KEY_PREFIXES = ("default.", "module.exports.", "exports.")
 """Key prefixes of the members of an exported value."""
 _MAX_REEXPORTS = 8
@@ -42,13 +42,13 @@ class ReferenceTarget(NamedTuple):
     is_certain: bool = True
 
 
-def _missing(name: str) -> ReferenceTarget:
+def _missing_target(name: str) -> ReferenceTarget:
     """Return a possible target for a name that is imported from a project module that does not define it."""
     return ReferenceTarget("", name, _MISSING, is_certain=False)
 
 
 class References:
-    """Resolver of the references of one file."""
+    """Resolves the references in one file."""
 
     def __init__(self, checker: Checker, module: Module, body: Body) -> None:
         self._checker = checker
@@ -68,29 +68,31 @@ class References:
         self._resolve_overrides()
         return tuple(self._edges.values())
 
-    def _add(self, line: int, source: str, kind: EdgeKind, target: ReferenceTarget) -> None:
+    def _add_edge(self, line: int, source: str, kind: EdgeKind, target: ReferenceTarget) -> None:
         """Add an edge; a certain edge replaces a possible one to the same target."""
         key = (line, source, target.path, target.key, kind)
         known = self._edges.get(key)
         if known is None or (target.is_certain and not known.certain):
             self._edges[key] = Edge(line, source, target.path, target.key, kind, target.origin, target.is_certain)
 
-    def _add_all(self, line: int, source: str, kind: EdgeKind, targets: list[ReferenceTarget]) -> None:
+    def _add_edges(self, line: int, source: str, kind: EdgeKind, targets: list[ReferenceTarget]) -> None:
         """Add edges to all targets; a missing import also gets an import edge."""
         for target in targets:
-            self._add(line, source, kind, target)
+            self._add_edge(line, source, kind, target)
             if target.origin == _MISSING:
-                self._add(line, source, "import", target)
+                self._add_edge(line, source, "import", target)
 
-    # By name
+    # References by name
 
     def _resolve_names(self) -> None:
         for meaning, uses in ((nodes.AS_VALUE, self._uses.names), (nodes.AS_TYPE, self._uses.type_names)):
             for use in uses:
                 if use.is_symbol:
-                    self._add(use.line, use.source, use.kind, ReferenceTarget(self._module.path, use.name, "scope"))
+                    self._add_edge(
+                        use.line, use.source, use.kind, ReferenceTarget(self._module.path, use.name, "scope")
+                    )
                 else:
-                    self._add_all(use.line, use.source, use.kind, self._cached_name_targets(use.name, meaning))
+                    self._add_edges(use.line, use.source, use.kind, self._cached_name_targets(use.name, meaning))
 
     def _cached_name_targets(self, name: str, meaning: int) -> list[ReferenceTarget]:
         known = self._names.get((name, meaning))
@@ -100,55 +102,54 @@ class References:
 
     def _name_targets(self, name: str, meaning: int) -> Iterator[ReferenceTarget]:
         """Yield the symbols for a plain name: declarations in the file, imports and globals."""
-        own = self._module.declared(name)
+        own = self._module.declared_entity(name)
         origin = self._module.imports.get(name)
         if own is None and origin is None:
-            yield from self._targets(self._program.lookup(self._module, name), meaning, "global")
-        key = _key(own, meaning) if own is not None else None
+            yield from self._entity_targets(self._program.lookup(self._module, name), meaning, "global")
+        key = _symbol_key(own, meaning) if own is not None else None
         if key is not None:
             yield ReferenceTarget(self._module.path, key, "scope")
         if origin is not None:
             found = self._program.imported_entity(self._module, origin)
             is_certain = self._program.is_certain(self._module, origin)
-            for target in self._targets(found, meaning, "import", is_certain=is_certain):
+            for target in self._entity_targets(found, meaning, "import", is_certain=is_certain):
                 is_aliased = is_certain and target.key.rpartition(".")[2] not in (name, "default")
                 yield target._replace(origin=ALIAS) if is_aliased else target
             yield from self._aliased_targets(found)
-            if found is None and origin.name != nodes.NAMESPACE and self._is_missing(origin.specifier):
-                yield _missing(name if origin.name in _NAMES_WITHOUT_SYMBOL else origin.name)
+            if found is None and origin.name != nodes.NAMESPACE and self._should_be_in_project(origin.specifier):
+                yield _missing_target(name if origin.name in _NAMES_WITHOUT_SYMBOL else origin.name)
 
-    def _is_missing(self, specifier: str) -> bool:
-        """Whether a specifier names a project module that is missing or may lack the imported name."""
+    def _should_be_in_project(self, specifier: str) -> bool:
+        """Whether an unresolved import should be in the project: its target is neither external nor a JSON file."""
         located = self._program.locator.locate(self._module.path, specifier)
         return not located.is_external and not (located.path or "").endswith(".json")
 
-    def _targets(
-        self, found: Found | None, meaning: int, origin: str, *, is_certain: bool = True
+    def _entity_targets(
+        self, found: LookupResult | None, meaning: int, origin: str, *, is_certain: bool = True
     ) -> Iterator[ReferenceTarget]:
         """Yield the symbols for a looked-up name."""
         if type(found) is DeclaredEntity and not found.module.is_library:
-            key = _key(found, meaning)
+            key = _symbol_key(found, meaning)
             if key is not None:
                 yield ReferenceTarget(found.module.path, key, origin, is_certain)
         elif type(found) is Property and found.key == nodes.REEXPORTED:
             inner = self._follow_reexports(found)
             if inner is not None:
-                yield from self._targets(inner, meaning, origin, is_certain=is_certain)
+                yield from self._entity_targets(inner, meaning, origin, is_certain=is_certain)
         elif type(found) is Property and found.key and not found.module.is_library:
             yield ReferenceTarget(found.module.path, found.key, origin, is_certain)
 
-    def _follow_reexports(self, member: Property) -> Found | None:
-        """Return the entity to which a re-exported member refers, following several modules."""
-        found: Found | None = member
+    def _follow_reexports(self, member: Property) -> LookupResult | None:
+        """Return the entity to which a re-exported member refers, following chains of re-exports."""
+        found: LookupResult | None = member
         for _ in range(_MAX_REEXPORTS):
             if type(found) is not Property or found.key != nodes.REEXPORTED:
                 return found
             found = self._program.lookup(found.module, found.term) if isinstance(found.term, str) else None
         return None
 
-    def _aliased_targets(self, found: Found | None) -> Iterator[ReferenceTarget]:
-        """Yield the symbols to which an exported or shorthand property refers; they are certain if the module exports
-        it."""
+    def _aliased_targets(self, found: LookupResult | None) -> Iterator[ReferenceTarget]:
+        """Yield the symbols to which an exported or shorthand property refers. Exported properties are certain."""
         term, key = (found.term, found.key) if type(found) is Property else (None, "")
         if type(found) is DeclaredEntity and found.name.startswith("exports."):
             first = found.parts[0]
@@ -157,7 +158,7 @@ class References:
             inner = self._program.lookup(found.module, term)
             if inner is not None and inner is not found:
                 is_exported = key.startswith(_EXPORT_KEY_PREFIXES)
-                for target in self._targets(inner, nodes.AS_VALUE, "export", is_certain=is_exported):
+                for target in self._entity_targets(inner, nodes.AS_VALUE, "export", is_certain=is_exported):
                     is_aliased = is_exported and target.key.rpartition(".")[2] != key.rpartition(".")[2]
                     yield target._replace(origin=ALIAS) if is_aliased else target
 
@@ -168,61 +169,67 @@ class References:
             origin = ImportOrigin(link.specifier, link.name)
             found = self._program.imported_entity(self._module, origin)
             if type(found) is NamespaceType:
-                self._add(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
+                self._add_edge(link.line, link.source, "import", ReferenceTarget(found.module.path, "", "import"))
             if type(found) is NamespaceType or link.name == nodes.NAMESPACE:
                 continue
             is_certain = link.is_alias and self._program.is_certain(self._module, origin)
             for meaning in (nodes.AS_VALUE, nodes.AS_TYPE):
-                for target in self._targets(found, meaning, "import", is_certain=is_certain):
-                    self._add(link.line, link.source, "import", target)
+                for target in self._entity_targets(found, meaning, "import", is_certain=is_certain):
+                    self._add_edge(link.line, link.source, "import", target)
             for target in self._aliased_targets(found):
-                self._add(link.line, link.source, "import", target)
-            if found is None and link.name not in _NAMES_WITHOUT_SYMBOL and self._is_missing(link.specifier):
-                self._add(link.line, link.source, "import", _missing(link.name))
+                self._add_edge(link.line, link.source, "import", target)
+            if found is None and link.name not in _NAMES_WITHOUT_SYMBOL and self._should_be_in_project(link.specifier):
+                self._add_edge(link.line, link.source, "import", _missing_target(link.name))
 
-    # By type
+    # References to members
 
     def _resolve_members(self) -> None:
         known: dict[tuple[Term | int, str, bool], list[ReferenceTarget]] = {}
         for use, owner in zip(self._uses.members, self._body.owners, strict=True):
             as_type = use.kind in _TYPE_KINDS
-            question = (id(owner) if type(owner) in nodes.TERM_KINDS else owner, use.name, as_type)
-            targets = known.get(question)
+            cache_key = (id(owner) if type(owner) in nodes.TERM_KINDS else owner, use.name, as_type)
+            targets = known.get(cache_key)
             if targets is None:
                 meaning = nodes.AS_TYPE if as_type else nodes.AS_VALUE
-                targets = known[question] = self._member_targets(owner, use.name, meaning)
-            self._add_all(use.line, use.source, use.kind, targets)
+                targets = known[cache_key] = self._member_targets(owner, use.name, meaning)
+            self._add_edges(use.line, use.source, use.kind, targets)
 
     def _member_targets(self, owner: Term, name: str, meaning: int) -> list[ReferenceTarget]:
-        """Return the symbols for a member or, if its owner's type is unknown, a possible target by name."""
-        found = self._checker.question(self._module, owner)
+        """Return the symbols for a member, or a possible target if the type of the member's owner is unknown."""
+        found = self._checker.type_in_body(self._module, owner)
         if found is None:
             origin = self._module.imports.get(owner) if isinstance(owner, str) else None
-            if origin is not None and origin.name in _WHOLE_MODULE_NAMES and self._is_missing(origin.specifier):
-                return [_missing(name)]
+            if (
+                origin is not None
+                and origin.name in _WHOLE_MODULE_NAMES
+                and self._should_be_in_project(origin.specifier)
+            ):
+                return [_missing_target(name)]
             return (
                 [] if self._program.is_library_member(name) else [ReferenceTarget("", name, "name", is_certain=False)]
             )
         if type(found) is NamespaceType:
             exported = self._program.exported_entity(found.module, name)
-            return [*self._targets(exported, meaning, "namespace"), *self._aliased_targets(exported)]
+            return [*self._entity_targets(exported, meaning, "namespace"), *self._aliased_targets(exported)]
         targets: list[ReferenceTarget] = []
-        for member in members(self._checker, found, name):
-            targets += [*self._targets(member, meaning, "member"), *self._aliased_targets(member)] if member.key else []
+        for member in find_members(self._checker, found, name):
+            targets += (
+                [*self._entity_targets(member, meaning, "member"), *self._aliased_targets(member)] if member.key else []
+            )
         return targets
 
-    # Between declarations
+    # References between declarations
 
     def _resolve_merges(self) -> None:
         for merge in self._uses.merges:
-            self._add(merge.line, merge.key, "type", ReferenceTarget(self._module.path, merge.first, "merge"))
+            self._add_edge(merge.line, merge.key, "type", ReferenceTarget(self._module.path, merge.first, "merge"))
         for each in self._uses.augmented:
             found = self._program.imported_entity(self._module, ImportOrigin(each.specifier, each.name))
-            for target in self._targets(found, nodes.AS_TYPE, "merge"):
-                self._add(self._uses.lines.get(each.key, each.line), each.key, "type", target)
+            for target in self._entity_targets(found, nodes.AS_TYPE, "merge"):
+                self._add_edge(self._uses.lines.get(each.key, each.line), each.key, "type", target)
 
     def _resolve_overrides(self) -> None:
-        """Add edges from members to the members of base types that they override, so that they share references."""
+        """Add edges from members to the overridden members of base types."""
         for declared in self._own_types():
             tables = [part.members for part in declared.parts if isinstance(part, nodes.WITH_MEMBERS)]
             for base in dict.fromkeys(bases(self._checker, InstanceType(declared))):
@@ -230,32 +237,32 @@ class References:
 
     def _add_overrides(self, tables: list[dict[str, nodes.ClassMember]], base: Type) -> None:
         """Add edges from the members in `tables` to the members of a base type that they override."""
-        overridden: dict[str, list[ReferenceTarget]] = {}  # by name; many parts of an interface may have the same names
+        overridden: dict[str, list[ReferenceTarget]] = {}  # overridden members by name
         for name, member in itertools.chain.from_iterable(table.items() for table in tables):
             if name == "constructor" or not member.key:
                 continue
             if name not in overridden:
-                found = members(self._checker, base, name)
+                found = find_members(self._checker, base, name)
                 overridden[name] = [
                     ReferenceTarget(each.module.path, each.key, "override")
                     for each in found
                     if each.key and each.key != nodes.REEXPORTED and not each.module.is_library
                 ]
-            self._add_all(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
+            self._add_edges(self._uses.lines.get(member.key, 0), member.key, "inherit", overridden[name])
 
     def _own_types(self) -> Iterator[DeclaredEntity]:
         for name, parts in self._module.declarations.items():
             if any(isinstance(part, nodes.WITH_MEMBERS) for part in parts):
-                declared = self._module.declared(name)
+                declared = self._module.declared_entity(name)
                 if declared is not None:
                     yield declared
         for term in self._body.locals:
             if isinstance(term, nodes.LocalType):
-                yield self._checker.inner_declared(self._module, term)
+                yield self._checker.inner_entity(self._module, term)
 
 
-def _key(declared: DeclaredEntity, meaning: int) -> str | None:
-    """Return the key of a declaration's symbol for its meaning as a type or as a value."""
+def _symbol_key(declared: DeclaredEntity, meaning: int) -> str | None:
+    """Return the symbol key of a declaration as a type or as a value, depending on `meaning`."""
     values = {part.key for part in declared.parts if isinstance(part, nodes.ValueDeclaration)}
     for part in declared.parts:
         # A value whose members are assigned outside its declaration is not a type.

@@ -99,7 +99,7 @@ class IntersectionType(Struct, frozen=True):
 
 
 class Tuple(Struct, frozen=True):
-    """A list with a type for each position."""
+    """A tuple type, with one type for each element."""
 
     items: tuple[Type | None, ...]
 
@@ -120,11 +120,11 @@ class EnumMember(Struct, frozen=True):
 class KeysType(Struct, frozen=True):
     """The keys of a type."""
 
-    of: Type
+    owner: Type
 
 
 class UnboundTypeParameter(Struct, frozen=True):
-    """A type parameter for which only the bound is known."""
+    """A type parameter for which only the upper bound is known."""
 
     name: str
     bound: Type | None = None
@@ -138,13 +138,13 @@ Type: TypeAlias = (
 
 
 class Property(Struct, frozen=True):
-    """A member found in a type, with its module, its symbol's key, and the term for its type."""
+    """A member of a type, with its module, symbol key and type term."""
 
     module: Module
     key: str
     term: Term
     environment: Environment | None = None
-    known: Type | None = None
+    known_type: Type | None = None
 
 
 def union_of(options: Sequence[Type | None]) -> Type | None:
@@ -161,7 +161,7 @@ def union_of(options: Sequence[Type | None]) -> Type | None:
 
 
 def is_shareable(value: Type | None) -> bool:
-    """Whether a type is identified by names alone, so that answers about it can be cached across files."""
+    """Whether a type refers only to declarations, so that results for the type can be cached across files."""
     if type(value) is InstanceType:
         return all(argument is None or is_shareable(argument) for argument in value.arguments)
     return isinstance(value, StaticType | NamespaceType | StringType)

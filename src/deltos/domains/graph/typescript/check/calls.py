@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.members import (
-    as_instance_of,
     bases,
-    bindings,
-    entity,
+    find_ancestor,
+    find_members,
     index_type,
     instance_type_of_class,
     library_base,
-    members,
     promise_type,
+    resolve_entity,
+    type_environment,
 )
 from deltos.domains.graph.typescript.types import (
     DeclaredEntity,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_CONTEXTS = 3  # overloads considered for the type of a callback's parameter
-_MAX_MATCHED_DEPTH = 6  # nesting depth of types that are matched with each other
-_MAX_UNIFORM_MEMBERS = 30  # members of an object indexed by an unknown key
+_MAX_CALLBACK_OVERLOADS = 3  # maximum number of overloads used for the type of a callback's parameter
+_MAX_MATCHED_DEPTH = 6  # maximum nesting depth of types that are matched with each other
+_MAX_INDEXED_MEMBERS = 30  # maximum number of members of an object indexed by an unknown key
 _LIBRARY_ITERABLES = frozenset(
     (
         "Array ReadonlyArray ArrayLike Set ReadonlySet Iterable Iterator IterableIterator Generator AsyncIterable "
@@ -55,7 +55,7 @@ _LIBRARY_ITERABLES = frozenset(
     ).split()
 )
 _TYPES_MATCHED_BY_ITEM = frozenset(("Iterable", "ArrayLike", "ReadonlyArray", "AsyncIterable"))
-_NAMED_VARIABLES = (nodes.TypeParameterUse, nodes.InferredType)
+_TYPE_VARIABLE_KINDS = (nodes.TypeParameterUse, nodes.InferredType)
 
 
 class PassedArguments(Struct, frozen=True):
@@ -72,9 +72,9 @@ def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
     if type(callee) is FunctionType:
         return [callee]
     if type(callee) is OverloadedType:
-        return _functions(callee.module, callee.term.terms, callee.environment)
+        return _function_types(callee.module, callee.term.terms, callee.environment)
     if type(callee) is ObjectType:
-        return _functions(callee.module, callee.term.calls, callee.environment)
+        return _function_types(callee.module, callee.term.calls, callee.environment)
     if type(callee) is InstanceType:
         return _instance_signatures(checker, callee)
     if type(callee) is StaticType:
@@ -88,7 +88,9 @@ def signatures(checker: Checker, callee: Type | None) -> list[FunctionType]:
     return []
 
 
-def _functions(module: Module, terms: tuple[Term, ...], environment: Environment | None = None) -> list[FunctionType]:
+def _function_types(
+    module: Module, terms: tuple[Term, ...], environment: Environment | None = None
+) -> list[FunctionType]:
     """Return the function types for terms that are functions."""
     return [FunctionType(module, term, environment) for term in terms if isinstance(term, nodes.FunctionTerm)]
 
@@ -99,8 +101,8 @@ def _instance_signatures(checker: Checker, callee: InstanceType) -> list[Functio
     declared = callee.declared
     for part in declared.parts:
         if isinstance(part, nodes.InterfaceDeclaration) and part.calls:
-            environment = bindings(checker, declared, part, callee.arguments)
-            found += _functions(declared.module, part.calls, environment)
+            environment = type_environment(checker, declared, part, callee.arguments)
+            found += _function_types(declared.module, part.calls, environment)
     return found or [each for base in bases(checker, callee) for each in signatures(checker, base)]
 
 
@@ -109,31 +111,31 @@ def _static_signatures(checker: Checker, callee: StaticType) -> list[FunctionTyp
     found: list[FunctionType] = []
     for part in callee.declared.parts:
         if isinstance(part, nodes.ValueDeclaration):
-            value = checker.of(callee.declared.module, part.term)
+            value = checker.type_of(callee.declared.module, part.term)
             if type(value) is not StaticType:
                 found += signatures(checker, value)
     return found
 
 
-def call(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
+def call_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
     """Return the result type of a call."""
     if type(callee) is UnionType:
-        return union_of([call(checker, option, given) for option in callee.options])
+        return union_of([call_type(checker, option, given) for option in callee.options])
     options = signatures(checker, callee)
     if not options:
         return None
-    chosen = _choose(checker, options, given)
+    chosen = _choose_signature(checker, options, given)
     return return_type(checker, chosen, instantiate(checker, chosen, given))
 
 
-def _choose(checker: Checker, options: list[FunctionType], given: PassedArguments) -> FunctionType:
+def _choose_signature(checker: Checker, options: list[FunctionType], given: PassedArguments) -> FunctionType:
     """Return the first signature that accepts the arguments, or the last signature if none does."""
     if len(options) == 1:
         return options[0]
-    return next((option for option in options if _accepts(checker, option, given)), options[-1])
+    return next((option for option in options if _accepts_arguments(checker, option, given)), options[-1])
 
 
-def _accepts(checker: Checker, option: FunctionType, given: PassedArguments) -> bool:
+def _accepts_arguments(checker: Checker, option: FunctionType, given: PassedArguments) -> bool:
     """Whether a signature accepts the number and kinds of the arguments."""
     parameters = option.term.parameters
     count = len(given.arguments)
@@ -151,7 +153,7 @@ def _accepts_argument(
     """Whether an argument may be passed to a parameter; only definite mismatches are rejected."""
     if parameter.is_rest or not isinstance(argument, nodes.FunctionTerm | nodes.StringTerm):
         return True
-    wanted = checker.of(option.module, parameter.term, option.environment)
+    wanted = checker.type_of(option.module, parameter.term, option.environment)
     if isinstance(argument, nodes.FunctionTerm):
         return wanted is None or type(wanted) is UnboundTypeParameter or bool(signatures(checker, wanted))
     if type(wanted) is StringType:
@@ -160,7 +162,7 @@ def _accepts_argument(
 
 
 def instantiate(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment | None:
-    """Return a function's environment with the function's own type parameters bound."""
+    """Return the environment of a function, with the function's type parameters bound for a call."""
     parameters = function.term.type_parameters
     if not parameters:
         return function.environment
@@ -173,7 +175,7 @@ def instantiate(checker: Checker, function: FunctionType, given: PassedArguments
     for parameter in parameters:
         if found.get(parameter.name) is None:
             fallback = parameter.default if parameter.default is not None else parameter.constraint
-            found[parameter.name] = checker.of(function.module, fallback, {**bound, **found})
+            found[parameter.name] = checker.type_of(function.module, fallback, {**bound, **found})
     bound.update(found)
     return bound
 
@@ -183,16 +185,16 @@ def _explicit_arguments(
 ) -> Environment:
     """Bind type parameters to the explicit type arguments of a call."""
     pairs = zip(parameters, given.type_arguments, strict=False)
-    return {parameter.name: checker.of(given.module, term, given.environment) for parameter, term in pairs}
+    return {parameter.name: checker.type_of(given.module, term, given.environment) for parameter, term in pairs}
 
 
 def _inferred_arguments(checker: Checker, function: FunctionType, given: PassedArguments) -> Environment:
     """Bind type parameters to types that are inferred from the arguments of a call."""
     inference = ParameterInference(checker, function.module, _parameter_names(function.term.type_parameters))
     for parameter, argument in _pair_arguments(function.term.parameters, given.arguments):
-        if argument is not None and inference.concerns(parameter.term):
-            value = checker.of(given.module, argument, given.environment)
-            inference.take(parameter.term, value, is_rest=parameter.is_rest)
+        if argument is not None and inference.contains_parameter(parameter.term):
+            value = checker.type_of(given.module, argument, given.environment)
+            inference.infer(parameter.term, value, is_rest=parameter.is_rest)
     return inference.found
 
 
@@ -217,26 +219,26 @@ def return_type(checker: Checker, function: FunctionType, environment: Environme
     """Return the type that a function returns, with its type parameters bound."""
     term = function.term
     if term.result is not None:
-        return checker.of(function.module, term.result, environment)
+        return checker.type_of(function.module, term.result, environment)
     if not term.returned or term.flags & nodes.IS_GENERATOR:
         return None
 
     def compute() -> Type | None:
-        return union_of([checker.of(function.module, value, environment) for value in term.returned])
+        return union_of([checker.type_of(function.module, value, environment) for value in term.returned])
 
     found = checker.memo.ask(("returned", function), compute) if environment is None else compute()
     return promise_type(checker, found) if term.flags & nodes.IS_ASYNC else found
 
 
-def construct(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
+def constructed_type(checker: Checker, callee: Type | None, given: PassedArguments) -> Type | None:
     """Return the type of `new callee(…)`."""
     if type(callee) is UnionType:
-        return union_of([construct(checker, option, given) for option in callee.options])
+        return union_of([constructed_type(checker, option, given) for option in callee.options])
     if type(callee) is StaticType:
         return _construct_class(checker, callee, given)
     if type(callee) is IntersectionType:
         return instance_type_of_class(callee)
-    return call(checker, callee, given)
+    return call_type(checker, callee, given)
 
 
 def _construct_class(checker: Checker, callee: StaticType, given: PassedArguments) -> Type | None:
@@ -244,14 +246,14 @@ def _construct_class(checker: Checker, callee: StaticType, given: PassedArgument
     declared = callee.declared
     part = next((part for part in declared.parts if isinstance(part, nodes.ClassDeclaration)), None)
     if part is None:
-        return call(checker, callee, given)
+        return call_type(checker, callee, given)
     if not part.type_parameters:
         return InstanceType(declared)
     constructor = part.members.get("constructor")
     if not given.type_arguments and (constructor is None or not given.arguments):
-        return InstanceType(declared, tuple(bindings(checker, declared, part, ()).values()))
+        return InstanceType(declared, tuple(type_environment(checker, declared, part, ()).values()))
     stated = constructor.term if constructor is not None else None
-    heads = _functions(declared.module, stated.terms if isinstance(stated, nodes.Overloads) else (stated,))
+    heads = _function_types(declared.module, stated.terms if isinstance(stated, nodes.Overloads) else (stated,))
     head = nodes.FunctionTerm(part.type_parameters, heads[0].term.parameters if heads else ())
     bound = instantiate(checker, FunctionType(declared.module, head), given) or {}
     return InstanceType(declared, tuple([bound.get(parameter.name) for parameter in part.type_parameters]))
@@ -265,20 +267,20 @@ def parameter_type(checker: Checker, function: Type | None, position: int) -> Ty
         if not parameters or (position >= len(parameters) and not parameters[-1].is_rest):
             continue
         parameter = parameters[min(position, len(parameters) - 1)]
-        value = checker.of(option.module, parameter.term, option.environment)
+        value = checker.type_of(option.module, parameter.term, option.environment)
         found.append(item_type(checker, value) if parameter.is_rest else value)
-    return union_of(found[:_MAX_CONTEXTS])
+    return union_of(found[:_MAX_CALLBACK_OVERLOADS])
 
 
 def argument_type(checker: Checker, callee: Type | None, position: int, given: PassedArguments) -> Type | None:
-    """Return the type that a call expects at a position, given the arguments before it."""
+    """Return the expected type of an argument, given the preceding arguments of the call."""
     found: list[Type | None] = []
     for option in signatures(checker, callee):
         parameters = option.term.parameters
         if position < len(parameters) or (parameters and parameters[-1].is_rest):
             bound = instantiate(checker, option, given)
             found.append(parameter_type(checker, FunctionType(option.module, option.term, bound), position))
-    return union_of([each for each in found if each is not None][:_MAX_CONTEXTS])
+    return union_of([each for each in found if each is not None][:_MAX_CALLBACK_OVERLOADS])
 
 
 def result_type(checker: Checker, function: Type | None) -> Type | None:
@@ -298,23 +300,25 @@ def element_type(checker: Checker, owner: Type | None, index: Type | None) -> Ty
     if type(owner) is UnionType:
         return union_of([element_type(checker, option, index) for option in owner.options])
     if type(owner) is ObjectType:
-        return _indexed_structure(checker, owner, index)
+        return _unknown_key_type(checker, owner, index)
     if type(owner) is MappedObject:
-        return checker.of(owner.module, owner.term.value, {**(owner.environment or {}), owner.term.parameter: index})
+        return checker.type_of(
+            owner.module, owner.term.value, {**(owner.environment or {}), owner.term.parameter: index}
+        )
     if type(owner) is UnboundTypeParameter:
         return element_type(checker, owner.bound, index)
     return item_type(checker, owner) or index_type(checker, owner)
 
 
-def _indexed_structure(checker: Checker, owner: ObjectType, index: Type | None) -> Type | None:
-    """Return the element type of an object that is indexed by a key that is not a known string."""
+def _unknown_key_type(checker: Checker, owner: ObjectType, index: Type | None) -> Type | None:
+    """Return the type of `object[key]` for a key whose value is unknown."""
     if owner.term.index is not None:
-        return checker.of(owner.module, owner.term.index, owner.environment)
-    if len(owner.term.members) > _MAX_UNIFORM_MEMBERS or (
+        return checker.type_of(owner.module, owner.term.index, owner.environment)
+    if len(owner.term.members) > _MAX_INDEXED_MEMBERS or (
         index is not None and type(index) not in (StringType, KeysType, UnboundTypeParameter)
     ):
         return None
-    return union_of([checker.of(owner.module, member.term, owner.environment) for member in owner.term.members])
+    return union_of([checker.type_of(owner.module, member.term, owner.environment) for member in owner.term.members])
 
 
 def item_type(checker: Checker, owner: Type | None) -> Type | None:
@@ -334,12 +338,12 @@ def item_type(checker: Checker, owner: Type | None) -> Type | None:
         if name in ("Map", "ReadonlyMap"):
             return Tuple(owner.arguments)
         return None
-    return _own_iteration(checker, owner)
+    return _own_item_type(checker, owner)
 
 
-def _own_iteration(checker: Checker, owner: InstanceType) -> Type | None:
-    """Return the item type of a project class from its own iterator or from the library type that it extends."""
-    for found in members(checker, owner, "[Symbol.iterator]"):
+def _own_item_type(checker: Checker, owner: InstanceType) -> Type | None:
+    """Return the item type of an iterable project class, from its iterator or a library base type."""
+    for found in find_members(checker, owner, "[Symbol.iterator]"):
         iterator = result_type(checker, checker.property_type(found))
         if iterator is not None and iterator != owner:
             return item_type(checker, iterator)
@@ -356,14 +360,15 @@ class ParameterInference:
         self._parameter_names = names
         self.found: Environment = {}
 
-    def concerns(self, term: Term) -> bool:
+    def contains_parameter(self, term: Term) -> bool:
         """Whether a term contains one of the type parameters."""
         return any(
-            isinstance(each, _NAMED_VARIABLES) and each.name in self._parameter_names for each in nodes.holders(term)
+            isinstance(each, _TYPE_VARIABLE_KINDS) and each.name in self._parameter_names
+            for each in nodes.holders(term)
         )
 
-    def take(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
-        """Infer type parameters from the type `given` of a value that was passed where `wanted` was expected."""
+    def infer(self, wanted: Term, given: Type | None, *, is_rest: bool = False) -> None:
+        """Infer type parameters by matching the expected type `wanted` with the argument type `given`."""
         if is_rest and isinstance(wanted, nodes.ArrayType):
             wanted = wanted.element
         self._match(wanted, given, 0)
@@ -401,14 +406,14 @@ class ParameterInference:
     def _match_object(self, wanted: nodes.ObjectTerm, given: Type, depth: int) -> None:
         """Match an object type member by member."""
         for member in wanted.members:
-            if self.concerns(member.term):
+            if self.contains_parameter(member.term):
                 self._match(member.term, self._checker.member_type(given, member.name), depth)
-        if self.concerns(wanted.index):
+        if self.contains_parameter(wanted.index):
             self._match(wanted.index, element_type(self._checker, given, None), depth)
 
     def _match_function(self, wanted: nodes.FunctionTerm, given: Type, depth: int) -> None:
         """Match the result and the parameters of a function type."""
-        if self.concerns(wanted.result):
+        if self.contains_parameter(wanted.result):
             self._match(wanted.result, result_type(self._checker, given), depth)
         if type(given) is not FunctionType:
             return
@@ -417,11 +422,11 @@ class ParameterInference:
             if isinstance(known.term, nodes.TermNode) and not isinstance(
                 known.term, nodes.MemberAccess | nodes.ParameterOf
             ):
-                self._match(parameter.term, self._checker.of(given.module, known.term, given.environment), depth)
+                self._match(parameter.term, self._checker.type_of(given.module, known.term, given.environment), depth)
 
     def _match_reference(self, wanted: nodes.TypeReference, given: Type, depth: int) -> None:
-        """Match a named type with the given type by the type arguments with which the given type extends it."""
-        declared = entity(self._checker, self._module, wanted.entity)
+        """Match the type arguments of a named type with those of the given type or of its ancestor."""
+        declared = resolve_entity(self._checker, self._module, wanted.entity)
         if type(declared) is not DeclaredEntity:
             return
         alias = next((part for part in declared.parts if isinstance(part, nodes.AliasDeclaration)), None)
@@ -433,7 +438,7 @@ class ParameterInference:
             if type(option) is ObjectType and interface is not None and not declared.module.is_library:
                 self._match_interface(wanted, declared, interface, option, depth)
                 continue
-            base = as_instance_of(self._checker, option, declared)
+            base = find_ancestor(self._checker, option, declared)
             if base is not None:
                 for part, argument in zip(wanted.arguments, base.arguments, strict=False):
                     self._match(part, argument, depth)
@@ -448,11 +453,10 @@ class ParameterInference:
         given: ObjectType,
         depth: int,
     ) -> None:
-        """Match an object literal with an interface member by member, then apply the result to the arguments of
-        `wanted`."""
+        """Match an object literal with an interface, then apply the inferred types to the arguments of `wanted`."""
         inner = ParameterInference(self._checker, declared.module, _parameter_names(interface.type_parameters))
         for name, member in interface.members.items():
-            if inner.concerns(member.term):
+            if inner.contains_parameter(member.term):
                 inner._match(member.term, self._checker.member_type(given, name), depth)
         for parameter, argument in zip(interface.type_parameters, wanted.arguments, strict=False):
             self._match(argument, inner.found.get(parameter.name), depth)
@@ -465,7 +469,7 @@ class ParameterInference:
         given: Type,
         depth: int,
     ) -> None:
-        """Match the target of a type alias, then apply the inferred parameters to the arguments of `wanted`."""
+        """Match the target of a type alias, then apply the inferred types to the arguments of `wanted`."""
         inner = ParameterInference(self._checker, declared.module, _parameter_names(alias.type_parameters))
         inner._match(alias.term, given, depth)
         for parameter, argument in zip(alias.type_parameters, wanted.arguments, strict=False):

@@ -1,4 +1,4 @@
-"""Evaluate terms to types in a bounded number of steps, with one function per kind of term in `evaluators`."""
+"""Evaluate terms to types in a limited number of steps, with one function per kind of term in `evaluators`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Never, cast
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.evaluators import EVALUATORS
-from deltos.domains.graph.typescript.check.members import members
+from deltos.domains.graph.typescript.check.members import find_members
 from deltos.domains.graph.typescript.modules.program import Program
 from deltos.domains.graph.typescript.types import (
     DeclaredEntity,
@@ -22,7 +22,7 @@ from deltos.domains.graph.typescript.types import (
 if TYPE_CHECKING:
     from deltos.domains.graph.kernel.resolver import ProjectFacts
     from deltos.domains.graph.typescript.modules.module import Module
-    from deltos.domains.graph.typescript.modules.program import Found
+    from deltos.domains.graph.typescript.modules.program import LookupResult
     from deltos.domains.graph.typescript.nodes import Term
 
 _MAX_DEPTH = 60
@@ -30,49 +30,49 @@ _MAX_STEPS = 4000
 
 
 class Checker:
-    """Type evaluator for all files in a program, which resolves one file at a time, including its locals."""
+    """Evaluates terms to types. Locals are available only in the module that is currently being resolved."""
 
     def __init__(self, project: ProjectFacts, library: Module) -> None:
         self.program = Program(project, library, self._member_of_value)
         self.memo = self.program.memo
         self._current: Module | None = None
-        self._known: dict[int, Type | None] = {}
+        self._known_types: dict[int, Type | None] = {}
         self._depth = 0
         self._steps_left = _MAX_STEPS
-        self._inner: dict[int, tuple[nodes.LocalType, DeclaredEntity]] = {}
+        self._inner_entities: dict[int, tuple[nodes.LocalType, DeclaredEntity]] = {}
 
     def begin(self, module: Module | None) -> None:
         """Start resolving the body of a module, or stop if `module` is None."""
         self._current = module
-        self._known = {}
+        self._known_types = {}
 
-    def question(self, module: Module, term: Term) -> Type | None:
+    def type_in_body(self, module: Module, term: Term) -> Type | None:
         """Return the type of a term in the current body, or unknown if it takes too many steps."""
-        if type(term) in nodes.TERM_KINDS and id(term) in self._known:
-            return self._known[id(term)]
+        if type(term) in nodes.TERM_KINDS and id(term) in self._known_types:
+            return self._known_types[id(term)]
         self._steps_left = _MAX_STEPS
         self.memo.is_exhausted = False
-        return self.of(module, term)
+        return self.type_of(module, term)
 
-    def of(self, module: Module, term: Term, environment: Environment | None = None) -> Type | None:
+    def type_of(self, module: Module, term: Term, environment: Environment | None = None) -> Type | None:
         """Return the type of a term in a module."""
         if term is None:
             return None
         if isinstance(term, str):
-            return self._named(module, term)
+            return self._name_type(module, term)
         self._steps_left -= 1
         if self._depth > _MAX_DEPTH or self._steps_left < 0:
             self.memo.is_exhausted = True
             return None
         if isinstance(term, int):
-            return self._local(module, term, environment)
+            return self._local_type(module, term, environment)
         if environment is None and module is self._current and not self.memo.is_busy:
             key = id(term)
-            if key in self._known:
-                return self._known[key]
-            self._known[key] = None  # the type of a recursive term is unknown
+            if key in self._known_types:
+                return self._known_types[key]
+            self._known_types[key] = None  # the type of a recursive term is unknown
             found = self._evaluate(module, term, None)
-            self._known[key] = found
+            self._known_types[key] = found
             return found
         return self._evaluate(module, term, environment)
 
@@ -86,21 +86,21 @@ class Checker:
         self._depth -= 1
         return found
 
-    def _local(self, module: Module, local: int, environment: Environment | None) -> Type | None:
+    def _local_type(self, module: Module, local: int, environment: Environment | None) -> Type | None:
         """Return the type of a local in a module's body."""
         if ~local >= len(module.locals):
             return None
         self._depth += 1
-        found = self.of(module, module.locals[~local], environment)
+        found = self.type_of(module, module.locals[~local], environment)
         self._depth -= 1
         return found
 
-    def _named(self, module: Module, name: str) -> Type | None:
+    def _name_type(self, module: Module, name: str) -> Type | None:
         """Return the type of a module-level name or a global, as a value."""
         found = self.program.lookup(module, name)
-        return self.value(found) if found is not None else None
+        return self.value_type(found) if found is not None else None
 
-    def value(self, found: Found) -> Type | None:
+    def value_type(self, found: LookupResult) -> Type | None:
         """Return the type of a looked-up name, as a value."""
         if isinstance(found, DeclaredEntity):
             return self.memo.ask(("value", found), lambda: self._declared_value(found))
@@ -118,17 +118,17 @@ class Checker:
         functions = [term for term in terms if isinstance(term, nodes.FunctionTerm)]
         if len(functions) > 1:
             return OverloadedType(declared.module, nodes.Overloads(tuple(functions)))
-        return union_of([self.of(declared.module, term) for term in terms])
+        return union_of([self.type_of(declared.module, term) for term in terms])
 
     def _member_of_value(self, module: Module, value: Term, name: str) -> Property | None:
         """Return the first member with this name of a value in a module."""
-        return next(iter(members(self, self.of(module, value), name)), None)
+        return next(iter(find_members(self, self.type_of(module, value), name)), None)
 
     def property_type(self, found: Property) -> Type | None:
         """Return the type of a member."""
-        if found.known is not None:
-            return found.known
-        return self.of(found.module, found.term, found.environment)
+        if found.known_type is not None:
+            return found.known_type
+        return self.type_of(found.module, found.term, found.environment)
 
     def member_type(self, owner: Type | None, name: str) -> Type | None:
         """Return the type of the member `name` of a type."""
@@ -137,17 +137,17 @@ class Checker:
         return self._member_type(owner, name)
 
     def _member_type(self, owner: Type | None, name: str) -> Type | None:
-        found = members(self, owner, name)
+        found = find_members(self, owner, name)
         if not found:
             return None
         return (
             self.property_type(found[0]) if len(found) == 1 else union_of([self.property_type(each) for each in found])
         )
 
-    def inner_declared(self, module: Module, term: nodes.LocalType) -> DeclaredEntity:
+    def inner_entity(self, module: Module, term: nodes.LocalType) -> DeclaredEntity:
         """Return the entity for a class or type that is declared inside a function."""
-        known = self._inner.get(id(term))
+        known = self._inner_entities.get(id(term))
         if known is None or known[0] is not term:
             declared = DeclaredEntity(module, term.declaration.key, (term.declaration,))
-            known = self._inner[id(term)] = (term, declared)
+            known = self._inner_entities[id(term)] = (term, declared)
         return known[1]

@@ -1,4 +1,4 @@
-"""Evaluators, one function per kind of term, which return the type of a term."""
+"""Evaluators: one function per kind of term that returns the type of the term."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from deltos.domains.graph.typescript.check.calls import (
     ParameterInference,
     PassedArguments,
     argument_type,
-    call,
-    construct,
+    call_type,
+    constructed_type,
     element_type,
     item_type,
     parameter_type,
     result_type,
 )
 from deltos.domains.graph.typescript.check.members import (
-    array_of,
-    as_type,
-    bindings,
-    entity,
+    array_type,
+    declared_type,
     instance_type_of_class,
     is_assignable,
-    this_declared,
+    resolve_entity,
+    this_entity,
+    type_environment,
 )
 from deltos.domains.graph.typescript.check.narrowing import narrow
 from deltos.domains.graph.typescript.facts import ImportOrigin
@@ -59,42 +59,44 @@ if TYPE_CHECKING:
 def _evaluate_member_access(
     checker: Checker, module: Module, term: nodes.MemberAccess, environment: Environment | None
 ) -> Type | None:
-    return checker.member_type(checker.of(module, term.owner, environment), term.name)
+    return checker.member_type(checker.type_of(module, term.owner, environment), term.name)
 
 
 def _evaluate_call(
     checker: Checker, module: Module, term: nodes.CallTerm, environment: Environment | None
 ) -> Type | None:
-    callee = checker.of(module, term.callee, environment)
-    return call(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
+    callee = checker.type_of(module, term.callee, environment)
+    return call_type(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
 
 
 def _evaluate_new(
     checker: Checker, module: Module, term: nodes.NewTerm, environment: Environment | None
 ) -> Type | None:
-    callee = checker.of(module, term.callee, environment)
-    return construct(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
+    callee = checker.type_of(module, term.callee, environment)
+    return constructed_type(checker, callee, PassedArguments(module, term.arguments, term.type_arguments, environment))
 
 
 def _evaluate_element_access(
     checker: Checker, module: Module, term: nodes.ElementAccess, environment: Environment | None
 ) -> Type | None:
-    owner = checker.of(module, term.owner, environment)
-    return element_type(checker, owner, checker.of(module, term.index, environment))
+    owner = checker.type_of(module, term.owner, environment)
+    return element_type(checker, owner, checker.type_of(module, term.index, environment))
 
 
 def _evaluate_keyed_access(
     checker: Checker, module: Module, term: nodes.KeyedAccess, environment: Environment | None
 ) -> Type | None:
-    owner = checker.of(module, term.owner, environment)
+    owner = checker.type_of(module, term.owner, environment)
     keyed = checker.member_type(owner, term.name)
-    return keyed if keyed is not None else element_type(checker, owner, checker.of(module, term.index, environment))
+    return (
+        keyed if keyed is not None else element_type(checker, owner, checker.type_of(module, term.index, environment))
+    )
 
 
 def _evaluate_await(
     checker: Checker, module: Module, term: nodes.AwaitTerm, environment: Environment | None
 ) -> Type | None:
-    return awaited_type(checker.of(module, term.value, environment))
+    return awaited_type(checker.type_of(module, term.value, environment))
 
 
 def awaited_type(value: Type | None) -> Type | None:
@@ -118,16 +120,16 @@ def _evaluate_array_literal(
     for part in term.terms:
         if isinstance(part, nodes.Spread):
             is_spread = True
-            items.append(item_type(checker, checker.of(module, part.value, environment)))
+            items.append(item_type(checker, checker.type_of(module, part.value, environment)))
         else:
-            items.append(checker.of(module, part, environment))
-    return Tuple(tuple(items)) if len(items) > 1 and not is_spread else array_of(checker, union_of(items))
+            items.append(checker.type_of(module, part, environment))
+    return Tuple(tuple(items)) if len(items) > 1 and not is_spread else array_type(checker, union_of(items))
 
 
 def _evaluate_item_at(
     checker: Checker, module: Module, term: nodes.ItemAt, environment: Environment | None
 ) -> Type | None:
-    return type_at_position(checker, checker.of(module, term.owner, environment), term.position)
+    return type_at_position(checker, checker.type_of(module, term.owner, environment), term.position)
 
 
 def type_at_position(checker: Checker, owner: Type | None, position: int) -> Type | None:
@@ -142,26 +144,26 @@ def type_at_position(checker: Checker, owner: Type | None, position: int) -> Typ
 def _evaluate_each_item(
     checker: Checker, module: Module, term: nodes.EachItem, environment: Environment | None
 ) -> Type | None:
-    return item_type(checker, checker.of(module, term.iterable, environment))
+    return item_type(checker, checker.type_of(module, term.iterable, environment))
 
 
 def _evaluate_spread(
     checker: Checker, module: Module, term: nodes.Spread, environment: Environment | None
 ) -> Type | None:
-    return item_type(checker, checker.of(module, term.value, environment))
+    return item_type(checker, checker.type_of(module, term.value, environment))
 
 
 def _evaluate_super_reference(
     checker: Checker, module: Module, term: nodes.Super, _environment: Environment | None
 ) -> Type | None:
-    declared = this_declared(checker, module, term.binding)
+    declared = this_entity(checker, module, term.binding)
     if declared is None:
         return None
     for part in declared.parts:
         if isinstance(part, nodes.ClassDeclaration):
-            environment = bindings(checker, declared, part, ())
-            base = checker.of(module, part.base, environment)
-            arguments = tuple([checker.of(module, each, environment) for each in part.base_arguments])
+            environment = type_environment(checker, declared, part, ())
+            base = checker.type_of(module, part.base, environment)
+            arguments = tuple([checker.type_of(module, each, environment) for each in part.base_arguments])
             return base if term.is_static else instance_type_of_class(base, arguments)
     return None
 
@@ -169,8 +171,8 @@ def _evaluate_super_reference(
 def _evaluate_require(
     checker: Checker, module: Module, term: nodes.Require, _environment: Environment | None
 ) -> Type | None:
-    found = checker.program.imported_entity(module, ImportOrigin(term.specifier, nodes.ANY_NAME))
-    return checker.value(found) if found is not None else None
+    found = checker.program.imported_entity(module, ImportOrigin(term.specifier, nodes.EXPORTED_VALUE))
+    return checker.value_type(found) if found is not None else None
 
 
 def _evaluate_imported_module(
@@ -183,13 +185,13 @@ def _evaluate_imported_module(
 def _evaluate_parameter_of(
     checker: Checker, module: Module, term: nodes.ParameterOf, environment: Environment | None
 ) -> Type | None:
-    return parameter_type(checker, checker.of(module, term.function, environment), term.position)
+    return parameter_type(checker, checker.type_of(module, term.function, environment), term.position)
 
 
 def _evaluate_argument_of(
     checker: Checker, module: Module, term: nodes.ArgumentOf, environment: Environment | None
 ) -> Type | None:
-    callee = checker.of(module, term.callee, environment)
+    callee = checker.type_of(module, term.callee, environment)
     given = PassedArguments(module, term.earlier, term.type_arguments, environment)
     return argument_type(checker, callee, term.position, given)
 
@@ -197,7 +199,7 @@ def _evaluate_argument_of(
 def _evaluate_result_of(
     checker: Checker, module: Module, term: nodes.ResultOf, environment: Environment | None
 ) -> Type | None:
-    return result_type(checker, checker.of(module, term.function, environment))
+    return result_type(checker, checker.type_of(module, term.function, environment))
 
 
 def _evaluate_type_of(
@@ -209,16 +211,16 @@ def _evaluate_type_of(
 def _evaluate_type_reference(
     checker: Checker, module: Module, term: nodes.TypeReference, environment: Environment | None
 ) -> Type | None:
-    found = entity(checker, module, term.entity)
+    found = resolve_entity(checker, module, term.entity)
     if type(found) is DeclaredEntity:
-        arguments = tuple([checker.of(module, argument, environment) for argument in term.arguments])
-        return as_type(checker, found, arguments)
+        arguments = tuple([checker.type_of(module, argument, environment) for argument in term.arguments])
+        return declared_type(checker, found, arguments)
     if type(found) is EnumMember:
         return found
     if type(found) is Property:
         return instance_type_of_class(checker.property_type(found))
     if type(found) is NamespaceType and found.module.exported_value is not None:
-        return instance_type_of_class(checker.of(found.module, found.module.exported_value))
+        return instance_type_of_class(checker.type_of(found.module, found.module.exported_value))
     return None
 
 
@@ -227,31 +229,31 @@ def _evaluate_type_parameter_use(
 ) -> Type | None:
     if environment is not None and term.name in environment:
         return environment[term.name]
-    return UnboundTypeParameter(term.name, checker.of(module, term.constraint, environment))
+    return UnboundTypeParameter(term.name, checker.type_of(module, term.constraint, environment))
 
 
 def _evaluate_array(
     checker: Checker, module: Module, term: nodes.ArrayType, environment: Environment | None
 ) -> Type | None:
-    return array_of(checker, checker.of(module, term.element, environment))
+    return array_type(checker, checker.type_of(module, term.element, environment))
 
 
 def _evaluate_tuple(
     checker: Checker, module: Module, term: nodes.TupleType, environment: Environment | None
 ) -> Type | None:
-    return Tuple(tuple([checker.of(module, item, environment) for item in term.terms]))
+    return Tuple(tuple([checker.type_of(module, item, environment) for item in term.terms]))
 
 
 def _evaluate_union(
     checker: Checker, module: Module, term: nodes.OneOf, environment: Environment | None
 ) -> Type | None:
-    return union_of([checker.of(module, option, environment) for option in term.terms])
+    return union_of([checker.type_of(module, option, environment) for option in term.terms])
 
 
 def _evaluate_intersection(
     checker: Checker, module: Module, term: nodes.Intersection, environment: Environment | None
 ) -> Type | None:
-    parts = [checker.of(module, part, environment) for part in term.terms]
+    parts = [checker.type_of(module, part, environment) for part in term.terms]
     known = tuple([part for part in parts if part is not None])
     return known[0] if len(known) == 1 else IntersectionType(known) if known else None
 
@@ -289,15 +291,15 @@ def _evaluate_mapped_type(
 def _evaluate_keyof(
     checker: Checker, module: Module, term: nodes.KeyOf, environment: Environment | None
 ) -> Type | None:
-    of = checker.of(module, term.owner, environment)
-    return KeysType(of) if of is not None else None
+    owner = checker.type_of(module, term.owner, environment)
+    return KeysType(owner) if owner is not None else None
 
 
 def _evaluate_conditional_type(
     checker: Checker, module: Module, term: nodes.ConditionalType, environment: Environment | None
 ) -> Type | None:
     """Return the type of the selected branch of a conditional type, or unknown if the condition cannot be decided."""
-    given = checker.of(module, term.checked, environment)
+    given = checker.type_of(module, term.checked, environment)
     if given is None:
         return None
     if type(given) is UnboundTypeParameter:
@@ -305,14 +307,14 @@ def _evaluate_conditional_type(
     names = frozenset(nodes.inferred_names(term.extended))
     if names:
         inference = ParameterInference(checker, module, names)
-        inference.take(term.extended, given)
+        inference.infer(term.extended, given)
         if inference.found:
-            return checker.of(module, term.yes, {**(environment or {}), **inference.found})
-        return checker.of(module, term.no, environment)
-    wanted = checker.of(module, term.extended, environment)
+            return checker.type_of(module, term.yes, {**(environment or {}), **inference.found})
+        return checker.type_of(module, term.no, environment)
+    wanted = checker.type_of(module, term.extended, environment)
     if wanted is None:
         return None
-    return checker.of(module, term.yes if is_assignable(checker, given, wanted) else term.no, environment)
+    return checker.type_of(module, term.yes if is_assignable(checker, given, wanted) else term.no, environment)
 
 
 def _evaluate_this_instance(
@@ -320,17 +322,17 @@ def _evaluate_this_instance(
 ) -> Type | None:
     if environment is not None and "this" in environment:
         return environment["this"]
-    found = this_declared(checker, module, term.binding)
+    found = this_entity(checker, module, term.binding)
     if found is None:
-        return None if isinstance(term.binding, str) else checker.of(module, term.binding)
+        return None if isinstance(term.binding, str) else checker.type_of(module, term.binding)
     for part in found.parts:
         if isinstance(part, nodes.WITH_MEMBERS):
             own = [
-                UnboundTypeParameter(parameter.name, checker.of(module, parameter.constraint))
+                UnboundTypeParameter(parameter.name, checker.type_of(module, parameter.constraint))
                 for parameter in part.type_parameters
             ]
             return InstanceType(found, tuple(own))
-    return checker.value(found)
+    return checker.value_type(found)
 
 
 def _evaluate_this_class(
@@ -338,14 +340,14 @@ def _evaluate_this_class(
 ) -> Type | None:
     if environment is not None and "this" in environment:
         return environment["this"]
-    found = this_declared(checker, module, term.binding)
+    found = this_entity(checker, module, term.binding)
     return StaticType(found) if found is not None else None
 
 
 def _evaluate_local_type(
     checker: Checker, module: Module, term: nodes.LocalType, _environment: Environment | None
 ) -> Type | None:
-    return StaticType(checker.inner_declared(module, term))
+    return StaticType(checker.inner_entity(module, term))
 
 
 # Evaluators by kind of term; other kinds have no type.

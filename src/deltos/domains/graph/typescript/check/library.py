@@ -1,6 +1,6 @@
 """Declarations of JavaScript's standard library that type inference needs: collections, promises, utility types.
 
-It is written in TypeScript (library.d.ts) and parsed like any file; its definitions are never reported as targets.
+The library is written in TypeScript (library.d.ts). Its definitions are never reported as reference targets.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def library() -> Module:
     tree = parse(language, data) if language is not None else None
     interface = extract_module("", data, tree.root_node).interface if tree is not None else None
     if not isinstance(interface, TypeScriptModule):
-        raise LookupError("no grammar for TypeScript")  # noqa: TRY004 - it is the grammar that is missing
+        raise LookupError("The TypeScript grammar is not available.")  # noqa: TRY004 - the grammar is missing
     return Module("", interface, is_library=True)

@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.modules.module import Module
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_BASES = 24
+_MAX_BASES = 24  # maximum number of types searched for a member
 
 Generic: TypeAlias = "nodes.ClassDeclaration | nodes.InterfaceDeclaration | nodes.AliasDeclaration"
 Entity: TypeAlias = "DeclaredEntity | NamespaceType | Property | EnumMember"
 
 
-def members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
-    """Return the members of a type with this name, of which a union may have several."""
-    finder = _FINDERS.get(type(owner))
+def find_members(checker: Checker, owner: Type | None, name: str) -> list[Property]:
+    """Return the members of a type with this name. A union may have several."""
+    finder = _MEMBER_FINDERS.get(type(owner))
     return finder(checker, cast("Never", owner), name) if finder is not None else []
 
 
-def bindings(
+def type_environment(
     checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> Environment:
     """Return the environment that binds the type parameters of a declaration to its arguments."""
@@ -56,26 +56,28 @@ def bindings(
         if position < len(arguments):
             bound = arguments[position]
         elif parameter.default is not None:
-            bound = checker.of(declared.module, parameter.default, environment)
+            bound = checker.type_of(declared.module, parameter.default, environment)
         elif parameter.constraint:
-            bound = UnboundTypeParameter(parameter.name, checker.of(declared.module, parameter.constraint, environment))
+            bound = UnboundTypeParameter(
+                parameter.name, checker.type_of(declared.module, parameter.constraint, environment)
+            )
         else:
             bound = None
         environment[parameter.name] = bound
     return environment
 
 
-def entity(checker: Checker, module: Module, name: Term) -> Entity | None:
-    """Return the declaration or module that a plain or dotted name in a type refers to."""
+def resolve_entity(checker: Checker, module: Module, name: Term) -> Entity | None:
+    """Return the declaration or module to which a plain or dotted name in a type refers."""
     if isinstance(name, str):
         return checker.program.lookup(module, name)
     if isinstance(name, int):
-        return local_declared(checker, module, name)
+        return local_entity(checker, module, name)
     if isinstance(name, nodes.ImportedModule):
         target = checker.program.import_module(module, name.specifier)
         return NamespaceType(target) if target is not None else None
     if isinstance(name, nodes.MemberAccess):
-        return _entity_member(checker, entity(checker, module, name.owner), name.name)
+        return _entity_member(checker, resolve_entity(checker, module, name.owner), name.name)
     return None
 
 
@@ -84,12 +86,12 @@ def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity 
     if type(owner) is NamespaceType:
         return checker.program.exported_entity(owner.module, name)
     if type(owner) is DeclaredEntity:
-        inner = owner.module.declared(f"{owner.name}.{name}")
+        inner = owner.module.declared_entity(f"{owner.name}.{name}")
         if inner is not None:
             return inner
         if any(isinstance(part, nodes.EnumDeclaration) for part in owner.parts):
             return EnumMember(owner, name)
-        value = checker.value(owner)
+        value = checker.value_type(owner)
         if type(value) is NamespaceType:
             return checker.program.exported_entity(value.module, name)
     if type(owner) is Property:
@@ -99,25 +101,25 @@ def _entity_member(checker: Checker, owner: Entity | None, name: str) -> Entity 
     return None
 
 
-def local_declared(checker: Checker, module: Module, local: int) -> DeclaredEntity | None:
+def local_entity(checker: Checker, module: Module, local: int) -> DeclaredEntity | None:
     """Return the entity for a class, interface or alias that is declared inside a function."""
     if ~local >= len(module.locals):
         return None
     term = module.locals[~local]
-    return checker.inner_declared(module, term) if isinstance(term, nodes.LocalType) else None
+    return checker.inner_entity(module, term) if isinstance(term, nodes.LocalType) else None
 
 
-def this_declared(checker: Checker, module: Module, binding: Term) -> DeclaredEntity | None:
+def this_entity(checker: Checker, module: Module, binding: Term) -> DeclaredEntity | None:
     """Return the entity for the class to which `this` belongs."""
     if isinstance(binding, str):
-        return module.declared(binding)
+        return module.declared_entity(binding)
     if isinstance(binding, int):
-        return local_declared(checker, module, binding)
-    return checker.inner_declared(module, binding) if isinstance(binding, nodes.LocalType) else None
+        return local_entity(checker, module, binding)
+    return checker.inner_entity(module, binding) if isinstance(binding, nodes.LocalType) else None
 
 
-def as_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
-    """Return the type that a declaration denotes in a type position."""
+def declared_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | None, ...]) -> Type | None:
+    """Return the type that a declaration defines when its name is used as a type."""
     checker.memo.depend(declared.module.path)
     for part in declared.parts:
         if isinstance(part, nodes.EnumDeclaration):
@@ -126,18 +128,18 @@ def as_type(checker: Checker, declared: DeclaredEntity, arguments: tuple[Type | 
             return InstanceType(declared, _complete_arguments(checker, declared, part, arguments))
         if isinstance(part, nodes.AliasDeclaration):
             if not part.type_parameters:
-                return checker.memo.ask(("type", declared), partial(checker.of, declared.module, part.term))
-            return checker.of(declared.module, part.term, bindings(checker, declared, part, arguments))
-    return instance_type_of_class(checker.value(declared), arguments)
+                return checker.memo.ask(("type", declared), partial(checker.type_of, declared.module, part.term))
+            return checker.type_of(declared.module, part.term, type_environment(checker, declared, part, arguments))
+    return instance_type_of_class(checker.value_type(declared), arguments)
 
 
 def _complete_arguments(
     checker: Checker, declared: DeclaredEntity, part: Generic, arguments: tuple[Type | None, ...]
 ) -> tuple[Type | None, ...]:
-    """Return the type arguments, completed by the defaults of the type parameters."""
+    """Return the type arguments, with defaults for missing arguments."""
     if len(arguments) >= len(part.type_parameters):
         return arguments
-    return tuple(bindings(checker, declared, part, arguments).values())
+    return tuple(type_environment(checker, declared, part, arguments).values())
 
 
 def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
@@ -146,30 +148,29 @@ def bases(checker: Checker, instance: InstanceType) -> Iterator[Type]:
     checker.memo.depend(module.path)
     for part in instance.declared.parts:
         if isinstance(part, nodes.ClassDeclaration):
-            environment = bindings(checker, instance.declared, part, instance.arguments)
-            arguments = tuple([checker.of(module, term, environment) for term in part.base_arguments])
-            base = instance_type_of_class(checker.of(module, part.base, environment), arguments)
-            if base is None and isinstance(named := entity(checker, module, part.base), DeclaredEntity):
-                base = as_type(
-                    checker, named, arguments
-                )  # the class is declared as an interface with a separate constructor
+            environment = type_environment(checker, instance.declared, part, instance.arguments)
+            arguments = tuple([checker.type_of(module, term, environment) for term in part.base_arguments])
+            base = instance_type_of_class(checker.type_of(module, part.base, environment), arguments)
+            if base is None and isinstance(named := resolve_entity(checker, module, part.base), DeclaredEntity):
+                # The class is declared as an interface with a separate constructor.
+                base = declared_type(checker, named, arguments)
             if base is not None:
                 yield base
             for term in part.implemented:
-                found = checker.of(module, term, environment)
+                found = checker.type_of(module, term, environment)
                 if found is not None:
                     yield found
         elif isinstance(part, nodes.InterfaceDeclaration):
-            environment = bindings(checker, instance.declared, part, instance.arguments)
+            environment = type_environment(checker, instance.declared, part, instance.arguments)
             for term in part.bases:
-                found = checker.of(module, term, environment)
+                found = checker.type_of(module, term, environment)
                 if found is not None:
                     yield found
 
 
 def promise_type(checker: Checker, value: Type | None) -> Type | None:
     """Return the promise type for a value type."""
-    declared = checker.program.library.declared("Promise")
+    declared = checker.program.library.declared_entity("Promise")
     return InstanceType(declared, (value,)) if declared is not None else None
 
 
@@ -189,8 +190,8 @@ def ancestors(checker: Checker, instance: Type | None) -> Iterator[InstanceType]
             pending.extend(bases(checker, current))
 
 
-def as_instance_of(checker: Checker, value: Type | None, declared: DeclaredEntity) -> InstanceType | None:
-    """Return the ancestor type of a value type that is an instance of a declaration."""
+def find_ancestor(checker: Checker, value: Type | None, declared: DeclaredEntity) -> InstanceType | None:
+    """Return the ancestor of a type that is an instance of the given declaration."""
     return next((each for each in ancestors(checker, value) if each.declared is declared), None)
 
 
@@ -202,7 +203,7 @@ def library_base(checker: Checker, value: InstanceType) -> InstanceType | None:
 def is_assignable(checker: Checker, value: Type | None, wanted: Type | None) -> bool:
     """Whether a value is definitely assignable to the wanted type; compares declarations, not structures."""
     if type(wanted) is InstanceType:
-        return as_instance_of(checker, value, wanted.declared) is not None
+        return find_ancestor(checker, value, wanted.declared) is not None
     return value == wanted
 
 
@@ -211,8 +212,8 @@ def index_type(checker: Checker, owner: Type | None) -> Type | None:
     for each in ancestors(checker, owner):
         for part in each.declared.parts:
             if isinstance(part, nodes.InterfaceDeclaration) and part.index is not None:
-                environment = bindings(checker, each.declared, part, each.arguments)
-                return checker.of(each.declared.module, part.index, environment)
+                environment = type_environment(checker, each.declared, part, each.arguments)
+                return checker.type_of(each.declared.module, part.index, environment)
     return None
 
 
@@ -228,7 +229,7 @@ def instance_type_of_class(base: Type | None, arguments: tuple[Type | None, ...]
 
 
 def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[Property]:
-    """Return the members of an instance from its own type or else from the nearest bases."""
+    """Return the members of an instance, or those of the nearest base types if its own type has none."""
     found: list[Property] = []
     seen: set[DeclaredEntity] = set()
     pending: list[Type] = [owner]
@@ -236,7 +237,7 @@ def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[
         level, pending = pending, []
         for current in level:
             if type(current) is not InstanceType:
-                found += members(checker, current, name)
+                found += find_members(checker, current, name)
             elif current.declared not in seen:
                 seen.add(current.declared)
                 own = _own_members(checker, current, name, owner)
@@ -249,7 +250,7 @@ def _instance_members(checker: Checker, owner: InstanceType, name: str) -> list[
 
 
 def _own_members(checker: Checker, owner: InstanceType, name: str, this: InstanceType) -> list[Property]:
-    """Return the members in the declarations of a type itself; `this` is the type of the receiver."""
+    """Return the members of a type without inherited members; `this` is the type of the receiver."""
     declared = owner.declared
     checker.memo.depend(declared.module.path)
     found: list[Property] = []
@@ -258,7 +259,7 @@ def _own_members(checker: Checker, owner: InstanceType, name: str, this: Instanc
             continue
         member = part.members.get(name)
         if member is not None:
-            environment = bindings(checker, declared, part, owner.arguments)
+            environment = type_environment(checker, declared, part, owner.arguments)
             environment["this"] = this
             found.append(Property(declared.module, member.key, member.term, environment))
     return found
@@ -276,7 +277,7 @@ def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Prop
         if isinstance(part, nodes.EnumDeclaration) and name in part.members:
             return [Property(module, part.members[name], None, None, EnumMember(declared, name))]
         if isinstance(part, nodes.NamespaceDeclaration):
-            inner = module.declared(f"{declared.name}.{name}")
+            inner = module.declared_entity(f"{declared.name}.{name}")
             if inner is not None:
                 return [declared_property(checker, inner)]
     return _inherited_static_members(checker, owner, name)
@@ -285,7 +286,7 @@ def _static_members(checker: Checker, owner: StaticType, name: str) -> list[Prop
 def declared_property(checker: Checker, declared: DeclaredEntity) -> Property:
     """Return a declaration as a member of its namespace or module."""
     key = declared.parts[0].key
-    return Property(declared.module, key, None, None, checker.value(declared))
+    return Property(declared.module, key, None, None, checker.value_type(declared))
 
 
 def _inherited_static_members(checker: Checker, owner: StaticType, name: str) -> list[Property]:
@@ -294,15 +295,15 @@ def _inherited_static_members(checker: Checker, owner: StaticType, name: str) ->
         if isinstance(part, nodes.ClassDeclaration):
             if name == "constructor" and name in part.members:
                 return [Property(module, part.members[name].key, part.members[name].term)]
-            base = checker.of(module, part.base)
+            base = checker.type_of(module, part.base)
             if base is not None and base != owner:
-                found = members(checker, base, name)
+                found = find_members(checker, base, name)
                 if found:
                     return found
         elif isinstance(part, nodes.ValueDeclaration):
-            value = checker.of(module, part.term)
+            value = checker.type_of(module, part.term)
             if value is not None and type(value) is not StaticType:
-                found = members(checker, value, name)
+                found = find_members(checker, value, name)
                 if found:
                     return found
     if name == "prototype":
@@ -319,7 +320,7 @@ def _object_members(checker: Checker, owner: ObjectType, name: str) -> list[Prop
     if found:
         return found[:1] if len(found) == 1 or found[0].key else found[-1:]
     for spread in reversed(owner.term.spreads):
-        inherited = members(checker, checker.of(owner.module, spread, owner.environment), name)
+        inherited = find_members(checker, checker.type_of(owner.module, spread, owner.environment), name)
         if inherited:
             return inherited
     return []
@@ -340,36 +341,38 @@ def _union_members(checker: Checker, owner: UnionType, name: str) -> list[Proper
     options = [option for option in owner.options if type(option) is not StringType]
     if len(options) < len(owner.options):
         options.append(StringType())  # all string types have the same members
-    return [found for option in options for found in members(checker, option, name)]
+    return [found for option in options for found in find_members(checker, option, name)]
 
 
 def _intersection_members(checker: Checker, owner: IntersectionType, name: str) -> list[Property]:
-    return [found for part in owner.parts for found in members(checker, part, name)]
+    return [found for part in owner.parts for found in find_members(checker, part, name)]
 
 
 def _mapped_object_members(checker: Checker, owner: MappedObject, name: str) -> list[Property]:
     environment: Environment = {**(owner.environment or {}), owner.term.parameter: StringType(name)}
-    known = checker.of(owner.module, owner.term.value, environment)
+    known = checker.type_of(owner.module, owner.term.value, environment)
     source = _mapped_source(checker, owner)
-    origin = members(checker, source, name)
+    origin = find_members(checker, source, name)
     if origin:
-        return [Property(each.module, each.key, each.term, each.environment, known or each.known) for each in origin]
+        return [
+            Property(each.module, each.key, each.term, each.environment, known or each.known_type) for each in origin
+        ]
     return [Property(owner.module, "", None, None, known)] if known is not None else []
 
 
 def _mapped_source(checker: Checker, owner: MappedObject) -> Type | None:
-    """Return the type whose members a mapped type iterates over."""
+    """Return the type from whose members a mapped type is derived."""
     value = owner.term.value
-    keys = checker.of(owner.module, owner.term.constraint, owner.environment)
+    keys = checker.type_of(owner.module, owner.term.constraint, owner.environment)
     if type(keys) is KeysType:
-        return keys.of
+        return keys.owner
     index = value.index if isinstance(value, nodes.ElementAccess) else None
     if (
         isinstance(value, nodes.ElementAccess)
         and isinstance(index, nodes.TypeParameterUse)
         and index.name == owner.term.parameter
     ):
-        return checker.of(owner.module, value.owner, owner.environment)
+        return checker.type_of(owner.module, value.owner, owner.environment)
     return None
 
 
@@ -381,7 +384,7 @@ def _library_members(
     checker: Checker, library_name: str, arguments: tuple[Type | None, ...], name: str
 ) -> list[Property]:
     """Return the members of a library type with these type arguments."""
-    declared = checker.program.library.declared(library_name)
+    declared = checker.program.library.declared_entity(library_name)
     return _instance_members(checker, InstanceType(declared, arguments), name) if declared is not None else []
 
 
@@ -394,17 +397,17 @@ def _string_members(checker: Checker, _owner: StringType, name: str) -> list[Pro
 
 
 def _type_parameter_members(checker: Checker, owner: UnboundTypeParameter, name: str) -> list[Property]:
-    return members(checker, owner.bound, name)
+    return find_members(checker, owner.bound, name)
 
 
-def array_of(checker: Checker, element: Type | None) -> Type | None:
+def array_type(checker: Checker, element: Type | None) -> Type | None:
     """Return the array type for an element type."""
-    declared = checker.program.library.declared("Array")
+    declared = checker.program.library.declared_entity("Array")
     return InstanceType(declared, (element,)) if declared is not None else None
 
 
-# Functions that find members, by the type of the owner.
-_FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
+# Member lookup functions by owner type.
+_MEMBER_FINDERS: dict[type, Callable[[Checker, Never, str], list[Property]]] = {
     InstanceType: _instance_members,
     StaticType: _static_members,
     ObjectType: _object_members,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.check.calls import signatures
-from deltos.domains.graph.typescript.check.members import instance_type_of_class, is_assignable, members
+from deltos.domains.graph.typescript.check.members import find_members, instance_type_of_class, is_assignable
 from deltos.domains.graph.typescript.types import (
     EnumMember,
     Environment,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: Environment | None) -> Type | None:
     """Return the type of a value after a guard succeeded or failed."""
     guard, held = term.guard, term.held
-    known = checker.of(module, term.value, environment)
+    known = checker.type_of(module, term.value, environment)
     if isinstance(guard, nodes.InstanceOf):
-        wanted = instance_type_of_class(checker.of(module, guard.class_value, environment))
+        wanted = instance_type_of_class(checker.type_of(module, guard.class_value, environment))
         return _narrow_to_type(checker, known, wanted, held=held)
     if isinstance(guard, nodes.GuardCall):
         wanted = _guarded_type(checker, module, guard, environment)
@@ -40,9 +40,9 @@ def narrow(checker: Checker, module: Module, term: nodes.Narrowed, environment: 
     if type(known) is not UnionType:
         return known
     if isinstance(guard, nodes.HasMember):
-        return _keep_alternatives(known, lambda option: bool(members(checker, option, guard.name or "")) == held)
+        return _keep_alternatives(known, lambda option: bool(find_members(checker, option, guard.name or "")) == held)
     if isinstance(guard, nodes.HasValue):
-        expected = checker.of(module, guard.expected, environment)
+        expected = checker.type_of(module, guard.expected, environment)
         return _keep_alternatives(
             known, lambda option: _may_have_value(checker, option, guard.name, expected, held=held)
         )
@@ -72,11 +72,11 @@ def _guarded_type(
     checker: Checker, module: Module, guard: nodes.GuardCall, environment: Environment | None
 ) -> Type | None:
     """Return the type that a user-defined type guard asserts for one of its arguments."""
-    callee = checker.of(module, guard.callee, environment)
+    callee = checker.type_of(module, guard.callee, environment)
     for option in signatures(checker, callee):
         result = option.term.result
         if isinstance(result, nodes.TypePredicate) and result.parameter == _guarded_name(option, guard.position):
-            return checker.of(option.module, result.asserted, option.environment)
+            return checker.type_of(option.module, result.asserted, option.environment)
     return None
 
 
@@ -92,7 +92,7 @@ def _may_have_value(checker: Checker, option: Type, name: str, expected: Type | 
     """Whether a member may have the expected literal value or, if `held` is false, may have a different value."""
     found = checker.member_type(option, name)
     if found is None or expected is None:
-        return not (found is None and held and not members(checker, option, name)) or expected is None
+        return not (found is None and held and not find_members(checker, option, name)) or expected is None
     values = found.options if type(found) is UnionType else (found,)
     comparable = [value for value in values if isinstance(value, StringType | EnumMember)]
     if len(comparable) != len(values) or any(type(value) is StringType and value.value is None for value in comparable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.lower.functions import function_type, signature_member
+from deltos.domains.graph.typescript.lower.functions import lower_signature, lower_signature_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-MAX_NAME_PARTS = 50  # parts of one dotted name
+MAX_NAME_PARTS = 50  # maximum number of parts in a dotted name
 
 
 def named_children(node: Node) -> list[Node]:
@@ -25,7 +25,7 @@ def named_children(node: Node) -> list[Node]:
     return [child for child in node.children if child.is_named and child.type != "comment"]
 
 
-def value_after(node: Node, mark: str = "=") -> Node | None:
+def child_after(node: Node, mark: str = "=") -> Node | None:
     """Return the first named child after a mark such as `=`."""
     found = False
     for child in node.children:
@@ -37,49 +37,49 @@ def value_after(node: Node, mark: str = "=") -> Node | None:
 
 def _lower_first_child(walk: Walk, node: Node) -> Term:
     """Return the term for a node's first child."""
-    terms = [walk.type(child) for child in named_children(node)]
+    terms = [walk.lower_type(child) for child in named_children(node)]
     return terms[0] if terms else None
 
 
 def _lower_last_child(walk: Walk, node: Node) -> Term:
     """Return the term for a node's last child."""
-    return walk.type(node.children[-1])
+    return walk.lower_type(node.children[-1])
 
 
 def _lower_type_identifier(walk: Walk, node: Node) -> Term:
-    binding = walk.use_type(node)
+    binding = walk.lower_type_name(node)
     return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
 
 
-def _entity(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
-    """Return the term for a plain or dotted name in a type; its first part is a namespace, a module or an enum."""
-    places: list[Node] = []
+def _lower_entity_name(walk: Walk, node: Node, kind: EdgeKind = "type") -> Term:
+    """Return the term for a plain or dotted name in a type."""
+    name_nodes: list[Node] = []
     while node.child_count and node.type != "call_expression":
         parts = node.children
-        places.append(parts[-1])
+        name_nodes.append(parts[-1])
         node = parts[0]
-    if len(places) > MAX_NAME_PARTS:
+    if len(name_nodes) > MAX_NAME_PARTS:
         walk.record_plain_names(node)
         return None
-    owner = _lower_import_type(walk, node) if node.type == "call_expression" else _first_name(walk, node)
-    while places:
-        place = places.pop()
-        name = walk.source.name(place)
-        walk.use_member(place, "type" if places else kind, owner, name)
+    owner = _lower_import_type(walk, node) if node.type == "call_expression" else _lower_first_name(walk, node)
+    while name_nodes:
+        name_node = name_nodes.pop()
+        name = walk.source.name(name_node)
+        walk.record_member(name_node, "type" if name_nodes else kind, owner, name)
         owner = nodes.MemberAccess(owner, name)
     return owner
 
 
-def _first_name(walk: Walk, node: Node) -> Term:
+def _lower_first_name(walk: Walk, node: Node) -> Term:
     """Return the term for the first part of a dotted name."""
     name = walk.source.name(node)
     if name in walk.scopes.values or name not in walk.scopes.types:
-        return walk.use_name(name, node.start_byte, "read")
-    return walk.use_type(node)
+        return walk.lower_name_at(name, node.start_byte, "read")
+    return walk.lower_type_name(node)
 
 
 def _lower_nested_identifier(walk: Walk, node: Node) -> Term:
-    return nodes.TypeReference(_entity(walk, node))
+    return nodes.TypeReference(_lower_entity_name(walk, node))
 
 
 def _lower_import_type(walk: Walk, node: Node) -> Term:
@@ -91,36 +91,36 @@ def _lower_import_type(walk: Walk, node: Node) -> Term:
 
 
 def _lower_member_of_import(walk: Walk, node: Node) -> Term:
-    return nodes.TypeReference(_entity(walk, node))
+    return nodes.TypeReference(_lower_entity_name(walk, node))
 
 
 def _lower_generic(walk: Walk, node: Node) -> Term:
     name, arguments = node.children[0], node.children[-1]
-    head = walk.type(name)
-    given = type_arguments(walk, arguments)
+    head = walk.lower_type(name)
+    given = lower_type_arguments(walk, arguments)
     return nodes.TypeReference(head.entity, given) if isinstance(head, nodes.TypeReference) else head
 
 
-def inherited_type(walk: Walk, node: Node) -> Term:
+def lower_inherited_type(walk: Walk, node: Node) -> Term:
     """Return the term for a type that a class or interface extends or implements."""
     if node.type == "generic_type":
-        head = inherited_type(walk, node.children[0])
+        head = lower_inherited_type(walk, node.children[0])
         if isinstance(head, nodes.TypeReference):
-            return nodes.TypeReference(head.entity, type_arguments(walk, node.children[-1]))
+            return nodes.TypeReference(head.entity, lower_type_arguments(walk, node.children[-1]))
         return head
     if node.type in ("type_identifier", "identifier"):
-        binding = walk.use_type(node, "inherit")
+        binding = walk.lower_type_name(node, "inherit")
         return binding if isinstance(binding, nodes.TypeParameterUse) else nodes.TypeReference(binding)
     if node.type in ("nested_type_identifier", "nested_identifier", "member_expression"):
-        return nodes.TypeReference(_entity(walk, node, "inherit"))
-    return walk.type(node)
+        return nodes.TypeReference(_lower_entity_name(walk, node, "inherit"))
+    return walk.lower_type(node)
 
 
-def type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
+def lower_type_arguments(walk: Walk, node: Node | None) -> tuple[Term, ...]:
     """Return the terms of the type arguments between `<` and `>`."""
     if node is None:
         return ()
-    return tuple([walk.type(child) for child in node.children if child.is_named and child.type != "comment"])
+    return tuple([walk.lower_type(child) for child in node.children if child.is_named and child.type != "comment"])
 
 
 def _lower_predefined(walk: Walk, node: Node) -> Term:
@@ -133,22 +133,22 @@ def _lower_literal(walk: Walk, node: Node) -> Term:
 
 
 def _lower_array(walk: Walk, node: Node) -> Term:
-    return nodes.ArrayType(walk.type(node.children[0]))
+    return nodes.ArrayType(walk.lower_type(node.children[0]))
 
 
 def _lower_tuple(walk: Walk, node: Node) -> Term:
-    return nodes.TupleType(tuple([_tuple_item(walk, child) for child in named_children(node)]))
+    return nodes.TupleType(tuple([_lower_tuple_item(walk, child) for child in named_children(node)]))
 
 
-def _tuple_item(walk: Walk, node: Node) -> Term:
+def _lower_tuple_item(walk: Walk, node: Node) -> Term:
     if node.type in ("required_parameter", "optional_parameter"):
         annotation = node.child_by_field_name("type")
-        return walk.type(annotation) if annotation is not None else None
-    return walk.type(node)
+        return walk.lower_type(annotation) if annotation is not None else None
+    return walk.lower_type(node)
 
 
 def _spread_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of a chain of the same operator from left to right, without recursion."""
+    """Return the operands of a chain of the same operator, from left to right."""
     operands: list[Node] = []
     while node.type == kind:
         children = named_children(node)
@@ -162,29 +162,29 @@ def _spread_operands(node: Node, kind: str) -> list[Node]:
 
 
 def _lower_union(walk: Walk, node: Node) -> Term:
-    return nodes.OneOf(tuple([walk.type(child) for child in _spread_operands(node, "union_type")]))
+    return nodes.OneOf(tuple([walk.lower_type(child) for child in _spread_operands(node, "union_type")]))
 
 
 def _lower_intersection(walk: Walk, node: Node) -> Term:
-    return nodes.Intersection(tuple([walk.type(child) for child in _spread_operands(node, "intersection_type")]))
+    return nodes.Intersection(tuple([walk.lower_type(child) for child in _spread_operands(node, "intersection_type")]))
 
 
 def _lower_query(walk: Walk, node: Node) -> Term:
     child = named_children(node)[0]
     if child.type == "call_expression":
         return _lower_import_type(walk, child)
-    term = walk.expression(child)
+    term = walk.lower_expression(child)
     for extra in named_children(node)[1:]:
-        walk.type(extra)
+        walk.lower_type(extra)
     return term
 
 
 def _lower_lookup(walk: Walk, node: Node) -> Term:
     children = named_children(node)
-    owner = walk.type(children[0])
-    index = walk.type(children[1]) if len(children) > 1 else None
+    owner = walk.lower_type(children[0])
+    index = walk.lower_type(children[1]) if len(children) > 1 else None
     if isinstance(index, nodes.StringTerm) and index.value is not None:
-        walk.use_member(children[1], "type", owner, index.value)
+        walk.record_member(children[1], "type", owner, index.value)
     return nodes.ElementAccess(owner, index)
 
 
@@ -197,30 +197,30 @@ def _lower_conditional(walk: Walk, node: Node) -> Term:
     if len(parts) != 4:
         return _lower_first_child(walk, node)
     checked_part, extended_part, yes_part, no_part = parts
-    with walk.scopes.opened:
-        checked, extended = walk.type(checked_part), walk.type(extended_part)
+    with walk.scopes.name_scope:
+        checked, extended = walk.lower_type(checked_part), walk.lower_type(extended_part)
         for name in nodes.inferred_names(extended):
             walk.scopes.bind_type_parameter(name, None)
-        yes = walk.type(yes_part)
-    return nodes.ConditionalType(checked, extended, yes, walk.type(no_part))
+        yes = walk.lower_type(yes_part)
+    return nodes.ConditionalType(checked, extended, yes, walk.lower_type(no_part))
 
 
 def _lower_infer(walk: Walk, node: Node) -> Term:
     children = named_children(node)
     name = walk.source.name(children[0])
-    constraint = walk.type(children[1]) if len(children) > 1 else None
+    constraint = walk.lower_type(children[1]) if len(children) > 1 else None
     walk.scopes.bind_type_parameter(name, constraint)
     return nodes.InferredType(name)
 
 
 def _lower_predicate(walk: Walk, node: Node) -> Term:
     children = node.children
-    return nodes.TypePredicate(walk.source.name(children[0]), walk.type(children[-1]))
+    return nodes.TypePredicate(walk.source.name(children[0]), walk.lower_type(children[-1]))
 
 
 def _lower_asserts(walk: Walk, node: Node) -> Term:
     child = node.children[-1]
-    return walk.type(child) if child.type == "type_predicate" else None
+    return walk.lower_type(child) if child.type == "type_predicate" else None
 
 
 def _lower_this(walk: Walk, _node: Node) -> Term:
@@ -236,14 +236,14 @@ def this_term(walk: Walk) -> Term:
     frame = walk.scopes.enclosing
     if frame is None:
         return None
-    return nodes.ThisClass(frame.binding) if frame.static else nodes.ThisInstance(frame.binding)
+    return nodes.ThisClass(frame.binding) if frame.is_static else nodes.ThisInstance(frame.binding)
 
 
 def _lower_object(walk: Walk, node: Node) -> Term:
-    return object_type(walk, node, owner=None)
+    return lower_object_type(walk, node, owner=None)
 
 
-def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
+def lower_object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTerm | nodes.MappedType:
     """Return the term for an object type; if `owner` is given, the members become symbols of the owner."""
     members: list[nodes.ObjectMember] = []
     calls: list[Term] = []
@@ -253,11 +253,11 @@ def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTer
         if kind == "comment":
             walk.comment = child
         elif kind == "index_signature":
-            index = index_signature(walk, child)
+            index = lower_index_signature(walk, child)
         elif kind in ("call_signature", "construct_signature"):
-            calls.append(function_type(walk, child))
+            calls.append(lower_signature(walk, child))
         elif child.is_named:
-            member = signature_member(walk, child, owner)
+            member = lower_signature_member(walk, child, owner)
             if member is not None:
                 members.append(member)
     if isinstance(index, nodes.MappedType) and not members:
@@ -265,32 +265,32 @@ def object_type(walk: Walk, node: Node, *, owner: str | None) -> nodes.ObjectTer
     return nodes.ObjectTerm(tuple(members), (), tuple(calls), index)
 
 
-def index_signature(walk: Walk, node: Node) -> Term:
-    """Return the element term of `[key: string]: T`, or a mapped type."""
+def lower_index_signature(walk: Walk, node: Node) -> Term:
+    """Return the element type of an index signature such as `[key: string]: T`, or a mapped type."""
     clause = next((child for child in node.children if child.type == "mapped_type_clause"), None)
     value = node.child_by_field_name("type")
     if clause is None:
         index = node.child_by_field_name("index_type")
         if index is not None:
-            walk.type(index)
-        return walk.type(value) if value is not None else None
-    return _mapped(walk, clause, value)
+            walk.lower_type(index)
+        return walk.lower_type(value) if value is not None else None
+    return _lower_mapped_type(walk, clause, value)
 
 
-def _mapped(walk: Walk, clause: Node, value: Node | None) -> Term:
+def _lower_mapped_type(walk: Walk, clause: Node, value: Node | None) -> Term:
     children = named_children(clause)
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         name = walk.source.name(children[0])
-        constraint = walk.type(children[1])
+        constraint = walk.lower_type(children[1])
         walk.scopes.bind_type_parameter(name, constraint)
         for alias in children[2:]:
-            walk.type(alias)
-        term = walk.type(value) if value is not None else None
+            walk.lower_type(alias)
+        term = walk.lower_type(value) if value is not None else None
     return nodes.MappedType(name, constraint, term)
 
 
 def _lower_nothing(_walk: Walk, _node: Node) -> Term:
-    """Return no term."""
+    """Return unknown, because the node is not a type."""
     return None
 
 
@@ -330,7 +330,7 @@ TYPES: dict[str, Callable[[Walk, Node], Term]] = {
     "this_type": _lower_this,
     "this": _lower_this,
     "object_type": _lower_object,
-    "function_type": function_type,
-    "constructor_type": function_type,
+    "function_type": lower_signature,
+    "constructor_type": lower_signature,
     "comment": _lower_nothing,
 }

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import Merge
 from deltos.domains.graph.typescript.lower.annotations import (
-    index_signature,
-    inherited_type,
+    child_after,
+    lower_index_signature,
+    lower_inherited_type,
+    lower_object_type,
+    lower_type_arguments,
     named_children,
-    object_type,
-    type_arguments,
-    value_after,
 )
 from deltos.domains.graph.typescript.lower.functions import (
     ANNOTATIONS,
     FUNCTION_KINDS,
     NAME_KINDS,
     accessor_type,
-    function_term,
-    function_type,
+    lower_function,
+    lower_signature,
+    lower_type_parameters,
     member_name,
-    type_parameters,
 )
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
 from deltos.domains.graph.typescript.lower.references import lower_reference
@@ -41,7 +41,7 @@ _COMPONENT_BASES = frozenset(("Component", "PureComponent"))
 
 
 class _ClassMembers:
-    """Members of a class whose body is being read, with separate tables for instance and static members."""
+    """Members of the class being lowered, with separate tables for instance and static members."""
 
     def __init__(self, key: str, implemented: set[tuple[str, bool]]) -> None:
         self.key = key
@@ -49,18 +49,18 @@ class _ClassMembers:
         self._implemented = implemented
         self._keys: dict[tuple[str, bool], str] = {}
 
-    def member_key(self, walk: Walk, node: Node, place: Node, name: str, kind: str, *, static: bool) -> str:
-        """Return the symbol key of a member; overloads and the two accessors of a property share one symbol."""
+    def add_member_symbol(self, walk: Walk, node: Node, name_node: Node, name: str, kind: str, *, static: bool) -> str:
+        """Add a symbol for a member and return its key. Overloads and accessors of a property share one symbol."""
         has_body = node.type == "method_definition"
         known = self._keys.get((name, static))
         if known is None and (has_body or (name, static) not in self._implemented):
             symbol_kind = "variable" if kind == nodes.FIELD else "method"
             body = node.children[-1] if has_body else None
-            known = walk.add_symbol(name, symbol_kind, node, at=place, owner=self.key, body=body)
+            known = walk.add_symbol(name, symbol_kind, node, at=name_node, owner=self.key, body=body)
         else:
             walk.comment = None
             key = known or qualified_name(self.key, name)
-            walk.found.merges.append(Merge(walk.source.line(place), key, key))
+            walk.findings.merges.append(Merge(walk.source.line(name_node), key, key))
             return key
         self._keys[(name, static)] = known
         return known
@@ -83,22 +83,22 @@ def lower_class(walk: Walk, node: Node, binding: Binding, key: str) -> nodes.Cla
     heritage: tuple[Term, tuple[Term, ...], tuple[Term, ...]] = (None, (), ())
     members = _ClassMembers(key, set())
     with (
-        walk.scopes.opened,
-        walk.scopes.inside(key),
+        walk.scopes.name_scope,
+        walk.scopes.inside_symbol(key),
         walk.scopes.with_this(walk.scopes.enclosing),
-        walk.scopes.branched,
+        walk.scopes.branch,
     ):
         for child in node.children:
             kind = child.type
             if kind == "type_parameters":
-                parameters = type_parameters(walk, child)
+                parameters = lower_type_parameters(walk, child)
             elif kind == "class_heritage":
                 heritage = _lower_heritage(walk, child)
             elif kind == "class_body":
                 members = _ClassMembers(key, _implemented_methods(walk, child))
-                _class_body(walk, child, ClassFrame(binding, key), members)
+                _lower_class_body(walk, child, ClassFrame(binding, key), members)
             elif kind == "decorator":
-                walk.expression(child)
+                walk.lower_expression(child)
     return nodes.ClassDeclaration(key, parameters, *heritage, *members.tables)
 
 
@@ -118,9 +118,9 @@ def _lower_heritage(walk: Walk, node: Node) -> tuple[Term, tuple[Term, ...], tup
         if child.type == "extends_clause":
             base = lower_reference(walk, child.children[1], "inherit")
             if child.children[-1].type == "type_arguments":
-                base_arguments = type_arguments(walk, child.children[-1])
+                base_arguments = lower_type_arguments(walk, child.children[-1])
         elif child.type == "implements_clause":
-            implemented += [inherited_type(walk, part) for part in named_children(child)]
+            implemented += [lower_inherited_type(walk, part) for part in named_children(child)]
         elif child.is_named and child.type != "comment":  # in JavaScript, the base is any expression
             base = lower_reference(walk, child, "inherit")
     return base, base_arguments, tuple(implemented)
@@ -133,16 +133,16 @@ def _implemented_methods(walk: Walk, body: Node) -> set[tuple[str, bool]]:
     found = set()
     for child in body.children:
         if child.type == "method_definition":
-            place = next((part for part in child.children if part.type in NAME_KINDS), None)
+            name_node = next((part for part in child.children if part.type in NAME_KINDS), None)
             static = any(part.type == "static" for part in child.children)
-            if place is not None:
-                found.add((walk.source.name(place), static))
+            if name_node is not None:
+                found.add((walk.source.name(name_node), static))
     return found
 
 
-def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMembers) -> None:
-    """Read the members of a class."""
-    statics = ClassFrame(frame.binding, frame.key, static=True)
+def _lower_class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMembers) -> None:
+    """Lower the members of a class."""
+    statics = ClassFrame(frame.binding, frame.key, is_static=True)
     frame.assigned = {} if walk.source.is_javascript else None
     for child in node.children:
         kind = child.type
@@ -155,77 +155,77 @@ def _class_body(walk: Walk, node: Node, frame: ClassFrame, members: _ClassMember
         elif kind in _FIELD_NODE_TYPES:
             _lower_field(walk, child, (frame, statics), members)
         elif kind == "index_signature":
-            index_signature(walk, child)
+            lower_index_signature(walk, child)
         elif kind == "class_static_block":
             walk.scopes.enclosing = statics
-            walk.statement(child.children[-1])
+            walk.lower_statement(child.children[-1])
         elif child.is_named:
-            walk.expression(child)
-    for name, (place, term) in (frame.assigned or {}).items():
+            walk.lower_expression(child)
+    for name, (name_node, term) in (frame.assigned or {}).items():
         if name not in members.tables[0]:
-            key = walk.add_symbol(name, "variable", place, owner=frame.key)
+            key = walk.add_symbol(name, "variable", name_node, owner=frame.key)
             members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
 def _lower_method(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     words = {child.type for child in node.children}
     static = "static" in words
-    place = next((child for child in node.children if child.type in NAME_KINDS), None)
-    name = member_name(walk, place) if place is not None else ""
-    if place is None or not name:
-        _walk_method(walk, node, frames[static])
+    name_node = next((child for child in node.children if child.type in NAME_KINDS), None)
+    name = member_name(walk, name_node) if name_node is not None else ""
+    if name_node is None or not name:
+        _lower_method_function(walk, node, frames[static])
         return
     kind = nodes.ACCESSOR if "get" in words or "set" in words else nodes.METHOD
     documented = documented_term(walk)
-    key = members.member_key(walk, node, place, name, kind, static=static)
-    with walk.scopes.inside(key):
-        walk.properties = []
-        function = _walk_method(walk, node, frames[static], documented)
+    key = members.add_member_symbol(walk, node, name_node, name, kind, static=static)
+    with walk.scopes.inside_symbol(key):
+        walk.parameter_properties = []
+        function = _lower_method_function(walk, node, frames[static], documented)
         term: Term = function
         if kind == nodes.ACCESSOR:
             term = accessor_type(function, is_getter="get" in words)
     members.add(name, nodes.ClassMember(key, kind, term), static=static)
     if name == "constructor":
-        _parameter_properties(walk, members)
+        _declare_parameter_properties(walk, members)
 
 
-def _walk_method(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> nodes.FunctionTerm:
+def _lower_method_function(walk: Walk, node: Node, frame: ClassFrame, documented: Term = None) -> nodes.FunctionTerm:
     if node.type == "method_definition":
-        return function_term(walk, node, documented, frame=frame)
-    return function_type(walk, node)
+        return lower_function(walk, node, documented, frame=frame)
+    return lower_signature(walk, node)
 
 
-def _parameter_properties(walk: Walk, members: _ClassMembers) -> None:
+def _declare_parameter_properties(walk: Walk, members: _ClassMembers) -> None:
     """Declare the constructor parameters that are also members of the class."""
-    for name, term, place in walk.properties:
-        key = walk.add_symbol(name, "variable", place, owner=members.key)
+    for name, term, name_node in walk.parameter_properties:
+        key = walk.add_symbol(name, "variable", name_node, owner=members.key)
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=False)
 
 
 def _lower_field(walk: Walk, node: Node, frames: tuple[ClassFrame, ClassFrame], members: _ClassMembers) -> None:
     children = node.children
     static = any(child.type == "static" for child in children)
-    place = next((child for child in children if child.type in NAME_KINDS), None)
-    if place is None:
+    name_node = next((child for child in children if child.type in NAME_KINDS), None)
+    if name_node is None:
         return
-    name = member_name(walk, place)
-    value = value_after(node) if len(children) > 2 else None
+    name = member_name(walk, name_node)
+    value = child_after(node) if len(children) > 2 else None
     is_function = value is not None and value.type in FUNCTION_KINDS
     key = ""
     documented = documented_term(walk)
     if name:
         kind = "method" if is_function else "variable"
-        key = walk.add_symbol(name, kind, node, at=place, owner=members.key)
-    with walk.scopes.inside(key or walk.scopes.symbol):
+        key = walk.add_symbol(name, kind, node, at=name_node, owner=members.key)
+    with walk.scopes.inside_symbol(key or walk.scopes.symbol):
         walk.scopes.enclosing = frames[static]
         term, annotated = documented, documented is not None
         for child in children:
             if child.type in ANNOTATIONS:
-                term, annotated = walk.type(child), True
+                term, annotated = walk.lower_type(child), True
             elif child.type == "decorator":
-                walk.expression(child)
+                walk.lower_expression(child)
         if value is not None:
-            found = walk.expression(value, term)
+            found = walk.lower_expression(value, term)
             term = term if annotated else found
     if name:
         members.add(name, nodes.ClassMember(key, nodes.FIELD, term), static=static)
@@ -238,14 +238,14 @@ def lower_interface(walk: Walk, node: Node, key: str) -> nodes.InterfaceDeclarat
     parameters: tuple[nodes.TypeParameter, ...] = ()
     bases: tuple[Term, ...] = ()
     shape: nodes.ObjectTerm | nodes.MappedType = nodes.ObjectTerm()
-    with walk.scopes.opened, walk.scopes.inside(key), walk.scopes.with_this(frame):
+    with walk.scopes.name_scope, walk.scopes.inside_symbol(key), walk.scopes.with_this(frame):
         for child in node.children:
             if child.type == "type_parameters":
-                parameters = type_parameters(walk, child)
+                parameters = lower_type_parameters(walk, child)
             elif child.type in ("extends_type_clause", "extends_clause"):
-                bases = tuple([inherited_type(walk, part) for part in named_children(child)])
+                bases = tuple([lower_inherited_type(walk, part) for part in named_children(child)])
             elif child.type in ("interface_body", "object_type"):
-                shape = object_type(walk, child, owner=key)
+                shape = lower_object_type(walk, child, owner=key)
     if isinstance(shape, nodes.MappedType):  # invalid source: an interface cannot be a mapped type
         shape = nodes.ObjectTerm()
     return nodes.InterfaceDeclaration(key, parameters, bases, member_table(shape.members), shape.calls, shape.index)
@@ -281,10 +281,10 @@ def lower_enum(walk: Walk, node: Node, key: str) -> nodes.EnumDeclaration:
         if child.type == "comment":
             walk.comment = child
         elif child.is_named:
-            place = child.children[0] if child.type == "enum_assignment" else child
-            name = member_name(walk, place)
+            name_node = child.children[0] if child.type == "enum_assignment" else child
+            name = member_name(walk, name_node)
             if name:
-                members[name] = walk.add_symbol(name, "variable", child, at=place, owner=key)
+                members[name] = walk.add_symbol(name, "variable", child, at=name_node, owner=key)
             if child.type == "enum_assignment":
-                walk.expression(child.children[-1])
+                walk.lower_expression(child.children[-1])
     return nodes.EnumDeclaration(key, members)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportOrigin
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
-from deltos.domains.graph.typescript.lower.named_values import MODULE_EXPORTS, named_value, value_kind, value_term
+from deltos.domains.graph.typescript.lower.named_values import MODULE_EXPORTS, lower_named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.references import lower_reference
-from deltos.domains.graph.typescript.nodes import ANY_NAME, MemberAccess, Require, Term
+from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, MemberAccess, Require, Term
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,31 +26,31 @@ def is_export_target(walk: Walk, left: Node) -> bool:
     return owner.type == "member_expression" and walk.source.name(owner) == MODULE_EXPORTS
 
 
-def export_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
-    """Export the right side of an assignment under the name on the left side, and return its term."""
-    walk.found.is_module = True
+def lower_export(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+    """Export the right side of an assignment under the name on the left side, and return the exported term."""
+    walk.findings.is_module = True
     if walk.source.name(left) == MODULE_EXPORTS:
-        return _export_module_value(walk, node, left, right)
+        return _lower_module_exports(walk, node, left, right)
     name = walk.source.name(left.children[-1])
     binding = f"exports.{name}"
     documented = documented_term(walk)
-    if name in walk.found.exports:
-        return walk.expression(right, documented)
+    if name in walk.findings.exports:
+        return walk.lower_expression(right, documented)
     key = walk.add_symbol(name, value_kind(right), node, at=left.children[-1], owner="exports")
-    declaration = named_value(walk, right, key, binding, documented)
-    walk.found.declare(binding, declaration)
-    walk.found.exports[name] = binding
+    declaration = lower_named_value(walk, right, key, binding, documented)
+    walk.findings.declare(binding, declaration)
+    walk.findings.exports[name] = binding
     return value_term(declaration, binding)
 
 
-def _export_module_value(walk: Walk, node: Node, left: Node, right: Node) -> Term:
+def _lower_module_exports(walk: Walk, node: Node, left: Node, right: Node) -> Term:
     """Lower `module.exports = value`."""
     documented = documented_term(walk)
     if right.type == "identifier":
         term = lower_reference(walk, right, "read")
     elif right.type == "assignment_expression":
-        term = walk.expression(right)
-        walk.found.has_chained_exports = True
+        term = walk.lower_expression(right)
+        walk.findings.has_chained_exports = True
     else:
         name = right.child_by_field_name("name") if value_kind(right) != "variable" else None
         key = walk.add_symbol(
@@ -60,18 +60,18 @@ def _export_module_value(walk: Walk, node: Node, left: Node, right: Node) -> Ter
             at=name or left,
             owner="",
         )
-        declaration = named_value(walk, right, key, MODULE_EXPORTS, documented)
-        walk.found.declare(MODULE_EXPORTS, declaration)
+        declaration = lower_named_value(walk, right, key, MODULE_EXPORTS, documented)
+        walk.findings.declare(MODULE_EXPORTS, declaration)
         term = MODULE_EXPORTS
-    if walk.found.exported_value is None:
-        walk.found.exported_value = term
+    if walk.findings.exported_value is None:
+        walk.findings.exported_value = term
     return term
 
 
 def required_import(term: Term) -> ImportOrigin | None:
-    """Return the import that `require('x')` or `require('x').name` is equivalent to."""
+    """Return the import to which `require('x')` or `require('x').name` is equivalent."""
     if isinstance(term, Require):
-        return ImportOrigin(term.specifier, ANY_NAME)
+        return ImportOrigin(term.specifier, EXPORTED_VALUE)
     if isinstance(term, MemberAccess) and isinstance(term.owner, Require):
         return ImportOrigin(term.owner.specifier, term.name)
     return None

@@ -1,4 +1,4 @@
-"""Lower conditions: their possible results, and the facts that a test establishes about the tested values."""
+"""Lower conditions to terms and to the facts that they establish about the tested values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether it held)
+Facts: TypeAlias = "list[tuple[Term, nodes.Guard, bool]]"  # (tested value, guard, whether the guard succeeded)
 _EQUALITY_OPERATORS = frozenset(("===", "=="))
 _INEQUALITY_OPERATORS = frozenset(("!==", "!="))
 
@@ -38,7 +38,7 @@ def apply_facts(walk: Walk, facts: Facts) -> None:
 
 
 def logical_operands(node: Node, kind: str) -> list[Node]:
-    """Return the operands of a left-nested chain from left to right, without recursion."""
+    """Return the operands of nested nodes of one kind, from left to right."""
     operands: list[Node] = []
     while node.type == kind:
         operands.append(node.children[-1])
@@ -51,7 +51,7 @@ def logical_operands(node: Node, kind: str) -> list[Node]:
 def lower_condition(walk: Walk, node: Node) -> TestedCondition:
     """Lower a condition and return its term and facts."""
     if walk.depth > MAX_DEPTH:
-        return TestedCondition(walk.expression(node))
+        return TestedCondition(walk.lower_expression(node))
     walk.depth += 1
     tested = _lower_test(walk, node)
     walk.depth -= 1
@@ -62,20 +62,22 @@ def _lower_test(walk: Walk, node: Node) -> TestedCondition:
     kind = node.type
     if kind == "parenthesized_expression":
         inner = [child for child in node.children if child.is_named and child.type != "comment"]
-        return lower_condition(walk, inner[0]) if len(inner) == 1 else TestedCondition(walk.expression(node))
+        return lower_condition(walk, inner[0]) if len(inner) == 1 else TestedCondition(walk.lower_expression(node))
     if kind == "unary_expression" and node.children[0].type == "!":
         tested = lower_condition(walk, node.children[-1])
         return TestedCondition(None, tested.no, tested.yes)
     if kind == "binary_expression":
         return _lower_binary_test(walk, node)
-    term = walk.expression(node)
+    term = walk.lower_expression(node)
     if kind == "call_expression" and isinstance(term, nodes.CallTerm):
-        return _outcomes(_guard_calls(term), term)
+        return _guarded_condition(_guard_calls(term), term)
     return TestedCondition(term)
 
 
-def _outcomes(guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True) -> TestedCondition:
-    """Return a condition whose guards hold if it succeeds or, if `held` is false, if it fails."""
+def _guarded_condition(
+    guards: list[tuple[Term, nodes.Guard]], term: Term = None, *, held: bool = True
+) -> TestedCondition:
+    """Return a condition whose guards hold if the condition succeeds or, with `held=False`, if it fails."""
     yes = [(value, guard, held) for value, guard in guards]
     return TestedCondition(term, yes, [(value, guard, not held) for value, guard in guards])
 
@@ -105,9 +107,9 @@ def _lower_binary_test(walk: Walk, node: Node) -> TestedCondition:
         return _lower_and(walk, node)
     if operator == "||":
         return _lower_or(walk, node)
-    left = walk.expression(node.children[0])
-    right = walk.expression(node.children[-1])
-    return _compare(left, operator, right)
+    left = walk.lower_expression(node.children[0])
+    right = walk.lower_expression(node.children[-1])
+    return _comparison_condition(left, operator, right)
 
 
 def _operator(node: Node) -> str:
@@ -127,8 +129,8 @@ def _chain_operands(node: Node, operator: str) -> list[Node]:
 
 
 def _lower_and(walk: Walk, node: Node) -> TestedCondition:
-    """Lower `a && b`, in which each operand is read with the facts from the previous operands."""
-    with walk.scopes.branched:
+    """Lower `a && b`. Each operand is lowered with the facts established by the previous operands."""
+    with walk.scopes.branch:
         known: Facts = []
         term: Term = None
         for operand in _chain_operands(node, "&&"):
@@ -140,8 +142,8 @@ def _lower_and(walk: Walk, node: Node) -> TestedCondition:
 
 
 def _lower_or(walk: Walk, node: Node) -> TestedCondition:
-    """Lower `a || b`, in which each operand is read with the facts that hold if the previous operands fail."""
-    with walk.scopes.branched:
+    """Lower `a || b`. Each operand is lowered with the facts that hold if the previous operands fail."""
+    with walk.scopes.branch:
         refuted: Facts = []
         terms: list[Term] = []
         for operand in _chain_operands(node, "||"):
@@ -154,18 +156,18 @@ def _lower_or(walk: Walk, node: Node) -> TestedCondition:
     return TestedCondition(term, [], refuted)
 
 
-def _compare(left: Term, operator: str, right: Term) -> TestedCondition:
-    """Return the facts that a comparison establishes."""
+def _comparison_condition(left: Term, operator: str, right: Term) -> TestedCondition:
+    """Return the condition of a comparison, with the facts that the comparison establishes."""
     if operator == "instanceof":
-        return _outcomes([(_without_guards(left), nodes.InstanceOf(right))] if left is not None else [])
+        return _guarded_condition([(_without_guards(left), nodes.InstanceOf(right))] if left is not None else [])
     if operator == "in" and isinstance(left, nodes.StringTerm) and right is not None:
-        return _outcomes([(_without_guards(right), nodes.HasMember(left.value))])
+        return _guarded_condition([(_without_guards(right), nodes.HasMember(left.value))])
     if operator in _EQUALITY_OPERATORS or operator in _INEQUALITY_OPERATORS:
-        return _outcomes(_compare_values(left, right), held=operator in _EQUALITY_OPERATORS)
+        return _guarded_condition(_equality_guards(left, right), held=operator in _EQUALITY_OPERATORS)
     return TestedCondition(None)
 
 
-def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
+def _equality_guards(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
     if isinstance(left, nodes.TypeOf) and isinstance(right, nodes.StringTerm):
         return [(_without_guards(left.value), nodes.HasPrimitiveType(right.value))]
     if isinstance(left, nodes.MemberAccess) and isinstance(right, nodes.StringTerm | nodes.MemberAccess):
@@ -173,45 +175,45 @@ def _compare_values(left: Term, right: Term) -> list[tuple[Term, nodes.Guard]]:
     return []
 
 
-def binary(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term for a binary operation; a logical operation has the value of one of its operands."""
+def lower_binary(walk: Walk, node: Node, expected: Term) -> Term:
+    """Return the term for a binary operation; the result of a logical operation is one of the operands."""
     operator = _operator(node)
     if operator == "&&":
         return _lower_and(walk, node).term
     if operator == "||":
         return _lower_or(walk, node).term
     if operator == "??":
-        terms = [walk.expression(operand, expected) for operand in _chain_operands(node, "??")]
+        terms = [walk.lower_expression(operand, expected) for operand in _chain_operands(node, "??")]
         return nodes.OneOf(tuple(terms))
     if operator == "instanceof":
-        walk.expression(node.children[0])
-        walk.expression(node.children[-1])
+        walk.lower_expression(node.children[0])
+        walk.lower_expression(node.children[-1])
         return None
     for operand in logical_operands(node, "binary_expression"):
-        walk.expression(operand)
-    return nodes.StringTerm() if operator == "+" and _mentions_text(node) else None
+        walk.lower_expression(operand)
+    return nodes.StringTerm() if operator == "+" and _has_string_operand(node) else None
 
 
-def _mentions_text(node: Node) -> bool:
+def _has_string_operand(node: Node) -> bool:
     return node.children[-1].type in ("string", "template_string") or node.children[0].type in (
         "string",
         "template_string",
     )
 
 
-def ternary(walk: Walk, node: Node, expected: Term) -> Term:
+def lower_ternary(walk: Walk, node: Node, expected: Term) -> Term:
     """Return the term for `a ? b : c`, which is one of two alternatives."""
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) != 3:
         for part in parts:
-            walk.expression(part)
+            walk.lower_expression(part)
         return None
     condition, yes_part, no_part = parts
     tested = lower_condition(walk, condition)
-    with walk.scopes.branched:
+    with walk.scopes.branch:
         apply_facts(walk, tested.yes)
-        yes = walk.expression(yes_part, expected)
-    with walk.scopes.branched:
+        yes = walk.lower_expression(yes_part, expected)
+    with walk.scopes.branch:
         apply_facts(walk, tested.no)
-        no = walk.expression(no_part, expected)
+        no = walk.lower_expression(no_part, expected)
     return nodes.OneOf((yes, no))

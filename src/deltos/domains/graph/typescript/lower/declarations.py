@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import Augmentation, ImportLink, Merge
-from deltos.domains.graph.typescript.lower.annotations import object_type, value_after
+from deltos.domains.graph.typescript.lower.annotations import child_after, lower_object_type
 from deltos.domains.graph.typescript.lower.classes import (
     is_component_class,
     lower_class,
@@ -14,10 +14,15 @@ from deltos.domains.graph.typescript.lower.classes import (
     lower_interface,
 )
 from deltos.domains.graph.typescript.lower.commonjs import required_import
-from deltos.domains.graph.typescript.lower.functions import ANNOTATIONS, function_term, function_type, type_parameters
+from deltos.domains.graph.typescript.lower.functions import (
+    ANNOTATIONS,
+    lower_function,
+    lower_signature,
+    lower_type_parameters,
+)
 from deltos.domains.graph.typescript.lower.hoisting import hoist_module
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
-from deltos.domains.graph.typescript.lower.named_values import named_value, value_kind, value_term
+from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind, value_term
 from deltos.domains.graph.typescript.lower.patterns import bind_pattern
 from deltos.domains.graph.typescript.lower.walk import ClassFrame, qualified_name
 
@@ -28,10 +33,10 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 
-_MAX_NAMESPACE_PARTS = 50  # parts of a dotted name such as `namespace A.B.C`
+_MAX_NAMESPACE_PARTS = 50  # maximum number of parts in a name such as `namespace A.B.C`
 
 
-def name_node(node: Node) -> Node | None:
+def find_name_node(node: Node) -> Node | None:
     """Return the node of a declaration's name."""
     return next((child for child in node.children if child.type in ("identifier", "type_identifier")), None)
 
@@ -51,49 +56,51 @@ def _lower_declarator(walk: Walk, node: Node, *, is_constant: bool) -> None:
     """Lower one declarator of a variable declaration."""
     children = node.children
     target = children[0]
-    value = value_after(node) if len(children) > 2 else None
+    value = child_after(node) if len(children) > 2 else None
     annotation: Term = documented_term(walk)
     for child in children[1:]:
         if child.type in ANNOTATIONS:
-            annotation = walk.type(child)
+            annotation = walk.lower_type(child)
     if target.type == "identifier":
         _declare_plain_variable(walk, node, target, value, annotation, is_constant=is_constant)
         return
-    term = walk.expression(value, annotation) if value is not None else None
+    term = walk.lower_expression(value, annotation) if value is not None else None
     bind_pattern(
         walk,
         target,
         annotation if annotation is not None else term,
-        lambda name, place, part: _set_variable(walk, name, place, part),
+        lambda name, name_node, part: _set_variable(walk, name, name_node, part),
     )
 
 
-def _set_variable(walk: Walk, name: str, place: Node, term: Term) -> None:
+def _set_variable(walk: Walk, name: str, name_node: Node, term: Term) -> None:
     """Set the term of a hoisted variable in a pattern."""
     binding = walk.scopes.values.get(name)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
     elif isinstance(binding, str):
-        key = walk.add_symbol(name, "variable", place)
-        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
-        _note_require(walk, binding, term, place)
+        key = walk.add_symbol(name, "variable", name_node)
+        walk.findings.declare(binding, nodes.ValueDeclaration(key, term))
+        _record_require(walk, binding, term, name_node)
 
 
-def _note_require(walk: Walk, binding: str, term: Term, place: Node) -> None:
+def _record_require(walk: Walk, binding: str, term: Term, name_node: Node) -> None:
     """Record a variable that is initialised with `require(…)` as an import."""
     origin = required_import(term)
     if origin is not None:
-        walk.found.imports[binding] = origin
-        if origin.name == nodes.ANY_NAME:
-            walk.found.links.append(
-                ImportLink(walk.source.line(place), walk.scopes.symbol, origin.specifier, origin.name, is_alias=True)
+        walk.findings.imports[binding] = origin
+        if origin.name == nodes.EXPORTED_VALUE:
+            walk.findings.links.append(
+                ImportLink(
+                    walk.source.line(name_node), walk.scopes.symbol, origin.specifier, origin.name, is_alias=True
+                )
             )
 
 
 def _declare_plain_variable(
     walk: Walk, node: Node, target: Node, value: Node | None, annotation: Term, *, is_constant: bool
 ) -> None:
-    """Declare a variable that is not a pattern."""
+    """Declare a variable whose target is a plain name."""
     name = walk.source.name(target)
     binding = walk.scopes.values.get(name)
     if binding is None:
@@ -107,10 +114,10 @@ def _declare_plain_variable(
             walk.scopes.local_keys[binding] = key
         declaration: nodes.ValueDeclaration | nodes.ClassDeclaration = nodes.ValueDeclaration(key)
         if value is not None:
-            declaration = named_value(walk, value, key, binding, annotation)
+            declaration = lower_named_value(walk, value, key, binding, annotation)
         term = _declare_value(walk, binding, declaration, annotation, node)
     elif value is not None:
-        term = walk.expression(value, annotation)
+        term = walk.lower_expression(value, annotation)
         walk.scopes.set_local(binding, annotation if annotation is not None else term)
     elif annotation is not None:
         walk.scopes.set_local(binding, annotation)
@@ -135,69 +142,70 @@ def _declare_value(
             binding, nodes.LocalType(declaration) if isinstance(declaration, nodes.ClassDeclaration) else term
         )
         return term
-    if walk.found.exported_value is not None and term is walk.found.exported_value:  # const app = module.exports = {…}
-        walk.found.exported_value = binding
-        walk.found.has_chained_exports = True
-    walk.found.declare(binding, declaration, node)
-    _note_require(walk, binding, value, node)
+    # const app = module.exports = {…}
+    if walk.findings.exported_value is not None and term is walk.findings.exported_value:
+        walk.findings.exported_value = binding
+        walk.findings.has_chained_exports = True
+    walk.findings.declare(binding, declaration, node)
+    _record_require(walk, binding, value, node)
     return term
 
 
 def lower_function_statement(walk: Walk, node: Node) -> None:
     """Lower `function name() {…}` or an overload signature."""
-    place = name_node(node)
-    if place is None:
-        walk.expression(node)
+    name_node = find_name_node(node)
+    if name_node is None:
+        walk.lower_expression(node)
         return
-    name = walk.source.name(place)
+    name = walk.source.name(name_node)
     binding = walk.scopes.values.get(name)
     if binding is None:
         binding = walk.scopes.bind_local(name)
     documented = documented_term(walk)
     if node.type == "function_signature":
-        _lower_overload_signature(walk, node, place, name, binding)
+        _lower_overload_signature(walk, node, name_node, name, binding)
         return
-    key = walk.add_symbol(name, "function", node, at=place, body=node.children[-1])
+    key = walk.add_symbol(name, "function", node, at=name_node, body=node.children[-1])
     if isinstance(binding, int):
         walk.scopes.local_keys[binding] = key
     frame = ClassFrame(binding, key, assigned={}) if walk.source.is_javascript else None
-    with walk.scopes.inside(key), walk.component(key, name):
-        term = function_term(walk, node, documented, frame=frame)
+    with walk.scopes.inside_symbol(key), walk.component_scope(key, name):
+        term = lower_function(walk, node, documented, frame=frame)
     if isinstance(binding, int):
         walk.scopes.set_local(binding, term)
         return
-    walk.found.declare(binding, nodes.ValueDeclaration(key, term), place)
+    walk.findings.declare(binding, nodes.ValueDeclaration(key, term), name_node)
     if frame is not None and frame.assigned:
         _declare_constructor(walk, binding, key, frame.assigned)
 
 
-def _lower_overload_signature(walk: Walk, node: Node, place: Node, name: str, binding: Binding) -> None:
-    """Lower a signature without a body; it is merged with the symbol of its implementation if one follows."""
+def _lower_overload_signature(walk: Walk, node: Node, name_node: Node, name: str, binding: Binding) -> None:
+    """Lower an overload signature, which shares a symbol with a following implementation."""
     key = qualified_name(walk.scopes.symbol, name)
-    if _implementation_name_after(walk, node) == name or walk.found.has_key(key):
+    if _implementation_name_after(walk, node) == name or walk.findings.has_key(key):
         walk.comment = None
-        walk.found.merges.append(Merge(walk.source.line(place), key, key))
+        walk.findings.merges.append(Merge(walk.source.line(name_node), key, key))
     else:
-        key = walk.add_symbol(name, "function", node, at=place)
-    with walk.scopes.inside(key):
-        term = function_type(walk, node)
+        key = walk.add_symbol(name, "function", node, at=name_node)
+    with walk.scopes.inside_symbol(key):
+        term = lower_signature(walk, node)
     if isinstance(binding, str):
-        walk.found.declare(binding, nodes.ValueDeclaration(key, term))
+        walk.findings.declare(binding, nodes.ValueDeclaration(key, term))
     else:
         walk.scopes.set_local(binding, term)
 
 
 def _implementation_name_after(walk: Walk, node: Node) -> str:
-    """Return the name of the function whose body follows its overloads, or an empty string if there is none."""
+    """Return the name of the implementation after a sequence of overloads, or an empty string if there is none."""
     start, end, name = walk.overloads
-    if not start <= node.start_byte < end:  # one search result is valid for a whole sequence of overloads
+    if not start <= node.start_byte < end:  # the result applies to the whole sequence of overloads
         end, name = _next_function(walk, node)
         walk.overloads = (node.start_byte, end, name)
     return name
 
 
 def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
-    """Return the end offset of a sequence of overloads, and the name of the function with a body after it."""
+    """Return the end offset of a sequence of overloads, and the name of the implementation that follows."""
     statement = node
     while statement.parent is not None and statement.parent.type in ("export_statement", "ambient_declaration"):
         statement = statement.parent
@@ -208,8 +216,8 @@ def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
         if following.type == "export_statement":
             inner = following.child_by_field_name("declaration") or following
         if inner.type in ("function_declaration", "generator_function_declaration"):
-            place = name_node(inner)
-            return following.start_byte, walk.source.name(place) if place is not None else ""
+            name_node = find_name_node(inner)
+            return following.start_byte, walk.source.name(name_node) if name_node is not None else ""
         if inner.type not in ("function_signature", "comment"):
             return following.start_byte, ""
         end = following.end_byte
@@ -220,30 +228,30 @@ def _next_function(walk: Walk, node: Node) -> tuple[int, str]:
 def _declare_constructor(walk: Walk, binding: str, key: str, assigned: dict[str, tuple[Node, Term]]) -> None:
     """Declare the class of a JavaScript function that assigns members to `this`."""
     members = {
-        name: nodes.ClassMember(walk.add_symbol(name, "variable", place, owner=key), nodes.FIELD, term)
-        for name, (place, term) in assigned.items()
+        name: nodes.ClassMember(walk.add_symbol(name, "variable", name_node, owner=key), nodes.FIELD, term)
+        for name, (name_node, term) in assigned.items()
     }
-    walk.found.declare(binding, nodes.ClassDeclaration(key, members=members))
+    walk.findings.declare(binding, nodes.ClassDeclaration(key, members=members))
 
 
 def lower_class_statement(walk: Walk, node: Node) -> None:
     """Lower `class Name {…}`."""
-    place = name_node(node)
-    if place is None:
-        walk.expression(node)
+    name_node = find_name_node(node)
+    if name_node is None:
+        walk.lower_expression(node)
         return
-    name = walk.source.name(place)
-    binding = _binding(walk, name)
-    key = walk.add_symbol(name, "class", node, at=place, body=node.children[-1])
+    name = walk.source.name(name_node)
+    binding = _value_binding(walk, name)
+    key = walk.add_symbol(name, "class", node, at=name_node, body=node.children[-1])
     if isinstance(binding, int):
         walk.scopes.local_keys[binding] = key
     declaration = lower_class(walk, node, binding, key)
     if is_component_class(declaration):
-        walk.found.mark_component(key)
-    _declare_type(walk, binding, declaration, place)
+        walk.findings.mark_component(key)
+    _declare_type(walk, binding, declaration, name_node)
 
 
-def _binding(walk: Walk, name: str) -> Binding:
+def _value_binding(walk: Walk, name: str) -> Binding:
     """Return the binding of a value name, creating a local if necessary."""
     found = walk.scopes.values.get(name)
     return found if found is not None else walk.scopes.bind_local(name)
@@ -259,88 +267,92 @@ def _type_binding(walk: Walk, name: str) -> Binding:
     return local
 
 
-def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, place: Node) -> None:
+def _declare_type(walk: Walk, binding: Binding, declaration: nodes.Declaration, name_node: Node) -> None:
     """Add a type declaration to the module, or set it as the term of a local."""
     if isinstance(binding, int):
         walk.scopes.set_local(binding, nodes.LocalType(declaration))
         walk.scopes.local_keys[binding] = declaration.key
     else:
-        walk.found.declare(binding, declaration, place)
+        walk.findings.declare(binding, declaration, name_node)
 
 
 def lower_interface_statement(walk: Walk, node: Node) -> None:
     """Lower `interface Name {…}`."""
-    place = name_node(node)
-    if place is None:
+    name_node = find_name_node(node)
+    if name_node is None:
         return
-    name = walk.source.name(place)
+    name = walk.source.name(name_node)
     binding = _type_binding(walk, name)
-    key = walk.add_symbol(name, "interface", node, at=place, body=node.children[-1])
-    _declare_type(walk, binding, lower_interface(walk, node, key), place)
+    key = walk.add_symbol(name, "interface", node, at=name_node, body=node.children[-1])
+    _declare_type(walk, binding, lower_interface(walk, node, key), name_node)
 
 
 def lower_alias(walk: Walk, node: Node) -> None:
     """Lower `type Name = …`."""
-    place = name_node(node)
-    if place is None:
+    name_node = find_name_node(node)
+    if name_node is None:
         return
-    name = walk.source.name(place)
+    name = walk.source.name(name_node)
     binding = _type_binding(walk, name)
-    key = walk.add_symbol(name, "type", node, at=place)
-    with walk.scopes.inside(key), walk.scopes.opened:
+    key = walk.add_symbol(name, "type", node, at=name_node)
+    with walk.scopes.inside_symbol(key), walk.scopes.name_scope:
         parameters: tuple[nodes.TypeParameter, ...] = ()
         term: Term = None
         after_equals = False
         for child in node.children:
             if child.type == "type_parameters":
-                parameters = type_parameters(walk, child)
+                parameters = lower_type_parameters(walk, child)
             elif child.type == "=":
                 after_equals = True
             elif after_equals and child.is_named and child.type != "comment":
-                term = object_type(walk, child, owner=key) if child.type == "object_type" else walk.type(child)
-    _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), place)
+                term = (
+                    lower_object_type(walk, child, owner=key) if child.type == "object_type" else walk.lower_type(child)
+                )
+    _declare_type(walk, binding, nodes.AliasDeclaration(key, parameters, term), name_node)
 
 
 def lower_enum_statement(walk: Walk, node: Node) -> None:
     """Lower `enum Name {…}`."""
-    place = name_node(node)
-    if place is None:
+    name_node = find_name_node(node)
+    if name_node is None:
         return
-    binding = _binding(walk, walk.source.name(place))
-    key = walk.add_symbol(walk.source.name(place), "enum", node, at=place, body=node.children[-1])
-    _declare_type(walk, binding, lower_enum(walk, node, key), place)
+    binding = _value_binding(walk, walk.source.name(name_node))
+    key = walk.add_symbol(walk.source.name(name_node), "enum", node, at=name_node, body=node.children[-1])
+    _declare_type(walk, binding, lower_enum(walk, node, key), name_node)
 
 
 def lower_namespace(walk: Walk, node: Node) -> None:
     """Lower `namespace A.B {…}` or `declare module 'name' {…}`."""
-    place, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    if place is None:
+    name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if name_node is None:
         return
-    text = walk.source.name(place)
-    if place.type == "string":
-        _ambient_module(walk, place, text[1:-1], body)
+    text = walk.source.name(name_node)
+    if name_node.type == "string":
+        _lower_ambient_module(walk, name_node, text[1:-1], body)
         return
     container = walk.scopes.container
-    with walk.scopes.inside(walk.scopes.symbol):
-        _namespace_parts(walk, node, place, body, container, text)
+    with walk.scopes.inside_symbol(walk.scopes.symbol):
+        _lower_namespace_parts(walk, node, name_node, body, container, text)
 
 
-def _namespace_parts(walk: Walk, node: Node, place: Node, body: Node | None, container: str, text: str) -> None:
-    """Declare each part of a dotted namespace name, then read its body."""
+def _lower_namespace_parts(
+    walk: Walk, node: Node, name_node: Node, body: Node | None, container: str, text: str
+) -> None:
+    """Declare each part of a dotted namespace name, then lower the namespace's body."""
     for part in text.split(".")[:_MAX_NAMESPACE_PARTS]:
         container = f"{container}.{part}" if container else part
-        key = walk.add_symbol(part, "variable", node, at=place, body=body)
-        walk.found.declare(container, nodes.NamespaceDeclaration(key), place)
+        key = walk.add_symbol(part, "variable", node, at=name_node, body=body)
+        walk.findings.declare(container, nodes.NamespaceDeclaration(key), name_node)
         walk.scopes.symbol = key.partition("#")[0]
-    walk_container(walk, body, container, walk.scopes.symbol)
+    lower_container(walk, body, container, walk.scopes.symbol)
 
 
-def walk_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
-    """Lower the statements of a namespace, with the names from its earlier parts in scope."""
+def lower_container(walk: Walk, body: Node | None, container: str, source: str) -> None:
+    """Lower the statements of a namespace. Names from earlier declarations of the namespace are in scope."""
     if body is None:
         return
-    with walk.scopes.opened, walk.scopes.inside(source), walk.scopes.inside_namespace(container):
-        for name in walk.found.declared_before(container):
+    with walk.scopes.name_scope, walk.scopes.inside_symbol(source), walk.scopes.inside_namespace(container):
+        for name in walk.findings.declared_before(container):
             last = name.rpartition(".")[2]
             walk.scopes.bind_value(last, name)
             walk.scopes.bind_type(last, name)
@@ -349,29 +361,29 @@ def walk_container(walk: Walk, body: Node | None, container: str, source: str) -
             if child.type == "comment":
                 walk.comment = child
             elif child.is_named:
-                walk.statement(child)
+                walk.lower_statement(child)
 
 
-def _ambient_module(walk: Walk, place: Node, specifier: str, body: Node | None) -> None:
+def _lower_ambient_module(walk: Walk, name_node: Node, specifier: str, body: Node | None) -> None:
     """Lower `declare module 'specifier' {…}`."""
     container = f'"{specifier}"'
-    known = len(walk.found.declared)
-    walk_container(walk, body, container, container)
-    for name in walk.found.declared[known:]:
-        for declaration in walk.found.declarations[name]:
+    known = len(walk.findings.declared)
+    lower_container(walk, body, container, container)
+    for name in walk.findings.declared[known:]:
+        for declaration in walk.findings.declarations[name]:
             added = name[len(container) + 1 :]
-            walk.found.augmented.append(Augmentation(specifier, added, walk.source.line(place), declaration.key))
+            walk.findings.augmented.append(Augmentation(specifier, added, walk.source.line(name_node), declaration.key))
 
 
 def lower_ambient_statement(walk: Walk, node: Node) -> None:
     """Lower `declare …`."""
     children = node.children
     if any(child.type == "global" for child in children):
-        walk_container(walk, children[-1], "global", "global")
+        lower_container(walk, children[-1], "global", "global")
         return
     for child in children:
         if child.is_named:
-            walk.statement(child)
+            walk.lower_statement(child)
 
 
 DECLARATIONS: dict[str, StatementHandler] = {

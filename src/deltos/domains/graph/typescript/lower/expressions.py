@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
 from deltos.domains.graph.typescript.facts import ImportLink, ImportSite
-from deltos.domains.graph.typescript.lower.annotations import this_term, type_arguments
-from deltos.domains.graph.typescript.lower.assignments import assignment, augmented_assignment, update
+from deltos.domains.graph.typescript.lower.annotations import lower_type_arguments, this_term
+from deltos.domains.graph.typescript.lower.assignments import lower_assignment, lower_augmented_assignment, lower_update
 from deltos.domains.graph.typescript.lower.classes import lower_class
-from deltos.domains.graph.typescript.lower.conditions import binary, logical_operands, ternary
-from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, function_term, keyed_name
+from deltos.domains.graph.typescript.lower.conditions import logical_operands, lower_binary, lower_ternary
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, keyed_name, lower_function
 from deltos.domains.graph.typescript.lower.jsdoc import cast_term
 from deltos.domains.graph.typescript.lower.jsx import JSX
-from deltos.domains.graph.typescript.lower.literals import array_literal, object_literal
+from deltos.domains.graph.typescript.lower.literals import lower_array_literal, lower_object_literal
 from deltos.domains.graph.typescript.lower.references import lower_member_expression, lower_reference
-from deltos.domains.graph.typescript.lower.walk import each_expression
+from deltos.domains.graph.typescript.lower.walk import lower_expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
 _LITERAL_NODE_TYPES = frozenset(("number", "true", "false", "null", "undefined", "regex", "string", "template_string"))
-_MAX_TERM_ARGUMENTS = 8
+_MAX_TERM_ARGUMENTS = 8  # maximum number of arguments in a call's term
 
 
 def _lower_identifier(walk: Walk, node: Node, _expected: Term) -> Term:
-    return walk.use(node, "read")
+    return walk.lower_name(node, "read")
 
 
 def _lower_member_expression(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -38,13 +38,13 @@ def _lower_member_expression(walk: Walk, node: Node, _expected: Term) -> Term:
 
 def _lower_subscript(walk: Walk, node: Node, _expected: Term) -> Term:
     children = [child for child in node.children if child.is_named and child.type != "optional_chain"]
-    owner = walk.expression(children[0])
+    owner = walk.lower_expression(children[0])
     if len(children) < 2:
         return None
-    index = walk.expression(children[1])
+    index = walk.lower_expression(children[1])
     name = index.value if isinstance(index, nodes.StringTerm) else keyed_name(walk, children[1])
     if name:
-        walk.use_member(children[1], "read", owner, name)
+        walk.record_member(children[1], "read", owner, name)
     if owner is None:
         return None
     return nodes.KeyedAccess(owner, index, name) if name and name[0] == "[" else nodes.ElementAccess(owner, index)
@@ -55,19 +55,21 @@ def _lower_call(walk: Walk, node: Node, _expected: Term) -> Term:
     callee, given = children[0], children[-1]
     kind = callee.type
     if kind == "import":
-        return _dynamic_import(walk, given)
+        return _lower_dynamic_import(walk, given)
     if kind == "identifier" and "require" not in walk.scopes.values and walk.source.name(callee) == "require":
         specifier = _first_string_argument(walk, given)
         if specifier is not None:
-            return _require(walk, node, specifier)
+            return _lower_require(walk, node, specifier)
     if kind == "super":
-        _arguments(walk, None, given, ())
+        _lower_arguments(walk, None, given, ())
         return None
     target = lower_reference(walk, callee, "call")
     type_terms: tuple[Term, ...] = ()
     if len(children) > 2:  # most calls have only a callee and arguments, no type arguments
-        type_terms = type_arguments(walk, next((each for each in children if each.type == "type_arguments"), None))
-    terms = _arguments(walk, target, given, type_terms)
+        type_terms = lower_type_arguments(
+            walk, next((each for each in children if each.type == "type_arguments"), None)
+        )
+    terms = _lower_arguments(walk, target, given, type_terms)
     return nodes.CallTerm(target, terms, type_terms) if target is not None else None
 
 
@@ -75,30 +77,30 @@ def _lower_new(walk: Walk, node: Node, _expected: Term) -> Term:
     children = node.children
     target = lower_reference(walk, children[1], "call")
     generics = next((child for child in children[2:] if child.type == "type_arguments"), None)
-    type_terms = type_arguments(walk, generics)
+    type_terms = lower_type_arguments(walk, generics)
     terms: tuple[Term, ...] = ()
     if children[-1].type == "arguments":
         constructor = nodes.MemberAccess(target, "constructor") if target is not None else None
-        terms = _arguments(walk, constructor, children[-1], type_terms)
+        terms = _lower_arguments(walk, constructor, children[-1], type_terms)
     return nodes.NewTerm(target, terms, type_terms) if target is not None else None
 
 
-def _arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
+def _lower_arguments(walk: Walk, target: Term, node: Node, type_terms: tuple[Term, ...]) -> tuple[Term, ...]:
     """Lower the arguments of a call and return the terms for the first ones."""
     if node.type == "template_string":
-        walk.expression(node)
+        walk.lower_expression(node)
         return ()
     terms: list[Term] = []
     for child in node.children:
         kind = child.type
         if kind in _LITERAL_NODE_TYPES:
-            terms.append(walk.expression(child))
+            terms.append(walk.lower_expression(child))
         elif child.is_named and kind != "comment":
             expected: Term = None
             if target is not None and kind in _CONTEXTUALLY_TYPED_NODES:
                 earlier = tuple(terms[:_MAX_TERM_ARGUMENTS])
                 expected = walk.scopes.reusable(nodes.ArgumentOf(target, len(terms), earlier, type_terms))
-            terms.append(walk.expression(child, expected))
+            terms.append(walk.lower_expression(child, expected))
     return tuple(terms[:_MAX_TERM_ARGUMENTS])
 
 
@@ -110,89 +112,89 @@ def _first_string_argument(walk: Walk, node: Node) -> str | None:
     return None
 
 
-def _dynamic_import(walk: Walk, given: Node) -> Term:
+def _lower_dynamic_import(walk: Walk, given: Node) -> Term:
     specifier = _first_string_argument(walk, given)
     if specifier is None:
-        walk.expression(given)
+        walk.lower_expression(given)
         return None
-    walk.found.specifiers.append(ImportSite(walk.source.line(given), specifier, "deferred"))
+    walk.findings.specifiers.append(ImportSite(walk.source.line(given), specifier, "deferred"))
     return nodes.AwaitTerm(nodes.ImportedModule(specifier))
 
 
-def _require(walk: Walk, node: Node, specifier: str) -> Term:
-    walk.found.specifiers.append(
+def _lower_require(walk: Walk, node: Node, specifier: str) -> Term:
+    walk.findings.specifiers.append(
         ImportSite(walk.source.line(node), specifier, "deferred" if walk.scopes.in_function else "runtime")
     )
-    walk.found.links.append(
-        ImportLink(walk.source.line(node), walk.scopes.symbol, specifier, nodes.ANY_NAME, is_alias=False)
+    walk.findings.links.append(
+        ImportLink(walk.source.line(node), walk.scopes.symbol, specifier, nodes.EXPORTED_VALUE, is_alias=False)
     )
-    walk.found.is_module = True
+    walk.findings.is_module = True
     return nodes.Require(specifier)
 
 
 def _lower_await(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = walk.expression(node.children[-1])
+    term = walk.lower_expression(node.children[-1])
     return nodes.AwaitTerm(term) if term is not None else None
 
 
-def _lower_inner(walk: Walk, node: Node, expected: Term) -> Term:
-    """Return the term for the inner expression of a wrapper that does not change its value."""
+def _lower_wrapper(walk: Walk, node: Node, expected: Term) -> Term:
+    """Return the term for the inner expression of a wrapper such as `value!`."""
     term: Term = None
     for child in node.children:
         if child.is_named and child.type != "comment":
-            term = walk.expression(child, expected)
+            term = walk.lower_expression(child, expected)
     return term
 
 
 def _lower_parenthesized(walk: Walk, node: Node, expected: Term) -> Term:
     cast = cast_term(walk, node.start_byte) if walk.source.is_javascript else None
-    term = _lower_inner(walk, node, expected if cast is None else cast)
+    term = _lower_wrapper(walk, node, expected if cast is None else cast)
     return term if cast is None else cast
 
 
 def _lower_sequence(walk: Walk, node: Node, expected: Term) -> Term:
     operands = logical_operands(node, "sequence_expression")
     for child in operands[:-1]:
-        walk.expression(child)
-    return walk.expression(operands[-1], expected)
+        walk.lower_expression(child)
+    return walk.lower_expression(operands[-1], expected)
 
 
 def _lower_as(walk: Walk, node: Node, expected: Term) -> Term:
     children = node.children
     target = children[-1]
     if target.type == "const":
-        return walk.expression(children[0], expected)
-    term = walk.type(target)
-    walk.expression(children[0], term)
+        return walk.lower_expression(children[0], expected)
+    term = walk.lower_type(target)
+    walk.lower_expression(children[0], term)
     return term
 
 
 def _lower_satisfies(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = walk.type(node.children[-1])
-    return walk.expression(node.children[0], term)
+    term = walk.lower_type(node.children[-1])
+    return walk.lower_expression(node.children[0], term)
 
 
 def _lower_type_assertion(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = type_arguments(walk, node.children[0])
-    walk.expression(node.children[-1], term[0] if term else None)
+    term = lower_type_arguments(walk, node.children[0])
+    walk.lower_expression(node.children[-1], term[0] if term else None)
     return term[0] if term else None
 
 
 def _lower_instantiation(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = walk.expression(node.children[0])
-    type_arguments(walk, node.children[-1])
+    term = walk.lower_expression(node.children[0])
+    lower_type_arguments(walk, node.children[-1])
     return term
 
 
 def _lower_function(walk: Walk, node: Node, expected: Term) -> Term:
-    return function_term(walk, node, expected)
+    return lower_function(walk, node, expected)
 
 
 def _lower_class(walk: Walk, node: Node, _expected: Term) -> Term:
     local = walk.scopes.add_local()
     walk.scopes.local_uses += 1
     name = next((child for child in node.children if child.type in ("type_identifier", "identifier")), None)
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         text = walk.source.name(name) if name is not None else ""
         if text:
             walk.scopes.bind_value(text, local)
@@ -210,7 +212,7 @@ def _lower_this(walk: Walk, _node: Node, _expected: Term) -> Term:
 
 def _lower_super(walk: Walk, _node: Node, _expected: Term) -> Term:
     frame = walk.scopes.enclosing
-    return nodes.Super(frame.binding, frame.static) if frame is not None else None
+    return nodes.Super(frame.binding, frame.is_static) if frame is not None else None
 
 
 def _lower_string(walk: Walk, node: Node, _expected: Term) -> Term:
@@ -220,21 +222,21 @@ def _lower_string(walk: Walk, node: Node, _expected: Term) -> Term:
 def _lower_template(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type == "template_substitution":
-            each_expression(walk, child.children)
+            lower_expressions(walk, child.children)
     return nodes.StringTerm()
 
 
 def _lower_spread(walk: Walk, node: Node, _expected: Term) -> Term:
-    return nodes.Spread(walk.expression(node.children[-1]))
+    return nodes.Spread(walk.lower_expression(node.children[-1]))
 
 
 def _lower_unary(walk: Walk, node: Node, _expected: Term) -> Term:
-    term = walk.expression(node.children[-1])
+    term = walk.lower_expression(node.children[-1])
     return nodes.TypeOf(term) if term is not None and node.children[0].type == "typeof" else None
 
 
 def _lower_yield(walk: Walk, node: Node, _expected: Term) -> Term:
-    each_expression(walk, node.children)
+    lower_expressions(walk, node.children)
     return None
 
 
@@ -242,7 +244,7 @@ def _lower_decorator(walk: Walk, node: Node, _expected: Term) -> Term:
     target = node.children[-1]
     if target.type == "call_expression":
         lower_reference(walk, target.children[0], "decorate")
-        _arguments(walk, None, target.children[-1], ())
+        _lower_arguments(walk, None, target.children[-1], ())
     else:
         lower_reference(walk, target, "decorate")
     return None
@@ -262,7 +264,7 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "new_expression": _lower_new,
     "await_expression": _lower_await,
     "parenthesized_expression": _lower_parenthesized,
-    "non_null_expression": _lower_inner,
+    "non_null_expression": _lower_wrapper,
     "sequence_expression": _lower_sequence,
     "as_expression": _lower_as,
     "satisfies_expression": _lower_satisfies,
@@ -280,13 +282,13 @@ EXPRESSIONS: dict[str, ExpressionHandler] = {
     "unary_expression": _lower_unary,
     "yield_expression": _lower_yield,
     "decorator": _lower_decorator,
-    "object": object_literal,
-    "array": array_literal,
-    "binary_expression": binary,
-    "ternary_expression": ternary,
-    "assignment_expression": assignment,
-    "augmented_assignment_expression": augmented_assignment,
-    "update_expression": update,
+    "object": lower_object_literal,
+    "array": lower_array_literal,
+    "binary_expression": lower_binary,
+    "ternary_expression": lower_ternary,
+    "assignment_expression": lower_assignment,
+    "augmented_assignment_expression": lower_augmented_assignment,
+    "update_expression": lower_update,
     "number": _lower_nothing,
     "true": _lower_nothing,
     "false": _lower_nothing,

@@ -36,70 +36,70 @@ class Signature:
         self.flags = 0
         self.is_expression = is_expression
 
-    def take(self, walk: Walk, child: Node, expected: Term) -> None:
-        """Process one child of the function's node."""
+    def add_child(self, walk: Walk, child: Node, expected: Term) -> None:
+        """Add the part of the signature that a child of the function's node contains."""
         kind = child.type
         if kind == "formal_parameters":
-            self.parameters = parameters(walk, child, expected)
+            self.parameters = lower_parameters(walk, child, expected)
         elif kind in ANNOTATIONS:
-            self.result = walk.type(child)
+            self.result = walk.lower_type(child)
         elif kind == "type_parameters":
-            self.type_parameters = type_parameters(walk, child)
+            self.type_parameters = lower_type_parameters(walk, child)
         elif kind == "async":
             self.flags |= nodes.IS_ASYNC
         elif kind == "*":
             self.flags |= nodes.IS_GENERATOR
         elif kind == "decorator":
-            walk.expression(child)
+            walk.lower_expression(child)
 
     def term(self, returned: tuple[Term, ...] = ()) -> nodes.FunctionTerm:
         """Return the term for the function."""
         return nodes.FunctionTerm(self.type_parameters, self.parameters, self.result, returned, self.flags)
 
 
-def type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
+def lower_type_parameters(walk: Walk, node: Node) -> tuple[nodes.TypeParameter, ...]:
     """Declare type parameters in the current scope and return them."""
     nodes = [child for child in node.children if child.type == "type_parameter"]
     for child in nodes:
         walk.scopes.bind_type_parameter(_type_parameter_name(walk, child), None)
-    return tuple([_type_parameter(walk, child) for child in nodes])
+    return tuple([_lower_type_parameter(walk, child) for child in nodes])
 
 
 def _type_parameter_name(walk: Walk, node: Node) -> str:
     return next((walk.source.name(child) for child in node.children if child.type == "type_identifier"), "")
 
 
-def _type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
+def _lower_type_parameter(walk: Walk, node: Node) -> nodes.TypeParameter:
     """Lower a type parameter with its constraint and default."""
     name = _type_parameter_name(walk, node)
     constraint: Term = None
     default: Term = None
     for child in node.children:
         if child.type == "constraint":
-            constraint = walk.type(child)
+            constraint = walk.lower_type(child)
         elif child.type == "default_type":
-            default = walk.type(child)
+            default = walk.lower_type(child)
     if constraint is not None:
         walk.scopes.bind_type_parameter(name, constraint)
     return nodes.TypeParameter(name, constraint, default)
 
 
-def parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.FunctionParameter, ...]:
+def lower_parameters(walk: Walk, node: Node, expected: Term = None) -> tuple[nodes.FunctionParameter, ...]:
     """Declare parameters in the current scope and return them."""
     found: list[nodes.FunctionParameter] = []
     for child in node.children:
         if child.is_named and child.type != "comment":
-            entry = _parameter(walk, child, len(found), expected)
+            entry = _lower_parameter(walk, child, len(found), expected)
             if entry is not None:
                 found.append(entry)
     return tuple(found)
 
 
-def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.FunctionParameter | None:
+def _lower_parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.FunctionParameter | None:
     """Declare one parameter; `expected` is the expected type of the function."""
     context = nodes.ParameterOf(expected, position) if expected is not None else None
     if node.type not in ("required_parameter", "optional_parameter"):
-        return _bare_parameter(walk, node, context)
+        return _lower_bare_parameter(walk, node, context)
     flags = nodes.IS_OPTIONAL if node.type == "optional_parameter" else 0
     pattern: Node | None = None
     term: Term = None
@@ -107,15 +107,15 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.F
     for child in node.children:
         kind = child.type
         if kind in ANNOTATIONS:
-            term, annotated = walk.type(child), True
+            term, annotated = walk.lower_type(child), True
         elif kind in _MODIFIER_NODE_TYPES:
             is_property = True
         elif kind == "decorator":
-            walk.expression(child)
+            walk.lower_expression(child)
         elif kind in _PATTERN_NODE_TYPES and pattern is None:
             pattern = child
         elif child.is_named and kind != "comment":
-            default = walk.expression(child, term if annotated else None)
+            default = walk.lower_expression(child, term if annotated else None)
             flags |= nodes.IS_OPTIONAL
             term = term if annotated else default
     if pattern is None:
@@ -125,10 +125,10 @@ def _parameter(walk: Walk, node: Node, position: int, expected: Term) -> nodes.F
     return _bind_parameter(walk, pattern, term, flags, is_property=is_property)
 
 
-def _bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.FunctionParameter | None:
+def _lower_bare_parameter(walk: Walk, node: Node, context: Term) -> nodes.FunctionParameter | None:
     """Declare a parameter without an annotation, as in JavaScript."""
     if node.type == "assignment_pattern":
-        default = walk.expression(node.children[-1])
+        default = walk.lower_expression(node.children[-1])
         term = context if default is None else default if context is None else nodes.OneOf((context, default))
         term = walk.scopes.reusable(term)
         return _bind_parameter(walk, node.children[0], term, nodes.IS_OPTIONAL)
@@ -148,48 +148,47 @@ def _bind_parameter(
     else:
         bind_pattern(walk, pattern, term, lambda found, _node, found_term: walk.scopes.bind_local(found, found_term))
     if is_property and name:
-        walk.properties.append((name, term, pattern))
+        walk.parameter_properties.append((name, term, pattern))
     return None if name == "this" else nodes.FunctionParameter(name, term, flags)
 
 
-def function_type(walk: Walk, node: Node) -> nodes.FunctionTerm:
+def lower_signature(walk: Walk, node: Node) -> nodes.FunctionTerm:
     """Return the term for a signature without a body: a function type, an overload, or an interface method."""
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         signature = Signature()
         after_arrow = False
         for child in node.children:
             if after_arrow:
-                signature.result = walk.type(child)
+                signature.result = walk.lower_type(child)
             elif child.type == "=>":
                 after_arrow = True
             else:
-                signature.take(walk, child, None)
+                signature.add_child(walk, child, None)
     return signature.term()
 
 
-def function_term(
+def lower_function(
     walk: Walk, node: Node, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> nodes.FunctionTerm:
     """Lower a function with its body and return its term; `frame` defines `this` in a method."""
     is_arrow = node.type == "arrow_function"
     scopes = walk.scopes
     signature = Signature(is_expression=node.type in FUNCTION_KINDS)
-    with scopes.function(scopes.enclosing if is_arrow else frame), scopes.opened:
+    with scopes.function_body(scopes.enclosing if is_arrow else frame), scopes.name_scope:
         if not is_arrow and "this" in scopes.values:
             scopes.bind_local("this")
         *head, body = node.children
         for child in head:
             if child.type == "identifier":
-                _take_identifier(walk, child, signature, expected, is_arrow=is_arrow)
+                _lower_head_identifier(walk, child, signature, expected, is_arrow=is_arrow)
             else:
-                signature.take(walk, child, expected)
-        returned = _walk_body(walk, body, signature, expected)
+                signature.add_child(walk, child, expected)
+        returned = _lower_body(walk, body, signature, expected)
     return signature.term(returned)
 
 
-def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
-    """Process an identifier before a function's body: an arrow function's only parameter, or the function's own
-    name."""
+def _lower_head_identifier(walk: Walk, node: Node, signature: Signature, expected: Term, *, is_arrow: bool) -> None:
+    """Lower an identifier before a function's body: the name or an arrow function's only parameter."""
     if is_arrow:
         context = nodes.ParameterOf(expected, 0) if expected is not None else None
         parameter = _bind_parameter(walk, node, context, 0)
@@ -198,7 +197,7 @@ def _take_identifier(walk: Walk, node: Node, signature: Signature, expected: Ter
         walk.scopes.bind_local(walk.source.name(node))
 
 
-def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
+def _lower_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> tuple[Term, ...]:
     """Lower a function's body and, if its result type is not declared, return the terms for its return values."""
     routine = walk.scopes.routine
     if signature.result is None and isinstance(expected, nodes.FunctionTerm):  # declared in a JSDoc comment
@@ -210,11 +209,11 @@ def _walk_body(walk: Walk, body: Node, signature: Signature, expected: Term) -> 
         wanted = nodes.AwaitTerm(wanted)
     routine.expected = wanted
     if body.type == "statement_block":
-        walk.statement(body)
+        walk.lower_statement(body)
         return tuple(routine.returns) if signature.result is None else ()
     if wanted is None:
         routine.returned_object = object_literal_id(body)
-    term = walk.expression(body, wanted)
+    term = walk.lower_expression(body, wanted)
     return (term,) if signature.result is None and term is not None else ()
 
 
@@ -251,34 +250,34 @@ def member_name(walk: Walk, node: Node) -> str:
         inner = node.children[1]
         if inner.type == "string":
             return walk.source.name(inner)[1:-1]
-        walk.expression(inner)
+        walk.lower_expression(inner)
         return keyed_name(walk, inner)
     return walk.source.name(node)
 
 
-def signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
+def lower_signature_member(walk: Walk, node: Node, owner: str | None) -> nodes.ObjectMember | None:
     """Lower a property or method of an interface or object type."""
     children = node.children
-    place = next((child for child in children if child.type in NAME_KINDS), None)
-    if place is None:
+    name_node = next((child for child in children if child.type in NAME_KINDS), None)
+    if name_node is None:
         for child in children:
             if child.is_named:
-                walk.type(child)
+                walk.lower_type(child)
         return None
-    name = member_name(walk, place)
+    name = member_name(walk, name_node)
     is_method = node.type != "property_signature"
     is_optional = any(child.type == "?" for child in children)
     key = None
     if owner is not None and name:
-        key = walk.add_symbol(name, "method" if is_method else "variable", node, at=place, owner=owner)
-    with walk.scopes.inside(key or walk.scopes.symbol):
+        key = walk.add_symbol(name, "method" if is_method else "variable", node, at=name_node, owner=owner)
+    with walk.scopes.inside_symbol(key or walk.scopes.symbol):
         term: Term = None
         if is_method:
-            term = function = function_type(walk, node)
+            term = function = lower_signature(walk, node)
             if children[0].type == "get":
                 term = function.result
             elif children[0].type == "set":
                 term = function.parameters[0].term if function.parameters else None
         elif children[-1].type in ANNOTATIONS:
-            term = walk.type(children[-1])
+            term = walk.lower_type(children[-1])
     return nodes.ObjectMember(name, term, key, is_optional)

@@ -1,4 +1,4 @@
-"""Names that the language and common runtimes define, which are not looked up in the project."""
+"""Names of the language and common runtimes, which are not looked up in the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hoist declarations: bind the names that statements declare before the statements are read."""
+"""Hoist declarations: bind declared names before the statements are lowered."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ def hoist_module(walk: Walk, nodes: Iterable[Node], container: str = "") -> None
     """Bind the names of a module or namespace to their dotted names."""
     prefix = f"{container}." if container else ""
 
-    def value(name: str) -> None:
+    def bind_value(name: str) -> None:
         walk.scopes.bind_value(name, prefix + name)
 
-    def both(name: str) -> None:
+    def bind_both(name: str) -> None:
         walk.scopes.bind_value(name, prefix + name)
         walk.scopes.bind_type(name, prefix + name)
 
-    def only_type(name: str) -> None:
+    def bind_type(name: str) -> None:
         walk.scopes.bind_type(name, prefix + name)
 
     for node in nodes:
         for declared in _declarations(node):
-            _hoist(walk, declared, value, both, only_type)
+            _hoist(walk, declared, bind_value, bind_both, bind_type)
     if walk.source.has_var:
-        _hoist_vars(walk, nodes, value)
+        _hoist_vars(walk, nodes, bind_value)
 
 
 def hoist_block(walk: Walk, nodes: Iterable[Node], *, is_function: bool) -> None:
     """Bind the names that a block declares to locals."""
 
-    def value(name: str) -> None:
+    def bind_value(name: str) -> None:
         walk.scopes.bind_local(name)
 
-    def both(name: str) -> None:
+    def bind_both(name: str) -> None:
         walk.scopes.bind_type(name, walk.scopes.bind_local(name))
 
-    def only_type(name: str) -> None:
+    def bind_type(name: str) -> None:
         walk.scopes.bind_type(name, walk.scopes.add_local())
 
     for node in nodes:
         for declared in _declarations(node):
-            _hoist(walk, declared, value, both, only_type)
+            _hoist(walk, declared, bind_value, bind_both, bind_type)
     if is_function and walk.source.has_var:
-        _hoist_vars(walk, nodes, value)
+        _hoist_vars(walk, nodes, bind_value)
 
 
 def _declarations(node: Node) -> Iterator[Node]:
@@ -92,25 +92,29 @@ def _declarations(node: Node) -> Iterator[Node]:
 
 
 def _hoist(
-    walk: Walk, node: Node, value: Callable[[str], None], both: Callable[[str], None], only_type: Callable[[str], None]
+    walk: Walk,
+    node: Node,
+    bind_value: Callable[[str], None],
+    bind_both: Callable[[str], None],
+    bind_type: Callable[[str], None],
 ) -> None:
-    """Bind the names in a declaration by calling the callback for their meaning: value, type, or both."""
+    """Bind the names in a declaration as values, types or both."""
     kind = node.type
     if kind in VARIABLES:
         for name in _variable_names(walk, node):
-            value(name)
+            bind_value(name)
     elif kind in FUNCTIONS:
-        value(_declared_name(walk, node))
+        bind_value(_declared_name(walk, node))
     elif kind in CLASSES or kind == "enum_declaration":
-        both(_declared_name(walk, node))
+        bind_both(_declared_name(walk, node))
     elif kind in TYPES:
-        only_type(_declared_name(walk, node))
+        bind_type(_declared_name(walk, node))
     elif kind in ("internal_module", "module"):
-        place = node.child_by_field_name("name")
-        if place is not None and place.type != "string":
-            both(walk.source.name(place).partition(".")[0])
+        name_node = node.child_by_field_name("name")
+        if name_node is not None and name_node.type != "string":
+            bind_both(walk.source.name(name_node).partition(".")[0])
     elif kind == "import_alias":
-        both(walk.source.name(node.children[1]))
+        bind_both(walk.source.name(node.children[1]))
 
 
 def _declared_name(walk: Walk, node: Node) -> str:
@@ -130,7 +134,7 @@ def _variable_names(walk: Walk, node: Node) -> Iterable[str]:
                 yield from pattern_names(walk, target)
 
 
-def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None]) -> None:
+def _hoist_vars(walk: Walk, nodes: Iterable[Node], bind_value: Callable[[str], None]) -> None:
     """Bind the `var` variables in nested blocks, which belong to the enclosing function."""
     known = walk.scopes.names_in_function()
     stack = [node for node in nodes if node.type in NESTING_NODE_TYPES]
@@ -141,14 +145,14 @@ def _hoist_vars(walk: Walk, nodes: Iterable[Node], value: Callable[[str], None])
             for name in _variable_names(walk, node):
                 if name not in known:
                     known.add(name)
-                    value(name)
+                    bind_value(name)
         elif kind in NESTING_NODE_TYPES:
             if kind == "for_in_statement":
-                known.update(_hoist_loop_variable(walk, node, value))
+                known.update(_hoist_loop_variable(walk, node, bind_value))
             stack.extend(node.children)
 
 
-def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -> list[str]:
+def _hoist_loop_variable(walk: Walk, node: Node, bind_value: Callable[[str], None]) -> list[str]:
     """Bind the `var` variables of a loop and return their names."""
     children = node.children
     found: list[str] = []
@@ -156,5 +160,5 @@ def _hoist_loop_variable(walk: Walk, node: Node, value: Callable[[str], None]) -
         if child.type == "var":
             found += pattern_names(walk, children[position + 1])
     for name in found:
-        value(name)
+        bind_value(name)
     return found

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.facts import ImportLink, ImportOrigin, ImportSite, NameUse
 from deltos.domains.graph.typescript.lower.annotations import MAX_NAME_PARTS, named_children
-from deltos.domains.graph.typescript.lower.declarations import name_node
+from deltos.domains.graph.typescript.lower.declarations import find_name_node
 from deltos.domains.graph.typescript.lower.hoisting import CLASSES, FUNCTIONS
 from deltos.domains.graph.typescript.lower.jsdoc import documented_term
-from deltos.domains.graph.typescript.lower.named_values import named_value, value_kind
+from deltos.domains.graph.typescript.lower.named_values import lower_named_value, value_kind
 from deltos.domains.graph.typescript.lower.patterns import pattern_names
 from deltos.domains.graph.typescript.lower.references import lower_reference
-from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, MemberAccess, Term, ValueDeclaration
+from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, NAMESPACE, MemberAccess, Term, ValueDeclaration
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 _SPECIFIER_MARKS = frozenset(("as", "type", "typeof", "comment"))
 
 
-def import_statement(walk: Walk, node: Node) -> None:
-    """Bind the local names of an import and record the exports to which they lower_reference."""
-    walk.found.is_module = True
+def lower_import_statement(walk: Walk, node: Node) -> None:
+    """Bind the local names of an import and record the exports to which they refer."""
+    walk.findings.is_module = True
     source = node.child_by_field_name("source")
     clause = next((child for child in node.children if child.type in ("import_clause", "import_require_clause")), None)
     if clause is not None and clause.type == "import_require_clause":
-        _import_require(walk, clause)
+        _lower_import_require(walk, clause)
         return
     if source is None:
         return
     specifier = walk.source.name(source)[1:-1]
     is_type = node.children[1].type in ("type", "typeof")
-    all_types = _import_clause(walk, clause, specifier) if clause is not None else False
+    all_types = _bind_import_clause(walk, clause, specifier) if clause is not None else False
     mode: ImportMode = "type" if is_type or all_types else "runtime"
-    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, mode))
+    walk.findings.specifiers.append(ImportSite(walk.source.line(node), specifier, mode))
 
 
-def _import_require(walk: Walk, clause: Node) -> None:
+def _lower_import_require(walk: Walk, clause: Node) -> None:
     """Lower `import name = require('module')`."""
     source = clause.child_by_field_name("source")
     if source is None:
         return
     specifier = walk.source.name(source)[1:-1]
-    _bind_import(walk, clause.children[0], clause.children[0], specifier, ANY_NAME)
-    walk.found.specifiers.append(ImportSite(walk.source.line(clause), specifier, "runtime"))
+    _bind_import(walk, clause.children[0], clause.children[0], specifier, EXPORTED_VALUE)
+    walk.findings.specifiers.append(ImportSite(walk.source.line(clause), specifier, "runtime"))
 
 
-def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
+def _bind_import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
     """Bind the names of an import and return whether all of them are types."""
     all_types = True
     found = False
@@ -66,58 +66,58 @@ def _import_clause(walk: Walk, clause: Node, specifier: str) -> bool:
             for part in child.children:
                 if part.type == "import_specifier":
                     found = True
-                    all_types &= _import_specifier(walk, part, specifier)
+                    all_types &= _bind_import_specifier(walk, part, specifier)
     return found and all_types
 
 
-def _import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
+def _bind_import_specifier(walk: Walk, node: Node, specifier: str) -> bool:
     """Bind one imported name and return whether it is marked as a type."""
-    place, imported, _ = _split_specifier(walk, node)
-    _bind_import(walk, node.children[-1], place, specifier, imported)
+    name_node, imported, _ = _split_specifier(walk, node)
+    _bind_import(walk, node.children[-1], name_node, specifier, imported)
     return node.children[0].type in ("type", "typeof")
 
 
-def _bind_import(walk: Walk, local: Node, place: Node, specifier: str, imported: str) -> None:
+def _bind_import(walk: Walk, local: Node, name_node: Node, specifier: str, imported: str) -> None:
     """Bind a local name to a name that another module exports."""
     name = walk.source.name(local)
     walk.scopes.bind_value(name, name)
     walk.scopes.bind_type(name, name)
-    walk.found.imports[name] = ImportOrigin(specifier, imported)
-    for line in dict.fromkeys((walk.source.line(place), walk.source.line(local))):
-        walk.found.links.append(ImportLink(line, walk.scopes.symbol, specifier, imported, is_alias=True))
+    walk.findings.imports[name] = ImportOrigin(specifier, imported)
+    for line in dict.fromkeys((walk.source.line(name_node), walk.source.line(local))):
+        walk.findings.links.append(ImportLink(line, walk.scopes.symbol, specifier, imported, is_alias=True))
 
 
-def import_alias(walk: Walk, node: Node) -> None:
+def lower_import_alias(walk: Walk, node: Node) -> None:
     """Lower `import Name = A.B`."""
     name, target = node.children[1], node.children[-1]
     if target.type == ";":
         target = node.children[-2]
-    term = _dotted(walk, target)
+    term = _lower_dotted_name(walk, target)
     binding = walk.scopes.values.get(walk.source.name(name))
     if type(binding) is str:
         key = walk.add_symbol(walk.source.name(name), "variable", node, at=name)
-        walk.found.declare(binding, ValueDeclaration(key, term))
+        walk.findings.declare(binding, ValueDeclaration(key, term))
 
 
-def _dotted(walk: Walk, node: Node) -> Term:
+def _lower_dotted_name(walk: Walk, node: Node) -> Term:
     """Return the term for a dotted name, or unknown if it does not begin with a name or has too many parts."""
     names: list[Node] = []
     while node.type != "identifier" and node.children:
         names.append(node.children[-1])
         node = node.children[0]
-    term: Term = walk.use(node, "read") if node.type == "identifier" else None
+    term: Term = walk.lower_name(node, "read") if node.type == "identifier" else None
     if len(names) > MAX_NAME_PARTS:
         return None
     for each in reversed(names):
         name = walk.source.name(each)
-        walk.use_member(each, "read", term, name)
+        walk.record_member(each, "read", term, name)
         term = MemberAccess(term, name)
     return term
 
 
-def export_statement(walk: Walk, node: Node) -> None:
+def lower_export_statement(walk: Walk, node: Node) -> None:
     """Lower `export …`."""
-    walk.found.is_module = walk.found.is_module or not walk.scopes.container
+    walk.findings.is_module = walk.findings.is_module or not walk.scopes.container
     children = node.children
     source = node.child_by_field_name("source")
     if source is not None:
@@ -139,14 +139,14 @@ def export_statement(walk: Walk, node: Node) -> None:
 def _export_from(walk: Walk, node: Node, specifier: str) -> None:
     """Lower `export … from 'module'`."""
     is_type = walk.source.name(node.children[1]) == "type"
-    walk.found.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
+    walk.findings.specifiers.append(ImportSite(walk.source.line(node), specifier, "type" if is_type else "runtime"))
     for child in node.children:
         if child.type == "*":
-            walk.found.star_exports.append(specifier)
+            walk.findings.star_exports.append(specifier)
         elif child.type == "namespace_export":
             name = walk.source.name(child.children[-1])
-            walk.found.exports[name] = ImportOrigin(specifier, NAMESPACE)
-            walk.found.links.append(
+            walk.findings.exports[name] = ImportOrigin(specifier, NAMESPACE)
+            walk.findings.links.append(
                 ImportLink(walk.source.line(child), walk.scopes.symbol, specifier, NAMESPACE, is_alias=True)
             )
         elif child.type == "export_clause":
@@ -156,7 +156,7 @@ def _export_from(walk: Walk, node: Node, specifier: str) -> None:
 
 
 def _split_specifier(walk: Walk, node: Node) -> tuple[Node, str, str]:
-    """Return the name node, the source name and the new name of an import or export specifier."""
+    """Return the name node, the original name and the new name of an import or export specifier."""
     parts = [child for child in node.children if child.type not in _SPECIFIER_MARKS]
     names = [walk.source.name(part)[1:-1] if part.type == "string" else walk.source.name(part) for part in parts]
     return parts[0], names[0], names[-1]
@@ -164,22 +164,24 @@ def _split_specifier(walk: Walk, node: Node) -> tuple[Node, str, str]:
 
 def _reexport(walk: Walk, node: Node, specifier: str) -> None:
     """Re-export one name from another module."""
-    place, name, exported = _split_specifier(walk, node)
-    walk.found.exports[exported] = ImportOrigin(specifier, name)
-    walk.found.links.append(ImportLink(walk.source.line(place), walk.scopes.symbol, specifier, name, is_alias=True))
+    name_node, name, exported = _split_specifier(walk, node)
+    walk.findings.exports[exported] = ImportOrigin(specifier, name)
+    walk.findings.links.append(
+        ImportLink(walk.source.line(name_node), walk.scopes.symbol, specifier, name, is_alias=True)
+    )
 
 
 def _export_local(walk: Walk, node: Node) -> None:
     """Export one name of this module."""
-    place, name, exported = _split_specifier(walk, node)
+    name_node, name, exported = _split_specifier(walk, node)
     value = walk.scopes.values.get(name)
     binding = value if value is not None else walk.scopes.types.get(name)
     if isinstance(binding, str):
-        use = NameUse(walk.source.line(place), walk.scopes.symbol, "read", binding)
-        walk.found.names.append(use)
-        walk.found.type_names.append(use)
+        use = NameUse(walk.source.line(name_node), walk.scopes.symbol, "read", binding)
+        walk.findings.names.append(use)
+        walk.findings.type_names.append(use)
         if not walk.scopes.container:
-            walk.found.exports[exported] = binding
+            walk.findings.exports[exported] = binding
 
 
 def _export_default(walk: Walk, node: Node) -> None:
@@ -187,47 +189,47 @@ def _export_default(walk: Walk, node: Node) -> None:
     value = node.child_by_field_name("value") or node.child_by_field_name("declaration")
     for child in node.children:
         if child.type == "decorator":
-            walk.expression(child)
+            walk.lower_expression(child)
     if value is None:
         return
-    place = name_node(value) if value.type in FUNCTIONS or value.type in CLASSES else None
-    if place is not None or value.type == "interface_declaration":
-        place = place or name_node(value)
-        walk.statement(value)
-        walk.found.exports["default"] = walk.source.name(place) if place is not None else "default"
+    name_node = find_name_node(value) if value.type in FUNCTIONS or value.type in CLASSES else None
+    if name_node is not None or value.type == "interface_declaration":
+        name_node = name_node or find_name_node(value)
+        walk.lower_statement(value)
+        walk.findings.exports["default"] = walk.source.name(name_node) if name_node is not None else "default"
         return
     if value.type == "identifier":
         term = lower_reference(walk, value, "read")
         if isinstance(term, str):
-            walk.found.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
-        walk.found.exports["default"] = term if isinstance(term, str) else "default"
+            walk.findings.type_names.append(NameUse(walk.source.line(value), walk.scopes.symbol, "read", term))
+        walk.findings.exports["default"] = term if isinstance(term, str) else "default"
         return
     documented = documented_term(walk)
     key = walk.add_symbol("default", value_kind(value), node)
-    walk.found.declare("default", named_value(walk, value, key, "default", documented))
-    walk.found.exports["default"] = "default"
+    walk.findings.declare("default", lower_named_value(walk, value, key, "default", documented))
+    walk.findings.exports["default"] = "default"
 
 
 def _export_equals(walk: Walk, node: Node) -> None:
     """Lower `export = value`."""
     value = named_children(node)[-1]
-    walk.found.exported_value = lower_reference(walk, value, "read")
+    walk.findings.exported_value = lower_reference(walk, value, "read")
 
 
 def _export_declaration(walk: Walk, node: Node) -> None:
     """Lower a declaration after `export` and export its names."""
     for child in node.children:
         if child.type == "decorator":
-            walk.expression(child)
+            walk.lower_expression(child)
         elif child.is_named and child.type != "comment":
-            walk.statement(child)
+            walk.lower_statement(child)
             if not walk.scopes.container:
                 for name in _declared_names(walk, child):
-                    walk.found.exports[name] = name
+                    walk.findings.exports[name] = name
 
 
 def _declared_names(walk: Walk, node: Node) -> list[str]:
-    """Return the names that a declaration declares; `declare` may be repeated."""
+    """Return the names that a declaration declares, with or without `declare`."""
     names: list[str] = []
     pending = [node]
     while pending:
@@ -246,16 +248,20 @@ def _own_names(walk: Walk, node: Node) -> list[str]:
         declarators = [child for child in node.children if child.type == "variable_declarator"]
         return [name for child in declarators for name in pattern_names(walk, child.children[0])]
     if node.type in ("internal_module", "module"):
-        place = node.child_by_field_name("name")
-        return [walk.source.name(place).partition(".")[0]] if place is not None and place.type != "string" else []
+        name_node = node.child_by_field_name("name")
+        return (
+            [walk.source.name(name_node).partition(".")[0]]
+            if name_node is not None and name_node.type != "string"
+            else []
+        )
     if node.type == "import_alias":
         return [walk.source.name(node.children[1])]
-    place = name_node(node)
-    return [walk.source.name(place)] if place is not None else []
+    name_node = find_name_node(node)
+    return [walk.source.name(name_node)] if name_node is not None else []
 
 
 MODULES: dict[str, StatementHandler] = {
-    "import_statement": lambda _walk, _node: None,  # already read before all other statements
-    "import_alias": import_alias,
-    "export_statement": export_statement,
+    "import_statement": lambda _walk, _node: None,  # lowered before all other statements
+    "import_alias": lower_import_alias,
+    "export_statement": lower_export_statement,
 }

@@ -1,4 +1,4 @@
-"""Inline locals in terms of declarations that other files can see."""
+"""Inline locals in the terms of declarations on which other files may depend."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from deltos.domains.graph.typescript import nodes
 if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_NESTED_LOCALS = 6
-_MAX_DEPTH = 60
-_MAX_COPIED_DEPTH = 300  # depth of a term that contains no locals
-_MAX_TERMS = 2000  # terms of one declaration
+_MAX_NESTED_LOCALS = 6  # maximum number of locals inlined into each other
+_MAX_DEPTH = 60  # maximum depth at which locals are inlined
+_MAX_COPIED_DEPTH = 300  # maximum depth of copied terms
+_MAX_TERMS = 2000  # maximum number of terms of one declaration
 
 
 class Inliner:
@@ -36,9 +36,9 @@ class Inliner:
         """Return a copy without locals; `within` contains the locals that are being replaced."""
         if type(held) is tuple:
             self._left -= 1
-            return tuple(self._copies(held, within, depth + 1))
+            return tuple(self._copy_all(held, within, depth + 1))
         if type(held) is int:
-            return self._local(held, within, depth) if held < 0 else held
+            return self._copy_local(held, within, depth) if held < 0 else held
         if type(held) is dict:
             return {name: self._copy(value, within, depth + 1) for name, value in held.items()}
         if not isinstance(held, nodes.Record):
@@ -48,13 +48,13 @@ class Inliner:
             return None
         self._left -= 1
         # Works for any record class, because constructors take the fields in order.
-        copies = self._copies(nodes.parts(held), within, depth + 1)
+        copies = self._copy_all(nodes.contents(held), within, depth + 1)
         return kind(tuple(copies)) if kind in nodes.TERM_LIST_KINDS else kind(*copies)
 
-    def _copies(self, parts: tuple[object, ...], within: tuple[int, ...], depth: int) -> list[object]:
+    def _copy_all(self, parts: tuple[object, ...], within: tuple[int, ...], depth: int) -> list[object]:
         return [part if part is None or type(part) is str else self._copy(part, within, depth) for part in parts]
 
-    def _local(self, local: int, within: tuple[int, ...], depth: int) -> object:
+    def _copy_local(self, local: int, within: tuple[int, ...], depth: int) -> object:
         """Return a copy of a local's term, or None for recursive or too deeply nested locals."""
         if local in within or len(within) >= _MAX_NESTED_LOCALS or depth > _MAX_DEPTH or self._left < 0:
             return None

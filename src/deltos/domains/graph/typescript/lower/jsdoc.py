@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.nodes import Term
 
 _LINK = re.compile(r"\{@link(?:code|plain)?\s+([\w$]+(?:[.#][\w$]+)*)|@see\s+([A-Za-z_$][\w$]*(?:[.#][\w$]+)*)")
-_MAX_CAST_CHARACTERS = 300  # characters of a type cast comment
-_MAX_NAMES = 30  # parts of one dotted name
-_MAX_UNCLOSED_CHARACTERS = 500  # characters of a type without a closing brace
+_MAX_CAST_CHARACTERS = 300  # maximum length of a type cast comment
+_MAX_NAMES = 30  # maximum number of parts in a dotted name
+_MAX_UNCLOSED_CHARACTERS = 500  # maximum length of a type without a closing brace
 _TAG = re.compile(r"@(\w+)\s*(\{)?")
 _NAME = re.compile(r"\[?([\w$.]+)")
 _TYPEDEF = re.compile(r"@typedef\s*(\{)?")
@@ -41,7 +41,7 @@ _BARE_TYPE_TAGS = frozenset(("extends", "augments", "implements"))
 
 
 def cast_term(walk: Walk, start: int) -> Term:
-    """Return the type to which a comment directly before a parenthesis casts."""
+    """Return the type of a JSDoc cast such as `/** @type {T} */ (value)`, or None if there is no cast."""
     before = walk.source.text[max(0, start - _MAX_CAST_CHARACTERS) : start].rstrip()
     if not before.endswith("*/"):
         return None
@@ -66,7 +66,7 @@ def _declared_comment_type(walk: Walk, text: str) -> Term:
     """Return the type that the tags in a comment declare: a variable type or a function type."""
     parameters: list[nodes.FunctionParameter] = []
     result: Term = None
-    for tag, type_text, rest in _tags(text):
+    for tag, type_text, rest in _type_tags(text):
         if tag == "type":
             return parse_type(walk, type_text)
         if tag in ("param", "arg", "argument"):
@@ -81,7 +81,7 @@ def _declared_comment_type(walk: Walk, text: str) -> Term:
     return None
 
 
-def _tags(text: str) -> list[tuple[str, str, str]]:
+def _type_tags(text: str) -> list[tuple[str, str, str]]:
     """Return the tags in a comment that declare a type, as (tag, type, following text)."""
     return [
         (tag, text[start:end], text[end + 1 : end + 80]) for tag, start, end in _braced_tags(text) if tag in _TYPE_TAGS
@@ -89,8 +89,7 @@ def _tags(text: str) -> list[tuple[str, str, str]]:
 
 
 def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the name of each tag with braces outside other tags' braces, with the start and end of the text in the
-    braces."""
+    """Yield the name of each tag with braces, and the start and end of the text in the braces."""
     closing = _closing_braces(text)
     inside_until = 0
     for match in _TAG.finditer(text):
@@ -108,12 +107,12 @@ def _braced_tags(text: str) -> Iterator[tuple[str, int, int]]:
 def _closing_braces(text: str) -> dict[int, int]:
     """Return the position of each closing brace, keyed by the position of its opening brace."""
     found: dict[int, int] = {}
-    opened: list[int] = []
+    open_braces: list[int] = []
     for match in _BRACE.finditer(text):
         if match[0] == "{":
-            opened.append(match.start())
-        elif opened:
-            found[opened.pop()] = match.start()
+            open_braces.append(match.start())
+        elif open_braces:
+            found[open_braces.pop()] = match.start()
     return found
 
 
@@ -128,16 +127,16 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
         start = text.find("/**", end + 2)
 
 
-def note_comments(walk: Walk) -> None:
+def record_comment_references(walk: Walk) -> None:
     """Record the references in all JSDoc comments of the file."""
     for start, text in _comments(walk.source.text):
         if "@" not in text:
             continue
         for match in _LINK.finditer(text):
             group = 1 if match[1] else 2
-            _note_dotted(walk, start + match.start(group), *re.split("[.#]", match[group]))
+            _record_dotted_name(walk, start + match.start(group), *re.split("[.#]", match[group]))
         if walk.source.is_javascript:
-            _note_types(walk, text, start)
+            _record_types(walk, text, start)
 
 
 def declare_typedefs(walk: Walk) -> None:
@@ -160,42 +159,41 @@ def _import_tags(text: str) -> Iterator[tuple[int, int, str]]:
         if quote is None or closing is None:
             return
         # A clause contains no quotes, so this quote belongs to the first preceding tag that has a clause.
-        clause_end = _before_from(text, at + len(_IMPORT), quote.start())
-        clause_start = _clause_start(text, at, clause_end)
+        clause_end = _find_clause_end(text, at + len(_IMPORT), quote.start())
+        clause_start = _find_clause_start(text, at, clause_end)
         is_import = clause_start >= 0 and closing.start() > quote.end()
         if is_import:
             yield clause_start, clause_end, text[quote.end() : closing.start()]
         at = text.find(_IMPORT, closing.end() if is_import else quote.end())
 
 
-def _clause_start(text: str, at: int, end: int) -> int:
-    """Return the start of the clause that ends at `end` in the first such `@import` from `at` on, or -1 if there is
-    none."""
+def _find_clause_start(text: str, at: int, end: int) -> int:
+    """Return the start of the clause between an `@import` at or after `at` and `end`, or -1 if there is none."""
     while 0 <= at < end:
         after = at + len(_IMPORT)
-        start = _after_blanks(text, after)
+        start = _skip_blanks(text, after)
         if after < start < end:
             return start
         at = text.find(_IMPORT, after)
     return -1
 
 
-def _before_from(text: str, start: int, end: int) -> int:
-    """Return the end of the text before a trailing `from` between two positions, or -1 if there is none."""
-    word_end = _before_blanks(text, start, end)
+def _find_clause_end(text: str, start: int, end: int) -> int:
+    """Return the end of the import clause before a trailing `from`, or -1 if there is no `from`."""
+    word_end = _skip_blanks_backward(text, start, end)
     word_start = word_end - len("from")
-    clause_end = _before_blanks(text, start, word_start)
+    clause_end = _skip_blanks_backward(text, start, word_start)
     is_from = start < clause_end < word_start and word_end < end and text.startswith("from", word_start)
     return clause_end if is_from else -1
 
 
-def _before_blanks(text: str, start: int, end: int) -> int:
+def _skip_blanks_backward(text: str, start: int, end: int) -> int:
     while end > start and text[end - 1].isspace():
         end -= 1
     return end
 
 
-def _after_blanks(text: str, start: int) -> int:
+def _skip_blanks(text: str, start: int) -> int:
     while start < len(text) and text[start].isspace():
         start += 1
     return start
@@ -209,46 +207,46 @@ def _declare_imports(walk: Walk, clause: str, start: int, specifier: str) -> Non
         named = 0 <= opening < match.start()
         imported = nodes.NAMESPACE if name == "*" else name if named else "default"
         walk.scopes.bind_type(local, local)
-        walk.found.imports[local] = ImportOrigin(specifier, imported)
-        walk.found.links.append(
+        walk.findings.imports[local] = ImportOrigin(specifier, imported)
+        walk.findings.links.append(
             ImportLink(walk.source.line_at(start + match.start()), "", specifier, imported, is_alias=True)
         )
 
 
 def _declare_typedefs(walk: Walk, text: str, start: int) -> None:
     """Declare the types in the `@typedef` tags of a comment."""
-    for match, own_end, type_end in _typedef_tags(text):
-        name = _NAME.match(text, _after_blanks(text, type_end + 1))
-        if name is None or name[1] in walk.found.declarations:
+    for match, section_end, type_end in _typedef_tags(text):
+        name = _NAME.match(text, _skip_blanks(text, type_end + 1))
+        if name is None or name[1] in walk.findings.declarations:
             continue
         walk.scopes.bind_type(name[1], name[1])
-        term = _typedef_properties(walk, text[match.end() : own_end])
+        term = _typedef_properties(walk, text[match.end() : section_end])
         if term is None and match[1]:
             term = parse_type(walk, text[match.end() : type_end])
-        key = walk.found.add_plain_symbol(name[1], "type", start + name.start(1))
-        walk.found.declare(name[1], nodes.AliasDeclaration(key, (), term))
-        walk.found.exports.setdefault(name[1], name[1])
+        key = walk.findings.add_plain_symbol(name[1], "type", start + name.start(1))
+        walk.findings.declare(name[1], nodes.AliasDeclaration(key, (), term))
+        walk.findings.exports.setdefault(name[1], name[1])
 
 
 def _typedef_tags(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
-    """Yield each `@typedef` outside other braces, with the end of its section and the end of its type."""
+    """Yield each `@typedef` tag, the end of its section, and the end of its type."""
     closing = _closing_braces(text)
     tags = list(_TYPEDEF.finditer(text))
     inside_until = 0
     for match, following in zip_longest(tags, tags[1:]):
         if match.start() < inside_until:
             continue
-        own_end = following.start() if following is not None else len(text)
+        section_end = following.start() if following is not None else len(text)
         type_end = closing.get(match.end() - 1, len(text)) if match[1] else match.end() - 1
         if match[1] and type_end < len(text):
             inside_until = type_end
-        yield match, own_end, type_end
+        yield match, section_end, type_end
 
 
 def _typedef_properties(walk: Walk, text: str) -> Term:
     """Return the object type that `@property` tags declare, or unknown if there are none."""
     members: list[nodes.ObjectMember] = []
-    for tag, type_text, rest in _tags(text):
+    for tag, type_text, rest in _type_tags(text):
         if tag in ("property", "prop"):
             name = _NAME.match(rest.lstrip())
             if name is not None:
@@ -257,15 +255,15 @@ def _typedef_properties(walk: Walk, text: str) -> Term:
     return nodes.ObjectTerm(tuple(members)) if members else None
 
 
-def _note_types(walk: Walk, text: str, start: int) -> None:
-    """Record the names inside the braces of tags and after tags that need no braces."""
+def _record_types(walk: Walk, text: str, start: int) -> None:
+    """Record the type names in tags with and without braces."""
     spans = [(begin, end) for tag, begin, end in _braced_tags(text) if tag in _TYPE_TAGS]
     for begin, end in sorted((*spans, *_bare_tags(text))):
         for name in _IDENTIFIER.finditer(text, begin, end):
             if name[1]:
-                _note_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
+                _record_import(walk, start + name.start(), name[1], name[2].split(".")[1:])
             else:
-                _note_dotted(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
+                _record_dotted_name(walk, start + name.start(3), name[3], *name[4].split(".")[1:], is_type=True)
 
 
 def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
@@ -278,15 +276,17 @@ def _bare_tags(text: str) -> Iterator[tuple[int, int]]:
             yield match.end(), line_end if line_end >= 0 else end
 
 
-def _note_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
+def _record_import(walk: Walk, offset: int, specifier: str, names: list[str]) -> None:
     """Record `import('./module').Name` in a comment."""
     if names:
-        _note_members(walk, offset, nodes.ImportedModule(specifier), names)
+        _record_members(walk, offset, nodes.ImportedModule(specifier), names)
     else:
-        walk.found.links.append(ImportLink(walk.source.line_at(offset), "", specifier, nodes.ANY_NAME, is_alias=True))
+        walk.findings.links.append(
+            ImportLink(walk.source.line_at(offset), "", specifier, nodes.EXPORTED_VALUE, is_alias=True)
+        )
 
 
-def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
+def _record_dotted_name(walk: Walk, offset: int, first: str, *rest: str, is_type: bool = False) -> None:
     """Record the references in a dotted name in a comment."""
     binding = walk.scopes.types.get(first)
     if binding is None:
@@ -294,14 +294,14 @@ def _note_dotted(walk: Walk, offset: int, first: str, *rest: str, is_type: bool 
     if type(binding) is not str:
         return
     if not is_type or rest:
-        walk.found.names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
-    walk.found.type_names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
-    _note_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
+        walk.findings.names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
+    walk.findings.type_names.append(NameUse(walk.source.line_at(offset), "", "type", binding))
+    _record_members(walk, offset, nodes.OneOf((binding, nodes.TypeReference(binding))), list(rest))
 
 
-def _note_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
+def _record_members(walk: Walk, offset: int, owner: Term, names: list[str]) -> None:
     """Record references to nested members of `owner`."""
     for name in names[:_MAX_NAMES]:
-        walk.found.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
-        walk.found.owners.append(owner)
+        walk.findings.members.append(MemberUse(walk.source.line_at(offset), "", "type", name))
+        walk.findings.owners.append(owner)
         owner = nodes.MemberAccess(owner, name)

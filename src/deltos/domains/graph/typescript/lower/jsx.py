@@ -17,7 +17,7 @@ def _lower_element(walk: Walk, node: Node, _expected: Term) -> Term:
     walk.scopes.routine.has_jsx = True
     for child in node.children:
         if child.is_named and child.type != "jsx_text":
-            walk.expression(child)
+            walk.lower_expression(child)
     return None
 
 
@@ -27,18 +27,18 @@ def _lower_opening(walk: Walk, node: Node, _expected: Term) -> Term:
     for position, child in enumerate(node.children):
         kind = child.type
         if kind == "jsx_attribute":
-            _attribute(walk, child, properties)
+            _lower_attribute(walk, child, properties)
         elif kind == "type_arguments":
-            walk.type(child)
+            walk.lower_type(child)
         elif position == 1 and kind in ("identifier", "member_expression"):
-            properties = _component(walk, child)
+            properties = _lower_component_name(walk, child)
         elif child.is_named:
-            walk.expression(child)
+            walk.lower_expression(child)
     return None
 
 
-def _component(walk: Walk, node: Node) -> Term:
-    """Record the component of an element and return the term for its properties; lower-case names are HTML elements."""
+def _lower_component_name(walk: Walk, node: Node) -> Term:
+    """Record the call of a component and return the term for its properties, or None for HTML elements."""
     if node.type == "identifier" and walk.source.name(node)[:1].islower():
         return None
     component = lower_reference(walk, node, "call")
@@ -48,24 +48,24 @@ def _component(walk: Walk, node: Node) -> Term:
 def _lower_closing(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.type in ("identifier", "member_expression"):
-            _component(walk, child)
+            _lower_component_name(walk, child)
     return None
 
 
-def _attribute(walk: Walk, node: Node, properties: Term) -> None:
-    place = node.children[0]
+def _lower_attribute(walk: Walk, node: Node, properties: Term) -> None:
+    name_node = node.children[0]
     wanted: Term = None
-    if properties is not None and place.type == "property_identifier":
-        name = walk.source.name(place)
-        walk.use_member(place, "write", properties, name)
+    if properties is not None and name_node.type == "property_identifier":
+        name = walk.source.name(name_node)
+        walk.record_member(name_node, "write", properties, name)
         wanted = MemberAccess(properties, name)
     for child in node.children[1:]:
         if child.type == "jsx_expression":
             for inner in child.children:
                 if inner.is_named:
-                    walk.expression(inner, wanted)
+                    walk.lower_expression(inner, wanted)
         elif child.is_named:
-            walk.expression(child)
+            walk.lower_expression(child)
 
 
 JSX: dict[str, ExpressionHandler] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript import nodes
-from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, accessor_type, function_term, member_name
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, accessor_type, lower_function, member_name
 from deltos.domains.graph.typescript.lower.walk import ClassFrame
 
 if TYPE_CHECKING:
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from deltos.domains.graph.typescript.lower.walk import Walk
     from deltos.domains.graph.typescript.nodes import Term
 
-_MAX_TERMS = 8
-_MAX_SYMBOL_DEPTH = 3
-_MAX_SYMBOLS = 400
+_MAX_TERMS = 8  # maximum number of array elements in a term
+_MAX_SYMBOL_DEPTH = 3  # maximum number of dots in the symbol key of an object with member symbols
+_MAX_SYMBOLS = 400  # maximum number of members that become symbols
 _CONTEXTUALLY_TYPED_NODES = FUNCTION_KINDS | {"object", "array", "parenthesized_expression", "ternary_expression"}
-_PLAIN = frozenset(("number", "true", "false", "null", "undefined", "regex"))
+_PRIMITIVE_LITERALS = frozenset(("number", "true", "false", "null", "undefined", "regex"))
 
 
-def object_literal(walk: Walk, node: Node, expected: Term) -> Term:
+def lower_object_literal(walk: Walk, node: Node, expected: Term) -> Term:
     """Lower an anonymous object literal.
 
-    Its functions become symbols of the variable that it is passed to, `const store = createStore({ actions: { load() {}
-    } })`, or of the function that returns it.
+    Functions in the object become symbols of the enclosing variable, as in `const store = createStore({ load() {} })`,
+    or of the function that returns the object.
     """
     scopes = walk.scopes
-    is_given = not scopes.in_function and not scopes.in_literal
-    is_part = is_given or scopes.routine.returned_object == node.id
-    owner = scopes.symbol if scopes.symbol and is_part else None
-    return named_object(walk, node, expected, owner=owner, functions_only=True)
+    is_module_level = not scopes.in_function and not scopes.in_literal
+    defines_members = is_module_level or scopes.routine.returned_object == node.id
+    owner = scopes.symbol if scopes.symbol and defines_members else None
+    return lower_named_object(walk, node, expected, owner=owner, functions_only=True)
 
 
-def named_object(
+def lower_named_object(
     walk: Walk,
     node: Node,
     expected: Term,
@@ -43,10 +43,10 @@ def named_object(
     functions_only: bool = False,
     is_exported: bool = False,
 ) -> Term:
-    """Lower an object literal; if `owner` is given, its members, or only its functions, become symbols of the owner.
+    """Lower an object literal. If `owner` is given, the members (or only the functions) become symbols of the owner.
 
-    An object that is the only export of a module re-exports the names in it: `export default { load }` is like `export
-    { load }`.
+    If the object is exported, its shorthand members are re-exports: `export default { load }` is like
+    `export { load }`.
     """
     if owner is not None and (owner.count(".") >= _MAX_SYMBOL_DEPTH or len(node.children) > 2 * _MAX_SYMBOLS):
         owner = None
@@ -63,7 +63,7 @@ def named_object(
         elif kind == "method_definition":
             _lower_method(walk, child, expected, owner, members, local)
         elif kind == "spread_element":
-            spreads.append(walk.expression(child.children[-1]))
+            spreads.append(walk.lower_expression(child.children[-1]))
         elif kind == "comment":
             walk.comment = child
     term = nodes.ObjectTerm(tuple(members), tuple(spreads))
@@ -71,11 +71,11 @@ def named_object(
     return term
 
 
-def _record_expected_member(walk: Walk, place: Node, name: str, expected: Term) -> Term:
+def _record_expected_member(walk: Walk, name_node: Node, name: str, expected: Term) -> Term:
     """Record a key as a write to a member of the expected type, and return the expected term for its value."""
     if expected is None or expected is nodes.ANY or not name:
         return None
-    walk.use_member(place, "write", expected, name)
+    walk.record_member(name_node, "write", expected, name)
     return nodes.MemberAccess(expected, name)
 
 
@@ -89,30 +89,30 @@ def _lower_pair(
     functions_only: bool,
 ) -> None:
     """Lower `key: value` of an object literal."""
-    place, value = node.children[0], node.children[-1]
-    name = member_name(walk, place)
-    wanted = _record_expected_member(walk, place, name, expected)
+    name_node, value = node.children[0], node.children[-1]
+    name = member_name(walk, name_node)
+    wanted = _record_expected_member(walk, name_node, name, expected)
     kind = value.type
     if owner is not None and functions_only and name and kind == "object":
-        inner = named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_only=True)
+        inner = lower_named_object(walk, value, wanted, owner=f"{owner}.{name}", functions_only=True)
         members.append(nodes.ObjectMember(name, inner, None, is_optional=False))
         return
     if owner is None or not name or (functions_only and kind not in FUNCTION_KINDS):
-        if kind in _PLAIN:
+        if kind in _PRIMITIVE_LITERALS:
             members.append(nodes.ObjectMember(name, None, None, is_optional=False))
             return
         with walk.scopes.inside_literal():
-            term = walk.expression(value, wanted if kind in _CONTEXTUALLY_TYPED_NODES else None)
+            term = walk.lower_expression(value, wanted if kind in _CONTEXTUALLY_TYPED_NODES else None)
         members.append(nodes.ObjectMember(name, term, None, is_optional=False))
         return
     is_function = kind in FUNCTION_KINDS
-    key = walk.add_symbol(name, "method" if is_function else "variable", node, at=place, owner=owner)
-    with walk.scopes.inside(key):
+    key = walk.add_symbol(name, "method" if is_function else "variable", node, at=name_node, owner=owner)
+    with walk.scopes.inside_symbol(key):
         if kind == "object":
-            term = named_object(walk, value, wanted, owner=key)
+            term = lower_named_object(walk, value, wanted, owner=key)
         else:
-            with walk.component(key, name if is_function else ""):
-                term = walk.expression(value, wanted)
+            with walk.component_scope(key, name if is_function else ""):
+                term = walk.lower_expression(value, wanted)
     members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
@@ -121,8 +121,8 @@ def _add_reexport(walk: Walk, node: Node, members: list[nodes.ObjectMember]) -> 
     name = walk.source.name(node)
     if not isinstance(walk.scopes.values.get(name), str):
         return False
-    with walk.scopes.inside(""):
-        term = walk.use(node, "read")
+    with walk.scopes.inside_symbol(""):
+        term = walk.lower_name(node, "read")
     members.append(nodes.ObjectMember(name, term, nodes.REEXPORTED, is_optional=False))
     return True
 
@@ -133,9 +133,9 @@ def _lower_shorthand(
     """Lower a shorthand property of an object literal."""
     name = walk.source.name(node)
     if expected is not None and expected is not nodes.ANY:
-        walk.use_member(node, "write", expected, name)
+        walk.record_member(node, "write", expected, name)
     key = walk.add_symbol(name, "variable", node, owner=owner) if owner is not None else None
-    members.append(nodes.ObjectMember(name, walk.use(node, "read"), key, is_optional=False))
+    members.append(nodes.ObjectMember(name, walk.lower_name(node, "read"), key, is_optional=False))
 
 
 def _lower_method(
@@ -143,16 +143,16 @@ def _lower_method(
 ) -> None:
     """Lower a method or accessor of an object literal."""
     children = node.children
-    place = next(
+    name_node = next(
         (child for child in children if child.type.endswith(("identifier", "property_name", "string", "number"))), None
     )
-    name = member_name(walk, place) if place is not None else ""
-    wanted = _record_expected_member(walk, place, name, expected) if place is not None else None
+    name = member_name(walk, name_node) if name_node is not None else ""
+    wanted = _record_expected_member(walk, name_node, name, expected) if name_node is not None else None
     key = None
     if owner is not None and name:
-        key = walk.add_symbol(name, "method", node, at=place, owner=owner, body=children[-1])
-    with walk.scopes.inside(key or walk.scopes.symbol):
-        function = function_term(walk, node, wanted, frame=ClassFrame(local, ""))
+        key = walk.add_symbol(name, "method", node, at=name_node, owner=owner, body=children[-1])
+    with walk.scopes.inside_symbol(key or walk.scopes.symbol):
+        function = lower_function(walk, node, wanted, frame=ClassFrame(local, ""))
     term: Term = function
     if children[0].type in ("get", "set"):
         term = accessor_type(function, is_getter=children[0].type == "get")
@@ -160,17 +160,17 @@ def _lower_method(
         members.append(nodes.ObjectMember(name, term, key, is_optional=False))
 
 
-def array_literal(walk: Walk, node: Node, expected: Term) -> Term:
+def lower_array_literal(walk: Walk, node: Node, expected: Term) -> Term:
     """Lower an array literal and return the term for its first elements."""
     wanted = nodes.EachItem(expected) if expected is not None else None
     terms: list[Term] = []
     for child in node.children:
         kind = child.type
-        if kind in _PLAIN:
+        if kind in _PRIMITIVE_LITERALS:
             terms.append(None)
         elif kind == "spread_element":
-            terms.append(nodes.Spread(walk.expression(child.children[-1])))
+            terms.append(nodes.Spread(walk.lower_expression(child.children[-1])))
         elif child.is_named and kind != "comment":
             with walk.scopes.inside_literal():
-                terms.append(walk.expression(child, wanted))
+                terms.append(walk.lower_expression(child, wanted))
     return nodes.ArrayLiteral(tuple(terms[:_MAX_TERMS]))

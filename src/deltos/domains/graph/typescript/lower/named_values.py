@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltos.domains.graph.typescript.lower.classes import lower_class
-from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, function_term
-from deltos.domains.graph.typescript.lower.literals import named_object
+from deltos.domains.graph.typescript.lower.functions import FUNCTION_KINDS, lower_function
+from deltos.domains.graph.typescript.lower.literals import lower_named_object
 from deltos.domains.graph.typescript.nodes import ClassDeclaration, Term, ValueDeclaration
 
 if TYPE_CHECKING:
@@ -26,23 +26,23 @@ def value_kind(node: Node | None) -> str:
     return "function" if kind in FUNCTION_KINDS else "class" if kind == "class" else "variable"
 
 
-def named_value(
+def lower_named_value(
     walk: Walk, node: Node, key: str, binding: Binding, expected: Term = None, *, frame: ClassFrame | None = None
 ) -> ValueDeclaration | ClassDeclaration:
     """Lower the value of a symbol and return the symbol's declaration."""
-    with walk.scopes.inside(key), walk.component(key, _last_name(key)):
+    with walk.scopes.inside_symbol(key), walk.component_scope(key, _last_name(key)):
         kind = node.type
         declaration: ValueDeclaration | ClassDeclaration
         if kind in FUNCTION_KINDS:
-            declaration = ValueDeclaration(key, function_term(walk, node, expected, frame=frame))
+            declaration = ValueDeclaration(key, lower_function(walk, node, expected, frame=frame))
         elif kind == "class":
             declaration = lower_class(walk, node, binding, key)
         elif kind == "object":
             is_exported = binding in ("default", MODULE_EXPORTS)
-            term = named_object(walk, node, expected, owner=key, is_exported=is_exported)
+            term = lower_named_object(walk, node, expected, owner=key, is_exported=is_exported)
             declaration = ValueDeclaration(key, term)
         else:
-            declaration = ValueDeclaration(key, walk.expression(node, expected))
+            declaration = ValueDeclaration(key, walk.lower_expression(node, expected))
     return declaration
 
 

@@ -1,4 +1,4 @@
-"""Lower destructuring patterns: bind each name in a pattern to its part of the value."""
+"""Lower destructuring patterns: bind each name in a pattern to the corresponding part of the value."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ def _bind_destructuring(walk: Walk, node: Node, term: Term, receive: Receive) ->
     elif kind == "object_pattern":
         for child in node.children:
             if child.is_named:
-                _object_part(walk, child, term, receive)
+                _bind_object_part(walk, child, term, receive)
     elif kind == "array_pattern":
-        _array_parts(walk, node, term, receive)
+        _bind_array_parts(walk, node, term, receive)
     elif kind == "assignment_pattern":
-        bind_pattern(walk, node.children[0], _or_default(walk, term, node.children[-1]), receive)
+        bind_pattern(walk, node.children[0], _value_or_default(walk, term, node.children[-1]), receive)
     elif kind == "rest_pattern":
         bind_pattern(walk, node.children[-1], term, receive)
     else:
-        walk.expression(node)
+        walk.lower_expression(node)
 
 
-def _or_default(walk: Walk, term: Term, default: Node) -> Term:
-    """Return the term for either a value or its default."""
-    value = walk.expression(default, term)
+def _value_or_default(walk: Walk, term: Term, default: Node) -> Term:
+    """Return the term for a value that may be replaced by a default."""
+    value = walk.lower_expression(default, term)
     if term is None or value is None:
         return value if term is None else term
     return walk.scopes.reusable(OneOf((term, value)))
 
 
-def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+def _bind_object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     kind = node.type
     if kind == "shorthand_property_identifier_pattern":
         receive(walk.source.name(node), node, _member_term(walk, node, term))
@@ -77,7 +77,9 @@ def _object_part(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
         bind_pattern(walk, node.children[-1], _member_term(walk, node.children[0], term), receive)
     elif kind == "object_assignment_pattern":
         name = node.children[0]
-        receive(walk.source.name(name), name, _or_default(walk, _member_term(walk, name, term), node.children[-1]))
+        receive(
+            walk.source.name(name), name, _value_or_default(walk, _member_term(walk, name, term), node.children[-1])
+        )
     elif kind == "rest_pattern":
         bind_pattern(walk, node.children[-1], term, receive)
 
@@ -86,16 +88,16 @@ def _member_term(walk: Walk, key: Node, term: Term) -> Term:
     """Record the member reference of a key in an object pattern, and return the member's term."""
     kind = key.type
     if kind == "computed_property_name":
-        walk.expression(key.children[1])
+        walk.lower_expression(key.children[1])
         return None
     name = walk.source.name(key)
     if kind == "string":
         name = name[1:-1]
-    walk.use_member(key, "read", term, name)
+    walk.record_member(key, "read", term, name)
     return MemberAccess(term, name) if term is not None else None
 
 
-def _array_parts(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
+def _bind_array_parts(walk: Walk, node: Node, term: Term, receive: Receive) -> None:
     position = 0
     for child in node.children:
         if child.type == ",":

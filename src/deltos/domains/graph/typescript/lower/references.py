@@ -17,19 +17,19 @@ def lower_reference(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     """Lower an expression that is referenced with the given kind, and return its term."""
     node_kind = node.type
     if node_kind == "identifier":
-        return walk.use(node, kind)
+        return walk.lower_name(node, kind)
     if node_kind == "member_expression":
         return lower_member_expression(walk, node, kind)
-    return walk.expression(node)
+    return walk.lower_expression(node)
 
 
 def lower_member_expression(walk: Walk, node: Node, kind: EdgeKind) -> Term:
     """Lower `object.name` and return its term."""
     children = node.children
-    owner = walk.expression(children[0])
-    place, source = children[-1], walk.source
-    name = source.text[place.start_byte : place.end_byte] if source.is_ascii else source.name(place)
-    walk.use_member(place, kind, owner, name)
+    owner = walk.lower_expression(children[0])
+    name_node, source = children[-1], walk.source
+    name = source.text[name_node.start_byte : name_node.end_byte] if source.is_ascii else source.name(name_node)
+    walk.record_member(name_node, kind, owner, name)
     if owner is None:
         return None
     access = MemberAccess(owner, name)

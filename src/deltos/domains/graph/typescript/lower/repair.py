@@ -1,4 +1,4 @@
-"""Repair valid source that the grammar cannot parse, by a rewrite that does not change byte offsets."""
+"""Rewrite valid source that the grammar cannot parse, without changing byte offsets."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def parsed_root(file: ParsedFile) -> Node | None:
     if tree is None or file.language is None or not tree.root_node.has_error:
         return tree.root_node if tree is not None else None
     best = tree
-    for rewrite in (_blank_variance, _with_semicolons):
+    for rewrite in (_blank_variance, _insert_semicolons):
         data = rewrite(data)
-        again = parse(file.language, data) if data != file.data else None
-        if again is not None and _count_error_bytes(again) < _count_error_bytes(best):
-            best = again
-            if not again.root_node.has_error:
+        reparsed = parse(file.language, data) if data != file.data else None
+        if reparsed is not None and _count_error_bytes(reparsed) < _count_error_bytes(best):
+            best = reparsed
+            if not reparsed.root_node.has_error:
                 break
     return best.root_node
 
@@ -41,10 +41,10 @@ def parsed_root(file: ParsedFile) -> Node | None:
 def _blank_variance(data: bytes) -> bytes:
     """Replace the variance annotations of type parameters with blanks."""
 
-    def blank(match: re.Match[bytes]) -> bytes:
+    def replace_with_blanks(match: re.Match[bytes]) -> bytes:
         return _NON_BLANK.sub(b" ", match[0]) if _may_begin_type_parameter(data, match.start()) else match[0]
 
-    return _VARIANCE.sub(blank, data)
+    return _VARIANCE.sub(replace_with_blanks, data)
 
 
 def _may_begin_type_parameter(data: bytes, start: int) -> bool:
@@ -55,21 +55,21 @@ def _may_begin_type_parameter(data: bytes, start: int) -> bool:
     return data[at - 1 : at] in (b"<", b",") or b"\n" in data[at:start]
 
 
-def _with_semicolons(data: bytes) -> bytes:
+def _insert_semicolons(data: bytes) -> bytes:
     """Replace a blank before each call signature with a semicolon where one is required."""
 
-    def separate(match: re.Match[bytes]) -> bytes:
+    def insert_semicolon(match: re.Match[bytes]) -> bytes:
         return (
             match[0][:-1] + b";"
             if _ends_member(data[max(0, match.start() - _MAX_COMMENT_BYTES) : match.start()])
             else match[0]
         )
 
-    return _SIGNATURE.sub(separate, data)
+    return _SIGNATURE.sub(insert_semicolon, data)
 
 
 def _ends_member(before: bytes) -> bool:
-    """Whether a text, ignoring trailing comments, ends with a member that has no semicolon."""
+    """Whether a text ends with a member without a semicolon, ignoring trailing comments."""
     while True:
         text = before.rstrip()
         line = text[text.rfind(b"\n") + 1 :]

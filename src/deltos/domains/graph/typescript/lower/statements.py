@@ -1,4 +1,4 @@
-"""Lower control flow statements. Facts about values hold inside the branch that establishes them."""
+"""Lower control flow statements. Each branch is lowered with the facts that its condition establishes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _EXITS = frozenset(("return_statement", "throw_statement", "continue_statement",
 def _lower_block(walk: Walk, node: Node) -> None:
     children = node.children
     kinds = [child.type for child in children]
-    with walk.scopes.branched:
+    with walk.scopes.branch:
         scoped = walk.source.has_var or not HOISTED.isdisjoint(kinds)
-        with walk.scopes.opened if scoped else nullcontext():
+        with walk.scopes.name_scope if scoped else nullcontext():
             if scoped:
                 hoist_block(
                     walk, children, is_function=node.parent is not None and node.parent.type not in NESTING_NODE_TYPES
@@ -35,7 +35,7 @@ def _lower_block(walk: Walk, node: Node) -> None:
                 if kind == "comment":
                     walk.comment = child
                 elif kind not in _PUNCTUATION:
-                    walk.statement(child)
+                    walk.lower_statement(child)
                     walk.comment = None
 
 
@@ -56,16 +56,16 @@ def _lower_if(walk: Walk, node: Node) -> None:
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
     if len(parts) < 2:
         for part in parts:
-            walk.statement(part)
+            walk.lower_statement(part)
         return
     tested = lower_condition(walk, parts[0])
-    with walk.scopes.branched:
+    with walk.scopes.branch:
         apply_facts(walk, tested.yes)
-        walk.statement(parts[1])
+        walk.lower_statement(parts[1])
     for part in parts[2:]:
-        with walk.scopes.branched:
+        with walk.scopes.branch:
             apply_facts(walk, tested.no)
-            walk.statement(part)
+            walk.lower_statement(part)
         if _exits(part.children[-1]):
             apply_facts(walk, tested.yes)
     if _exits(parts[1]):
@@ -77,18 +77,18 @@ def _lower_while(walk: Walk, node: Node) -> None:
     if not parts:
         return
     tested = lower_condition(walk, parts[0])
-    with walk.scopes.branched:
+    with walk.scopes.branch:
         apply_facts(walk, tested.yes)
         for part in parts[1:]:
-            walk.statement(part)
+            walk.lower_statement(part)
 
 
 def _lower_for(walk: Walk, node: Node) -> None:
-    with walk.scopes.opened, walk.scopes.branched:
+    with walk.scopes.name_scope, walk.scopes.branch:
         hoist_block(walk, node.children, is_function=False)
         for child in node.children:
             if child.is_named:
-                walk.statement(child)
+                walk.lower_statement(child)
 
 
 def _lower_for_in(walk: Walk, node: Node) -> None:
@@ -97,19 +97,19 @@ def _lower_for_in(walk: Walk, node: Node) -> None:
     if operator < 0 or operator + 1 >= len(children):
         for child in children:
             if child.is_named:
-                walk.statement(child)
+                walk.lower_statement(child)
         return
-    source = walk.expression(children[operator + 1])
+    source = walk.lower_expression(children[operator + 1])
     term = EachItem(source) if source is not None and children[operator].type == "of" else None
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         target = children[operator - 1]
         if any(child.type in ("const", "let", "var", "using") for child in children[: operator - 1]):
             bind_pattern(walk, target, term, lambda name, _place, part: walk.scopes.bind_local(name, part))
         else:
-            bind_pattern(walk, target, term, lambda _name, place, _part: walk.use(place, "write"))
+            bind_pattern(walk, target, term, lambda _name, place, _part: walk.lower_name(place, "write"))
         for child in children[operator + 2 :]:
             if child.is_named:
-                walk.statement(child)
+                walk.lower_statement(child)
 
 
 def _lower_return(walk: Walk, node: Node) -> None:
@@ -118,52 +118,52 @@ def _lower_return(walk: Walk, node: Node) -> None:
             routine = walk.scopes.routine
             if routine.expected is None:
                 routine.returned_object = object_literal_id(child)
-            term = walk.expression(child, routine.expected)
+            term = walk.lower_expression(child, routine.expected)
             if term is not None and len(routine.returns) < 8:
                 routine.returns.append(term)
 
 
 def _lower_switch(walk: Walk, node: Node) -> None:
     parts = [child for child in node.children if child.is_named and child.type != "comment"]
-    subject = walk.expression(parts[0]) if parts else None
+    subject = walk.lower_expression(parts[0]) if parts else None
     if len(parts) < 2:
         return
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         cases = [child for child in parts[1].children if child.type in ("switch_case", "switch_default")]
         hoist_block(walk, [child for case in cases for child in case.children], is_function=False)
         fell_through = False
         for case in cases:
-            fell_through = _case(walk, case, subject, fell_through=fell_through)
+            fell_through = _lower_case(walk, case, subject, fell_through=fell_through)
 
 
-def _case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
+def _lower_case(walk: Walk, node: Node, subject: Term, *, fell_through: bool) -> bool:
     """Lower one case of a `switch` and return whether control falls through to the next case."""
-    with walk.scopes.branched:
+    with walk.scopes.branch:
         body = [child for child in node.children if child.is_named and child.type != "comment"]
         if node.type == "switch_case" and body:
-            value = walk.expression(body.pop(0))
+            value = walk.lower_expression(body.pop(0))
             if not fell_through and isinstance(subject, MemberAccess) and value is not None:
                 apply_facts(walk, [(subject.owner, HasValue(subject.name, value), True)])
         for child in body:
-            walk.statement(child)
+            walk.lower_statement(child)
     return not body or not _exits(body[-1])
 
 
 def _lower_catch(walk: Walk, node: Node) -> None:
-    with walk.scopes.opened:
+    with walk.scopes.name_scope:
         for child in node.children:
             if child.type in ("identifier", "object_pattern", "array_pattern"):
                 bind_pattern(walk, child, None, lambda name, _place, _part: walk.scopes.bind_local(name))
             elif child.type == "type_annotation":
-                walk.type(child)
+                walk.lower_type(child)
             elif child.is_named:
-                walk.statement(child)
+                walk.lower_statement(child)
 
 
-def _lower_each(walk: Walk, node: Node) -> None:
+def _lower_children(walk: Walk, node: Node) -> None:
     for child in node.children:
         if child.is_named and child.type != "comment":
-            walk.statement(child)
+            walk.lower_statement(child)
 
 
 def _lower_nothing(_walk: Walk, _node: Node) -> None:
@@ -175,19 +175,19 @@ STATEMENTS: dict[str, StatementHandler] = {
     **MODULES,
     "statement_block": _lower_block,
     "if_statement": _lower_if,
-    "else_clause": _lower_each,
+    "else_clause": _lower_children,
     "while_statement": _lower_while,
-    "do_statement": _lower_each,
+    "do_statement": _lower_children,
     "for_statement": _lower_for,
     "for_in_statement": _lower_for_in,
     "return_statement": _lower_return,
     "switch_statement": _lower_switch,
-    "try_statement": _lower_each,
-    "finally_clause": _lower_each,
+    "try_statement": _lower_children,
+    "finally_clause": _lower_children,
     "catch_clause": _lower_catch,
-    "labeled_statement": _lower_each,
-    "expression_statement": _lower_each,
-    "throw_statement": _lower_each,
+    "labeled_statement": _lower_children,
+    "expression_statement": _lower_children,
+    "throw_statement": _lower_children,
     "break_statement": _lower_nothing,
     "continue_statement": _lower_nothing,
     "empty_statement": _lower_nothing,

@@ -1,4 +1,4 @@
-"""State of a pass over a syntax tree: names in scope, symbols and references.
+"""State of a pass over a syntax tree: names in scope, and the symbols and references found so far.
 
 The other modules of this package contain the handlers for node types, which a `Grammar` combines.
 """
@@ -33,12 +33,12 @@ ExpressionHandler: TypeAlias = "Callable[[Walk, Node, Term], Term]"
 StatementHandler: TypeAlias = "Callable[[Walk, Node], None]"
 TypeHandler: TypeAlias = "Callable[[Walk, Node], Term]"
 
-MAX_DEPTH = 180  # maximum nesting that is lowered; names below it are recorded without types
+MAX_DEPTH = 180  # maximum nesting depth that is lowered; names in deeper code are recorded without types
 _MAX_SIGNATURE_CHARACTERS = 200
 _MAX_DOC_CHARACTERS = 400
-_MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # bytes read for one signature, including white space
-_MAX_INHERITED_NAMES = 200_000  # names per file that reopened namespaces inherit from earlier parts
-_MAX_NARROWED = 300  # values that are narrowed at the same time
+_MAX_SIGNATURE_BYTES = 10 * _MAX_SIGNATURE_CHARACTERS  # maximum number of bytes read for a signature
+_MAX_INHERITED_NAMES = 200_000  # maximum number of names per file that namespaces inherit from earlier parts
+_MAX_NARROWED = 300  # maximum number of values that are narrowed at the same time
 _ORDINAL = re.compile(r"#\d+(?=\.|$)")
 _COMMENT_MARK = re.compile(r"/\*\*?|\*/|\*|///?")
 _BLOCK_TAG = re.compile(r"@\w")
@@ -55,7 +55,7 @@ class Grammar:
 
 @dataclass(slots=True)
 class Routine:
-    """The function being read, with the return values found so far and the expected return type.
+    """The function being lowered, with the return values found so far and the expected return type.
 
     `returned_object` is the id of the object literal that is being returned, or 0 for other values.
     """
@@ -68,11 +68,11 @@ class Routine:
 
 @dataclass(slots=True)
 class ClassFrame:
-    """The class being read; `assigned` collects the members that JavaScript methods add."""
+    """The class being lowered; `assigned` contains the members that JavaScript code assigns to `this`."""
 
     binding: Binding
     key: str
-    static: bool = False
+    is_static: bool = False
     assigned: dict[str, tuple[Node, Term]] | None = None
 
 
@@ -111,7 +111,7 @@ class Findings:
     def __init__(self, source: ScriptText) -> None:
         self._source = source
         self.symbols: list[Symbol] = []
-        self._places: dict[str, int] = {}  # indexes in `symbols`, by key
+        self._symbol_indexes: dict[str, int] = {}  # indexes in `symbols`, by key
         self._counts: dict[str, int] = {}  # number of symbols by qualified name
         self.names: list[NameUse] = []
         self.type_names: list[NameUse] = []
@@ -126,7 +126,7 @@ class Findings:
         self.declared: list[str] = []  # names of `declarations`, in order
         self._declared_in: dict[str, list[str]] = {}  # names of `declarations` by namespace
         self._reopened_left = _MAX_INHERITED_NAMES
-        self.recent: list[str] = []  # names that the current statement declares
+        self.recent_names: list[str] = []  # names that the current statement declares
         self.merges: list[Merge] = []
         self.augmented: list[Augmentation] = []
         self.expandos: dict[str, dict[str, nodes.ClassMember]] = {}
@@ -139,32 +139,32 @@ class Findings:
     def add_symbol(self, qualified: str, name: str, kind: str, node: Node, at: Node, signature: str, doc: str) -> str:
         """Add a symbol and return its key."""
         key, count = qualified, self._counts.get(qualified, 1)
-        while key in self._places:
+        while key in self._symbol_indexes:
             count += 1
             key = f"{qualified}#{count}"
         self._counts[qualified] = count
-        self._places[key] = len(self.symbols)
+        self._symbol_indexes[key] = len(self.symbols)
         end_line = self._source.line_at(node.end_byte)
         self.symbols.append(Symbol(key, name, kind, self._source.line(at), end_line, signature, doc))
         return key
 
     def add_plain_symbol(self, name: str, kind: str, offset: int) -> str:
         """Add a symbol without its own node, such as a symbol in a comment, and return its key."""
-        key = name if name not in self._places else f"{name}#{kind}"
-        self._places[key] = len(self.symbols)
+        key = name if name not in self._symbol_indexes else f"{name}#{kind}"
+        self._symbol_indexes[key] = len(self.symbols)
         line = self._source.line_at(offset)
         self.symbols.append(Symbol(key, name, kind, line, line))
         return key
 
     def has_key(self, key: str) -> bool:
         """Whether there is a symbol with this key."""
-        return key in self._places
+        return key in self._symbol_indexes
 
     def mark_component(self, key: str) -> None:
         """Change the kind of a symbol to component, because its name is capitalised and it creates JSX elements."""
-        place = self._places.get(key)
-        if place is not None:
-            self.symbols[place] = replace(self.symbols[place], kind="component")
+        index = self._symbol_indexes.get(key)
+        if index is not None:
+            self.symbols[index] = replace(self.symbols[index], kind="component")
 
     def declare(self, name: str, declaration: nodes.Declaration, node: Node | None = None) -> None:
         """Add a declaration to the module, or merge it with an earlier declaration of the same meaning."""
@@ -179,7 +179,7 @@ class Findings:
             if first != declaration.key:
                 self.merges.append(Merge(self._source.line(node), declaration.key, first))
         parts.append(declaration)
-        self.recent.append(name)
+        self.recent_names.append(name)
 
     def declared_before(self, container: str) -> list[str]:
         """Return the names that earlier parts of a namespace declare, up to a limit per file."""
@@ -190,7 +190,7 @@ class Findings:
 
 
 class _ShadowedNames(Struct):
-    """Names that a scope rebound, each with its previous binding."""
+    """Names that a scope shadows, each with its previous binding."""
 
     values: list[tuple[str, Binding | None]]
     types: list[tuple[str, TypeBinding | None]]
@@ -221,7 +221,7 @@ class _NameScope:
 
 
 class _BranchContext:
-    """Context manager for a branch, which drops the facts established in the branch when it ends."""
+    """Context manager that discards the facts established in a branch when the branch ends."""
 
     __slots__ = ("_former", "_scopes")
 
@@ -254,7 +254,7 @@ class _RestoredAttribute:
 
 
 class _FunctionBody:
-    """Context manager for a function body; its JSX elements also count for the enclosing function."""
+    """Context manager for a function body. JSX elements in the body also count for the enclosing function."""
 
     __slots__ = ("_enclosing", "_in_function", "_narrowed", "_routine", "_scopes")
 
@@ -281,13 +281,13 @@ class Scopes:
     def __init__(self) -> None:
         self.values: dict[str, Binding] = {}
         self.types: dict[str, TypeBinding] = {}
-        self.opened = _NameScope(self.values, self.types)
+        self.name_scope = _NameScope(self.values, self.types)
         self.locals: list[Term] = []
         self.local_keys: dict[int, str] = {}
         self.local_uses = 0  # number of uses of locals; a declaration without such uses needs no inlining
         self.untyped: set[Binding] = set()  # variables without a declared type
         self.narrowed: dict[Term, Term] = {}
-        self.branched = _BranchContext(self)
+        self.branch = _BranchContext(self)
         self.symbol = ""  # the key of the enclosing symbol
         self.container = ""  # the dotted name of the enclosing namespace
         self.enclosing: ClassFrame | None = None
@@ -295,7 +295,7 @@ class Scopes:
         self.in_function = False
         self.in_literal = False
 
-    def inside(self, symbol: str) -> _RestoredAttribute:
+    def inside_symbol(self, symbol: str) -> _RestoredAttribute:
         """Return a context that attributes references to the given symbol."""
         outer, self.symbol = self.symbol, symbol
         return _RestoredAttribute(self, "symbol", outer)
@@ -315,28 +315,28 @@ class Scopes:
         outer, self.enclosing = self.enclosing, frame
         return _RestoredAttribute(self, "enclosing", outer)
 
-    def function(self, frame: ClassFrame | None) -> _FunctionBody:
+    def function_body(self, frame: ClassFrame | None) -> _FunctionBody:
         """Return a context for a function body in which `this` belongs to `frame`."""
         return _FunctionBody(self, frame)
 
     def names_in_function(self) -> set[str]:
         """Return the names declared in the current function's own scope or by its parameters."""
-        return {name for scope in self.opened.shadowed[-2:] for name, _ in (*scope.values, *scope.types)}
+        return {name for scope in self.name_scope.shadowed[-2:] for name, _ in (*scope.values, *scope.types)}
 
     def bind_value(self, name: str, binding: Binding) -> None:
         """Bind a name to a value until the scope closes."""
-        if self.opened.shadowed:
-            self.opened.shadowed[-1].values.append((name, self.values.get(name)))
+        if self.name_scope.shadowed:
+            self.name_scope.shadowed[-1].values.append((name, self.values.get(name)))
         self.values[name] = binding
 
     def bind_type(self, name: str, binding: TypeBinding) -> None:
         """Bind a name to a type until the scope closes."""
-        if self.opened.shadowed:
-            self.opened.shadowed[-1].types.append((name, self.types.get(name)))
+        if self.name_scope.shadowed:
+            self.name_scope.shadowed[-1].types.append((name, self.types.get(name)))
         self.types[name] = binding
 
     def add_local(self, term: Term = None) -> int:
-        """Create a local and return its negative number, which distinguishes it from flags and positions in terms."""
+        """Create a local and return its number, which is negative to distinguish locals from flags and positions."""
         self.locals.append(term)
         return -len(self.locals)
 
@@ -351,18 +351,18 @@ class Scopes:
         return local
 
     def bind_type_parameter(self, name: str, constraint: Term) -> None:
-        """Declare a type parameter, whose uses all repeat its constraint."""
+        """Declare a type parameter with its constraint."""
         self.bind_type(name, nodes.TypeParameterUse(name, constraint if nodes.is_light(constraint) else None))
 
     def reusable(self, term: Term) -> Term:
-        """Return a term that is cheap to repeat, replacing a large term by a new local."""
+        """Return a small term unchanged, or a new local for a large term, so that the result can be repeated."""
         if nodes.is_light(term):
             return term
         self.local_uses += 1
         return self.add_local(term)
 
     def narrow(self, value: Term, guard: nodes.Guard, *, held: bool) -> None:
-        """Narrow a value by a guard for the following code; must be called within `branched`."""
+        """Narrow a value by a guard for the following code of the current branch."""
         term = nodes.Narrowed(self.narrowed.get(value, value), guard, held)
         if len(self.narrowed) < _MAX_NARROWED and nodes.is_light(term):
             self.narrowed[value] = term
@@ -374,25 +374,29 @@ class Walk:
     def __init__(self, path: str, data: bytes, grammar: Grammar) -> None:
         self.source = ScriptText(path, data)
         self.scopes = Scopes()
-        self.found = Findings(self.source)
+        self.findings = Findings(self.source)
         self._expressions = grammar.expressions
         self._statements = grammar.statements
         self._types = grammar.types
         self.depth = 0
-        self.shared: dict[Term, Term] = {}  # one object for equal terms, so that they are evaluated once
-        self.properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
+        self.shared: dict[Term, Term] = {}  # one object for equal terms, so that each is evaluated once
+        self.parameter_properties: list[tuple[str, Term, Node]] = []  # constructor parameters that are also members
         self.comment: Node | None = None
-        self.documented: tuple[int, Term] = (-1, None)  # start of a comment and the type that it declares
-        self._cached_doc: tuple[int, str] = (-1, "")  # start of a comment and its words
-        self.overloads: tuple[int, int, str] = (0, 0, "")  # sequence of overloads: start, end, function after it
+        self.documented: tuple[int, Term] = (-1, None)  # start offset of a comment and the declared type
+        self._cached_doc: tuple[int, str] = (-1, "")  # start offset of a comment and its text
+        self.overloads: tuple[int, int, str] = (
+            0,
+            0,
+            "",
+        )  # overloads: start, end, name of the implementation
 
     # Dispatch
 
-    def expression(self, node: Node, expected: Term = None) -> Term:
+    def lower_expression(self, node: Node, expected: Term = None) -> Term:
         """Record the references in an expression and return its term."""
         handler = self._expressions.get(node.type)
         if handler is None:
-            handler = _each_child
+            handler = _lower_children
         if self.depth > MAX_DEPTH:
             self.record_plain_names(node)
             return None
@@ -401,11 +405,11 @@ class Walk:
         self.depth -= 1
         return term
 
-    def statement(self, node: Node) -> None:
+    def lower_statement(self, node: Node) -> None:
         """Record the declarations and references in a statement."""
         handler = self._statements.get(node.type)
         if handler is None:
-            self.expression(node)
+            self.lower_expression(node)
         elif self.depth > MAX_DEPTH:
             self.record_plain_names(node)
         else:
@@ -413,13 +417,13 @@ class Walk:
             handler(self, node)
             self.depth -= 1
 
-    def type(self, node: Node) -> Term:
+    def lower_type(self, node: Node) -> Term:
         """Record the references in a type and return its term."""
         if self.depth > MAX_DEPTH:
             self.record_plain_names(node)
             return None
         self.depth += 1
-        term = self._types.get(node.type, _each_type)(self, node)
+        term = self._types.get(node.type, _lower_child_types)(self, node)
         self.depth -= 1
         return term
 
@@ -430,61 +434,63 @@ class Walk:
             node = stack.pop()
             kind = node.type
             if kind in ("identifier", "shorthand_property_identifier"):
-                self.use(node, "read")
+                self.lower_name(node, "read")
             elif kind == "type_identifier":
-                self.use_type(node)
+                self.lower_type_name(node)
             else:
                 stack.extend(node.children)
 
     # References
 
-    def use(self, node: Node, kind: EdgeKind) -> Term:
+    def lower_name(self, node: Node, kind: EdgeKind) -> Term:
         """Record a reference by plain name and return its term."""
         start, source = node.start_byte, self.source
         name = source.text[start : node.end_byte] if source.is_ascii else source.name(node)
-        return self.use_name(name, start, kind)
+        return self.lower_name_at(name, start, kind)
 
-    def use_name(self, name: str, start: int, kind: EdgeKind) -> Term:
+    def lower_name_at(self, name: str, start: int, kind: EdgeKind) -> Term:
         """Record a reference to a name at an offset and return its term."""
         scopes = self.scopes
         binding = scopes.values.get(name)
         if isinstance(binding, int):
             scopes.local_uses += 1
             if binding in scopes.local_keys:
-                self._note_name(start, kind, scopes.local_keys[binding], is_symbol=True)
+                self._record_name(start, kind, scopes.local_keys[binding], is_symbol=True)
         elif binding is not None:
-            self._note_name(start, kind, binding)
+            self._record_name(start, kind, binding)
         elif name in WELL_KNOWN_GLOBALS:
             return name
         else:
-            self._note_name(start, kind, name)
+            self._record_name(start, kind, name)
             binding = name
         return scopes.narrowed.get(binding, binding) if scopes.narrowed else binding
 
-    def _note_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
+    def _record_name(self, start: int, kind: EdgeKind, name: str, *, is_symbol: bool = False) -> None:
         line = bisect_left(self.source.line_ends, start) + 1
-        self.found.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
+        self.findings.names.append(NameUse(line, self.scopes.symbol, kind, name, is_symbol))
 
-    def use_type(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
+    def lower_type_name(self, node: Node, kind: EdgeKind = "type") -> TypeBinding:
         """Record a reference to a type by plain name and return the binding of the name."""
         name = self.source.name(node)
         binding = self.scopes.types.get(name)
         if binding is None:
             if name not in WELL_KNOWN_GLOBALS:
-                self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, name))
+                self.findings.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, name))
             return name
         if isinstance(binding, str):
-            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, binding))
+            self.findings.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, binding))
         elif isinstance(binding, int) and binding in self.scopes.local_keys:
             key = self.scopes.local_keys[binding]
-            self.found.type_names.append(NameUse(self.source.line(node), self.scopes.symbol, kind, key, is_symbol=True))
+            self.findings.type_names.append(
+                NameUse(self.source.line(node), self.scopes.symbol, kind, key, is_symbol=True)
+            )
         return binding
 
-    def use_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
+    def record_member(self, node: Node, kind: EdgeKind, owner: Term, name: str) -> None:
         """Record a reference to a member of a value."""
         line = bisect_left(self.source.line_ends, node.start_byte) + 1
-        self.found.members.append(MemberUse(line, self.scopes.symbol, kind, name))
-        self.found.owners.append(owner)
+        self.findings.members.append(MemberUse(line, self.scopes.symbol, kind, name))
+        self.findings.owners.append(owner)
 
     # Definitions
 
@@ -505,9 +511,9 @@ class Walk:
             end = min(body.start_byte, start + _MAX_SIGNATURE_BYTES)
         signature = " ".join(self.source.slice(start, end).split()).rstrip(" {=")[:_MAX_SIGNATURE_CHARACTERS]
         qualified = qualified_name(self.scopes.symbol if owner is None else owner, name)
-        return self.found.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
+        return self.findings.add_symbol(qualified, name, kind, node, at or node, signature, self._doc())
 
-    def component(self, key: str, name: str) -> _ComponentScope:
+    def component_scope(self, key: str, name: str) -> _ComponentScope:
         """Return a context in which a symbol with a capitalised name becomes a component if it creates JSX elements."""
         return _ComponentScope(self, key, is_possible=name[:1].isupper())
 
@@ -539,7 +545,7 @@ class _ComponentScope:
 
     def __exit__(self, *_: object) -> None:
         if self._routine.has_jsx and self._is_possible:
-            self._walk.found.mark_component(self._key)
+            self._walk.findings.mark_component(self._key)
         self._routine.has_jsx |= self._had_jsx
 
 
@@ -570,22 +576,22 @@ def qualified_name(owner: str, name: str) -> str:
     return f"{_ORDINAL.sub('', owner)}.{name}" if owner else name
 
 
-def each_expression(walk: Walk, nodes: Iterable[Node]) -> None:
-    """Lower several expressions only to record their references."""
+def lower_expressions(walk: Walk, nodes: Iterable[Node]) -> None:
+    """Record the references in several expressions."""
     for node in nodes:
         if node.is_named:
-            walk.expression(node)
+            walk.lower_expression(node)
 
 
-def _each_type(walk: Walk, node: Node) -> Term:
+def _lower_child_types(walk: Walk, node: Node) -> Term:
     for child in node.children:
         if child.is_named:
-            walk.type(child)
+            walk.lower_type(child)
     return None
 
 
-def _each_child(walk: Walk, node: Node, _expected: Term) -> Term:
+def _lower_children(walk: Walk, node: Node, _expected: Term) -> Term:
     for child in node.children:
         if child.is_named:
-            walk.statement(child)
+            walk.lower_statement(child)
     return None

@@ -1,4 +1,4 @@
-"""Ambient declarations: globals and modules that .d.ts files in the project declare for all files."""
+"""Ambient declarations: globals and modules declared in the .d.ts files of a project."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 ANY_DECLARATION_FILE = files_with_suffix("d.ts")  # also covers files that are added later
 _SUFFIXES = (".d.ts", ".d.mts", ".d.cts")
-_GLOBAL = "global."
+_GLOBAL_PREFIX = "global."
 
 
 class _AmbientDeclaration(NamedTuple):
-    """The first module that declares a name for all files, with its position and the name of the declaration in it."""
+    """The first module that declares an ambient name, with the module's index in `_paths` and the declared name."""
 
     position: int
     module: Module
@@ -27,7 +27,7 @@ class _AmbientDeclaration(NamedTuple):
 
 
 class Ambient:
-    """Globals, and modules that are declared without a file of their own.
+    """Globals and `declare module` declarations of a project.
 
     `read` returns the module at a path. A lookup depends on all declaration files up to the first file that declares
     the name.
@@ -40,19 +40,19 @@ class Ambient:
         self._read = read
         self._depend_on_all = depend_on_all
 
-    def declared(self, name: str) -> DeclaredEntity | None:
+    def declared_entity(self, name: str) -> DeclaredEntity | None:
         """Return the declaration of a global name."""
         return self._declaration(self._globals.get(name))
 
-    def exported(self, specifier: str, name: str) -> DeclaredEntity | None:
+    def exported_entity(self, specifier: str, name: str) -> DeclaredEntity | None:
         """Return the declaration of a name in `declare module 'specifier'`."""
         return self._declaration(self._exported.get(f'"{specifier}".{name}'))
 
     def _declaration(self, declaring: _AmbientDeclaration | None) -> DeclaredEntity | None:
-        """Return the declaration and record a dependency on every file that could declare the name earlier."""
+        """Return a declaration and depend on all files that may declare the same name earlier."""
         self._depend_on_all((ANY_DECLARATION_FILE,))
         self._depend_on_all(self._paths if declaring is None else self._paths[: declaring.position + 1])
-        return None if declaring is None else declaring.module.declared(declaring.name)
+        return None if declaring is None else declaring.module.declared_entity(declaring.name)
 
     @cached_property
     def _modules(self) -> list[tuple[int, Module]]:
@@ -64,8 +64,8 @@ class Ambient:
         found: dict[str, _AmbientDeclaration] = {}
         for position, module in self._modules:
             for name in module.declarations:
-                if name.startswith(_GLOBAL):
-                    found.setdefault(name.removeprefix(_GLOBAL), _AmbientDeclaration(position, module, name))
+                if name.startswith(_GLOBAL_PREFIX):
+                    found.setdefault(name.removeprefix(_GLOBAL_PREFIX), _AmbientDeclaration(position, module, name))
             for name in () if module.is_module else module.declarations:
                 found.setdefault(name, _AmbientDeclaration(position, module, name))
         return found

@@ -1,6 +1,6 @@
 """Locate the file to which an import specifier refers, by the rules of TypeScript and Node.
 
-This module handles extensions and index files, `path_mappings` tsconfig.json, and `packages` package.json.
+This module handles extensions and index files. See `path_mappings` for tsconfig.json and `packages` for package.json.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _SOURCE_EXTENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Result of locating a specifier; if `path` is None, the specifier is external or missing from the project."""
+    """Result of locating a specifier; `path` is None if the target is external or missing from the project."""
 
     path: str | None
     is_external: bool = False
 
 
 class Locator:
-    """Locator of files by specifier, which records every checked path as a dependency."""
+    """Finds files by import specifier and records every checked path as a dependency."""
 
     def __init__(self, project: ProjectFacts, depend: Callable[[Iterable[str]], None]) -> None:
         self._project = project
         self._paths = frozenset(project.paths())
         self._depend = depend
         self._known: dict[tuple[str, str], tuple[Located, frozenset[str]]] = {}
-        self._sought: set[str] = set()
+        self._dependencies: set[str] = set()
         self._manifests: dict[str, Manifest | None] = {}
         self._configs = TsConfigs(self._manifest)
         self._packages = Packages(self._paths, self._manifest)
@@ -54,51 +54,51 @@ class Locator:
         """Return the file to which `specifier` refers in `importer`."""
         known = self._known.get((importer, specifier))
         if known is None:
-            self._sought = set()
+            self._dependencies = set()
             found = self._locate(dirname(importer), specifier.partition("?")[0])
-            known = self._known[(importer, specifier)] = (found, frozenset(self._sought))
+            known = self._known[(importer, specifier)] = (found, frozenset(self._dependencies))
         self._depend(known[1])
         return known[0]
 
     def _locate(self, folder: str, specifier: str) -> Located:
         """Locate a specifier: relative, `#` import, path mapping or package."""
         if specifier.startswith(("./", "../")) or specifier in (".", ".."):
-            return Located(self._file(normpath(join(folder, specifier))))
+            return Located(self._find_file(normpath(join(folder, specifier))))
         if specifier.startswith("#"):
-            own = self._packages.own_import(folder, specifier)
-            found = self._first(own)
+            own = self._packages.subpath_import_targets(folder, specifier)
+            found = self._find_first_file(own)
             if found is not None or own:
                 return Located(found, is_external=any(not path.startswith(".") for path in own))
         candidates, is_claimed = self._configs.mapping(folder).candidates(specifier)
-        found = self._first(candidates)
+        found = self._find_first_file(candidates)
         if found is None and not specifier.startswith(("node:", "#", "/")):
-            self._sought.update((files_named("package"), *self._packages.manifests))
-            found = self._first(self._packages.entry_points(specifier))
+            self._dependencies.update((files_named("package"), *self._packages.manifests))
+            found = self._find_first_file(self._packages.entry_points(specifier))
             if found is None:
-                self._sought.add(external_package(package_name(specifier)))
+                self._dependencies.add(external_package(package_name(specifier)))
         return Located(found, is_external=found is None and not is_claimed)
 
-    def _first(self, candidates: list[str]) -> str | None:
+    def _find_first_file(self, candidates: list[str]) -> str | None:
         """Return the first existing source file among candidate paths."""
-        return next((found for path in candidates if (found := self._file(path)) is not None), None)
+        return next((found for path in candidates if (found := self._find_file(path)) is not None), None)
 
     def _manifest(self, path: str) -> Manifest | None:
         """Return the facts of a package.json or tsconfig.json, or None if it is missing or invalid."""
-        if not self._has(path):
+        if not self._exists(path):
             return None
         if path not in self._manifests:
             found = self._project.interface(path)
             self._manifests[path] = found if isinstance(found, MANIFESTS) else None
         return self._manifests[path]
 
-    def _has(self, path: str) -> bool:
-        """Whether the project contains a file, whose path becomes a dependency."""
-        self._sought.add(path)
+    def _exists(self, path: str) -> bool:
+        """Record a path as a dependency and return whether the project contains the file."""
+        self._dependencies.add(path)
         return path in self._paths
 
-    def _file(self, path: str) -> str | None:
-        """Return the source file at a path that may lack its extension or name a folder."""
-        return next((candidate for candidate in _candidates(path) if self._has(candidate)), None)
+    def _find_file(self, path: str) -> str | None:
+        """Return the source file for a path, trying extensions and index files."""
+        return next((candidate for candidate in _candidates(path) if self._exists(candidate)), None)
 
 
 def _candidates(path: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def manifest_facts(path: str, data: bytes) -> PackageManifest | ConfigManifest |
     content = parse_json(data.decode("utf-8", "replace"))
     if not isinstance(content, dict):
         return None
-    return _package(content) if basename(path) == "package.json" else _config(content)
+    return _package_manifest(content) if basename(path) == "package.json" else _config_manifest(content)
 
 
 def parse_json(text: str) -> Json:
@@ -49,7 +49,7 @@ def parse_json(text: str) -> Json:
 
 
 def _without_comments(text: str) -> Iterator[str]:
-    """Yield the parts of a text with a blank for each comment; an unclosed comment extends to the end of the text."""
+    """Yield the segments of a JSON text, with a blank instead of each comment."""
     at = 0
     while mark := _QUOTE_OR_SLASH.search(text, at):
         start = mark.start()
@@ -69,7 +69,7 @@ def _without_comments(text: str) -> Iterator[str]:
 
 
 def _without_trailing_commas(text: str) -> Iterator[str]:
-    """Yield the parts of a text, dropping commas before closing brackets."""
+    """Yield the segments of a JSON text, without commas before closing brackets."""
     at = 0
     while mark := _QUOTE_OR_COMMA.search(text, at):
         start = mark.start()
@@ -90,7 +90,7 @@ def _string_end(text: str, start: int) -> int:
     return len(text)
 
 
-def _package(content: dict[str, Json]) -> PackageManifest:
+def _package_manifest(content: dict[str, Json]) -> PackageManifest:
     name, exports, imports = content.get("name"), content.get("exports"), content.get("imports")
     return PackageManifest(
         name if isinstance(name, str) else "",
@@ -100,19 +100,19 @@ def _package(content: dict[str, Json]) -> PackageManifest:
     )
 
 
-def _config(content: dict[str, Json]) -> ConfigManifest:
+def _config_manifest(content: dict[str, Json]) -> ConfigManifest:
     options = content.get("compilerOptions")
     options = options if isinstance(options, dict) else {}
     extended, references = content.get("extends"), content.get("references")
     paths, base = options.get("paths"), options.get("baseUrl")
     listed = references if isinstance(references, list) else []
     return ConfigManifest(
-        _strings(extended if isinstance(extended, list) else [extended]),
+        _string_items(extended if isinstance(extended, list) else [extended]),
         base if isinstance(base, str) else None,
-        {key: _strings(value) for key, value in paths.items()} if isinstance(paths, dict) else {},
-        _strings([part.get("path") for part in listed if isinstance(part, dict)]),
+        {key: _string_items(value) for key, value in paths.items()} if isinstance(paths, dict) else {},
+        _string_items([part.get("path") for part in listed if isinstance(part, dict)]),
     )
 
 
-def _strings(values: Json) -> tuple[str, ...]:
+def _string_items(values: Json) -> tuple[str, ...]:
     return tuple([value for value in values if isinstance(value, str)]) if isinstance(values, list) else ()

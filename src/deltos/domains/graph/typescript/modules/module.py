@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Module:
-    """Interface of one file, with its locals while the file itself is being resolved."""
+    """Interface of one file. `locals` contains terms only while the file itself is being resolved."""
 
     __slots__ = (
         "_declared",
@@ -41,7 +41,7 @@ class Module:
         self.locals: list[Term] = []
         self._declared: dict[str, DeclaredEntity] = {}
 
-    def declared(self, name: str) -> DeclaredEntity | None:
+    def declared_entity(self, name: str) -> DeclaredEntity | None:
         """Return the entity that the module declares under a name."""
         known = self._declared.get(name)
         if known is None:

@@ -36,41 +36,43 @@ class Packages:
     def entry_points(self, specifier: str) -> list[str]:
         """Return the files to which a bare specifier may refer, in order of preference."""
         name = package_name(specifier)
-        folder = self._by_name().get(name)
+        folder = self._folders_by_name().get(name)
         if folder is None:
             return []
         subpath = "." + specifier[len(name) :]
-        content = self._package(join(folder, "package.json"))
+        content = self._package_manifest(join(folder, "package.json"))
         if content is None:
             return []
-        return [normpath(join(folder, path)) for path in _sources(_subpath_targets(content, subpath), subpath)]
+        return [
+            normpath(join(folder, path)) for path in _with_source_paths(_subpath_targets(content, subpath), subpath)
+        ]
 
-    def own_import(self, folder: str, specifier: str) -> list[str]:
-        """Return the files or packages to which a specifier `#name` refers in the package that contains a folder."""
+    def subpath_import_targets(self, folder: str, specifier: str) -> list[str]:
+        """Return the targets of a `#name` specifier in the package that contains a folder: files or package names."""
         while True:
-            content = self._package(join(folder, "package.json"))
+            content = self._package_manifest(join(folder, "package.json"))
             if content is not None:
                 imports: Json = json.loads(content.imports)
-                targets = _match(imports if isinstance(imports, dict) else {}, specifier)
+                targets = _matching_targets(imports if isinstance(imports, dict) else {}, specifier)
                 return [
                     path if not target.startswith(".") else normpath(join(folder, path))
                     for target in targets
-                    for path in (_sources([target], target) if target.startswith(".") else [target])
+                    for path in (_with_source_paths([target], target) if target.startswith(".") else [target])
                 ]
             if not folder:
                 return []
             folder = dirname(folder)
 
-    def _by_name(self) -> dict[str, str]:
+    def _folders_by_name(self) -> dict[str, str]:
         if self._folders is None:
             self._folders = {}
             for path in reversed(self.manifests):
-                content = self._package(path)
+                content = self._package_manifest(path)
                 if content is not None and content.name:
                     self._folders[content.name] = dirname(path)
         return self._folders
 
-    def _package(self, path: str) -> PackageManifest | None:
+    def _package_manifest(self, path: str) -> PackageManifest | None:
         found = self._manifest(path)
         return found if isinstance(found, PackageManifest) else None
 
@@ -81,40 +83,40 @@ def _subpath_targets(content: PackageManifest, subpath: str) -> list[str]:
     if exports is not None:
         if not isinstance(exports, dict) or not any(key.startswith(".") for key in exports):
             exports = {".": exports}
-        return _match(exports, subpath)
+        return _matching_targets(exports, subpath)
     return list(content.entries) if subpath == "." else [subpath]
 
 
-def _match(table: dict[str, Json], name: str) -> list[str]:
+def _matching_targets(table: dict[str, Json], name: str) -> list[str]:
     """Return the targets of the most specific key that matches a name."""
     if name in table:
-        return list(_leaves(table[name], 0))
+        return list(_condition_targets(table[name], 0))
     best, middle = "", ""
     for key in table:
         prefix, star, suffix = key.partition("*")
         if star and name.startswith(prefix) and name.endswith(suffix) and len(prefix) > len(best.partition("*")[0]):
             best, middle = key, name[len(prefix) : len(name) - len(suffix)]
-    return [leaf.replace("*", middle) for leaf in _leaves(table[best], 0)] if best else []
+    return [leaf.replace("*", middle) for leaf in _condition_targets(table[best], 0)] if best else []
 
 
-def _leaves(target: Json, depth: int) -> Iterator[str]:
+def _condition_targets(target: Json, depth: int) -> Iterator[str]:
     """Yield the paths in a target's nested conditions, in order of preference."""
     if isinstance(target, str):
         yield target
     elif isinstance(target, list) and depth < 8:
         for part in target:
-            yield from _leaves(part, depth + 1)
+            yield from _condition_targets(part, depth + 1)
     elif isinstance(target, dict) and depth < 8:
         for condition in sorted(target, key=_preference):
-            yield from _leaves(target[condition], depth + 1)
+            yield from _condition_targets(target[condition], depth + 1)
 
 
 def _preference(condition: str) -> int:
     return _CONDITIONS.index(condition) if condition in _CONDITIONS else len(_CONDITIONS)
 
 
-def _sources(targets: list[str], subpath: str) -> Iterator[str]:
-    """Yield the targets, then the source files from which they were likely built."""
+def _with_source_paths(targets: list[str], subpath: str) -> Iterator[str]:
+    """Yield the targets, then the source files from which the targets were likely built."""
     yield from targets
     for target in targets:
         path = normpath(target)

@@ -26,7 +26,7 @@ class PathMapping:
     paths_base: str = ""
 
     def candidates(self, specifier: str) -> tuple[list[str], bool]:
-        """Return the paths to which a specifier may refer, and whether a specific pattern matches it."""
+        """Return the paths to which a specifier may refer, and whether a pattern other than `*` matches it."""
         best = max(
             (pattern for pattern, _ in self.paths if _matches(pattern, specifier)), key=_precedence, default=None
         )
@@ -70,38 +70,40 @@ class TsConfigs:
         while True:
             for name in _CONFIG_NAMES:
                 path = join(folder, name)
-                if self._config(path) is not None:
-                    return self._read(path)
+                if self._config_manifest(path) is not None:
+                    return self._resolve_mapping(path)
             if not folder:
                 return PathMapping()
             folder = dirname(folder)
 
-    def _config(self, path: str) -> ConfigManifest | None:
+    def _config_manifest(self, path: str) -> ConfigManifest | None:
         found = self._manifest(path)
         return found if isinstance(found, ConfigManifest) else None
 
-    def _read(self, path: str) -> PathMapping:
+    def _resolve_mapping(self, path: str) -> PathMapping:
         """Return the mapping of a configuration, or of the first referenced project that has one."""
-        mapping = self._chain(path, 0)
+        mapping = self._extended_mapping(path, 0)
         if mapping.base is None and not mapping.paths:
-            config = self._config(path)
+            config = self._config_manifest(path)
             for reference in config.references if config is not None else ():
                 target = normpath(join(dirname(path), reference))
-                other = self._chain(target if target.endswith(".json") else join(target, "tsconfig.json"), 0)
+                other = self._extended_mapping(target if target.endswith(".json") else join(target, "tsconfig.json"), 0)
                 if other.base is not None or other.paths:
                     return other
         return mapping
 
-    def _chain(self, path: str, depth: int) -> PathMapping:
-        """Return a configuration with its inherited options; the nearest value of each option wins."""
-        content = self._config(path)
+    def _extended_mapping(self, path: str, depth: int) -> PathMapping:
+        """Return the mapping of a configuration, including options inherited with `extends`."""
+        content = self._config_manifest(path)
         if content is None or depth > _MAX_EXTENDS:
             return PathMapping()
         folder = dirname(path)
         inherited = PathMapping()
         for parent in content.extends:
             if parent.startswith("."):
-                inherited = _merge_mappings(self._chain(self._parent_path(folder, parent), depth + 1), inherited)
+                inherited = _merge_mappings(
+                    self._extended_mapping(self._parent_path(folder, parent), depth + 1), inherited
+                )
         base = normpath(join(folder, content.base)) if content.base is not None else None
         own = PathMapping(_normalise_root(base), tuple(content.paths.items()), _normalise_root(base) or folder)
         return _merge_mappings(own, inherited)
@@ -117,7 +119,7 @@ def _normalise_root(path: str | None) -> str | None:
 
 
 def _merge_mappings(own: PathMapping, inherited: PathMapping) -> PathMapping:
-    """Return a mapping completed by inherited options."""
+    """Return a mapping whose missing options are taken from the inherited mapping."""
     base = own.base if own.base is not None else inherited.base
     return (
         PathMapping(base, own.paths, own.paths_base)

@@ -9,7 +9,7 @@ from deltos.domains.graph.typescript.facts import ImportOrigin, TypeScriptModule
 from deltos.domains.graph.typescript.modules.ambient import Ambient
 from deltos.domains.graph.typescript.modules.locate import Locator
 from deltos.domains.graph.typescript.modules.module import Module
-from deltos.domains.graph.typescript.nodes import ANY_NAME, NAMESPACE, InterfaceDeclaration
+from deltos.domains.graph.typescript.nodes import EXPORTED_VALUE, NAMESPACE, InterfaceDeclaration
 from deltos.domains.graph.typescript.types import NamespaceType, Property
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     MemberOfValue = Callable[[Module, Term, str], Property | None]
 
-Found: TypeAlias = "DeclaredEntity | NamespaceType | Property"
+LookupResult: TypeAlias = "DeclaredEntity | NamespaceType | Property"
 
 
 class Program:
@@ -53,46 +53,47 @@ class Program:
         path = self.locator.locate(module.path, specifier).path
         return self.module(path) if path is not None else None
 
-    def lookup(self, module: Module, name: str) -> Found | None:
-        """Return the entity that a module-level name refers to."""
+    def lookup(self, module: Module, name: str) -> LookupResult | None:
+        """Return the entity to which a module-level name refers."""
         origin = module.imports.get(name)
         if origin is not None:
             found = self.imported_entity(module, origin)
-            return found if found is not None else module.declared(name)
-        found = module.declared(name)
+            return found if found is not None else module.declared_entity(name)
+        found = module.declared_entity(name)
         if found is not None or module.is_library:
             return found
-        found = self.library.declared(name)
-        return found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared(name))
+        found = self.library.declared_entity(name)
+        return (
+            found if found is not None else self.memo.ask(("global", name), lambda: self._ambient.declared_entity(name))
+        )
 
     def is_library_member(self, name: str) -> bool:
-        """Whether the standard library has members of this name, so that the name alone does not identify a
-        definition."""
+        """Whether a type of the standard library has a member with this name."""
         if self._library_members is None:
             parts = [part for parts in self.library.declarations.values() for part in parts]
             tables = [part.members for part in parts if isinstance(part, InterfaceDeclaration)]
             self._library_members = frozenset(member for table in tables for member in table)
         return name in self._library_members
 
-    def imported_entity(self, module: Module, origin: ImportOrigin) -> Found | None:
+    def imported_entity(self, module: Module, origin: ImportOrigin) -> LookupResult | None:
         """Return the entity that a module imports."""
         target = self.import_module(module, origin.specifier)
         if target is None:
-            return self._ambient.exported(origin.specifier, origin.name)
+            return self._ambient.exported_entity(origin.specifier, origin.name)
         if origin.name == NAMESPACE:
             return NamespaceType(target)
-        if origin.name == ANY_NAME:
+        if origin.name == EXPORTED_VALUE:
             return self._required_value(target)
         return self.exported_entity(target, origin.name)
 
     def is_certain(self, module: Module, origin: ImportOrigin) -> bool:
         """Whether an imported name refers to the exported declaration and not to another name for the same value."""
-        if origin.name not in (ANY_NAME, "default"):
+        if origin.name not in (EXPORTED_VALUE, "default"):
             return True
         target = self.import_module(module, origin.specifier)
         return target is None or not target.has_chained_exports
 
-    def _required_value(self, target: Module) -> Found | None:
+    def _required_value(self, target: Module) -> LookupResult | None:
         """Return the result of `require`: the exported value, or the module as a namespace."""
         if isinstance(target.exported_value, str):
             return self.lookup(target, target.exported_value)
@@ -100,11 +101,11 @@ class Program:
             return Property(target, "", target.exported_value)
         return NamespaceType(target)
 
-    def exported_entity(self, module: Module, name: str) -> Found | None:
+    def exported_entity(self, module: Module, name: str) -> LookupResult | None:
         """Return the entity that a module exports under a name, following re-exports."""
-        return self.memo.ask(("export", module.path, name), lambda: self._exported(module, name))
+        return self.memo.ask(("export", module.path, name), lambda: self._find_exported_entity(module, name))
 
-    def _exported(self, module: Module, name: str) -> Found | None:
+    def _find_exported_entity(self, module: Module, name: str) -> LookupResult | None:
         entry = module.exports.get(name)
         if isinstance(entry, str):
             return self.lookup(module, entry)
@@ -121,7 +122,7 @@ class Program:
                 return found
         return None
 
-    def _member_of_exported_value(self, module: Module, name: str) -> Found | None:
+    def _member_of_exported_value(self, module: Module, name: str) -> LookupResult | None:
         """Return a member of the value that a CommonJS module exports, or the value itself for `default`."""
         exported_value = self._required_value(module)
         return exported_value if name == "default" else self._member_of_value(module, module.exported_value, name)
