@@ -140,7 +140,7 @@ def python_versions(project_root: Path, environments: Sequence[Path] = ()) -> di
     for folder in site_packages(project_root, environments):
         with FileTree(folder) as tree:
             for dist_info in _dist_info_folders(tree):
-                name, _, version = dist_info.removesuffix(".dist-dist_info").rpartition("-")
+                name, _, version = dist_info.removesuffix(".dist-info").rpartition("-")
                 found.setdefault(normalised_name(name), version)
     return found
 
@@ -193,13 +193,13 @@ def _site_packages_of(environment: Path) -> Iterator[Path]:
 def _dist_info_folders(tree: FileTree) -> list[str]:
     """Return the names of the `.dist-info` folders in a site-packages folder."""
     try:
-        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-dist_info") and entry.is_folder]
+        return [entry.name for entry in tree.entries() if entry.name.endswith(".dist-info") and entry.is_folder]
     except FileRefused:
         return []
 
 
 def _distribution_name(dist_info: str) -> str:
-    return dist_info.removesuffix(".dist-dist_info").rpartition("-")[0]
+    return dist_info.removesuffix(".dist-info").rpartition("-")[0]
 
 
 def _read_distribution(tree: FileTree, folder: Path, dist_info: str) -> PythonDistribution:
@@ -244,7 +244,7 @@ def _installed_files(tree: FileTree, dist_info: str) -> Iterator[str]:
     """Yield the files that a distribution installed in site-packages; scripts are installed elsewhere."""
     for line in _read_record(tree, dist_info):
         path = line.rsplit(",", 2)[0].strip('"')
-        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-dist_info/" not in path:
+        if path and ".." not in path.split("/") and not path.startswith("/") and ".dist-info/" not in path:
             yield path
 
 
