@@ -167,7 +167,7 @@ def test_a_repository_over_the_limits_is_reported_and_removed(
     status = docs_client.add(f"git+{git_site.url}/bomb")
     assert status.state == "FAILED"
     assert "too many files to list (git printed more than 1 MB" in status.reason
-    assert "Add one of its folders" in status.reason
+    assert "Add the URL of one of its folders" in status.reason
     repository = find_local(bomb)
     assert repository
     files = CommitFiles(repository, "refs/heads/main", "docs")

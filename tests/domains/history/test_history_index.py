@@ -277,7 +277,7 @@ def test_commits_beyond_the_limit_are_omitted_and_counted(root: Path, store: Pro
         commit(root, f"step {number}", {"a.py": str(number)}, day=number)
     read_history(store, root, HistoryIndexer(max_commits=5))
     assert subjects(store) == [f"step {number}" for number in (6, 5, 4, 3, 2)]
-    assert "2 older ones" in store.meta(HISTORY_SUMMARY)
+    assert "2 commits older" in store.meta(HISTORY_SUMMARY)
 
 
 def test_interrupted_indexing_resumes(root: Path, store: ProjectStore) -> None:

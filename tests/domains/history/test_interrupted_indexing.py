@@ -165,7 +165,7 @@ def test_omitted_commits_are_reported_even_if_counting_times_out(
     monkeypatch.setenv("PATH", slow.path)
     read_history(store, root, HistoryIndexer(max_commits=2))
     assert subjects(store) == step_subjects(5, 4)
-    assert "Older ones than the newest" in store.meta(HISTORY_SUMMARY)
+    assert "Commits older than the newest" in store.meta(HISTORY_SUMMARY)
     assert slow.are_processes_terminated() == [True]
 
 
