@@ -1,0 +1,381 @@
+"""Routes and client calls of a project, found by applying the rules of its frameworks to the facts of its files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from deltos.federation.contracts.frameworks import frameworks, resource_routes
+from deltos.federation.contracts.handlers import HandlerFinder
+from deltos.federation.contracts.model import ANY_METHOD, CodePlace, Endpoint
+from deltos.federation.contracts.names import Names
+from deltos.federation.contracts.paths import from_regex, join_paths, template, url_path
+from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
+from deltos.federation.contracts.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
+    from deltos.federation.contracts.frameworks import Framework, Rule
+    from deltos.federation.contracts.handlers import Definitions
+
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
+_MAX_ENDPOINTS = 20_000
+_HTTP_PREFIXES = ("Method", "Http")
+
+
+def find_endpoints(
+    paths: Sequence[str], files: Mapping[str, FileFacts], active: Collection[str], definitions: Definitions
+) -> list[Endpoint]:
+    """Return the routes and client calls in the parsed files of a project.
+
+    `paths` are all files of the project, `active` the names of the frameworks that it uses.
+    """
+    names = Names(paths, files)
+    values = Values(names)
+    found: dict[Endpoint, None] = {}
+    for framework in frameworks():
+        if framework.name in active:
+            own = [file for file in files.values() if file.language in framework.languages]
+            finder = _EndpointFinder(framework, own, names, values, definitions)
+            found |= dict.fromkeys(finder.find())
+    return _without_repetitions(found)[:_MAX_ENDPOINTS]
+
+
+def _without_repetitions(found: Collection[Endpoint]) -> list[Endpoint]:
+    """Drop endpoints that another framework has found on the same line, and possible ones that are also certain."""
+    best: dict[tuple[str, str, str, CodePlace], Endpoint] = {}
+    for each in found:
+        key = (each.side, each.method, each.path, each.declared_at)
+        if key not in best or (each.certain and not best[key].certain):
+            best[key] = each
+    resolved = {(each.side, each.declared_at) for each in best.values() if each.certain}
+    rows = [each for each in best.values() if each.certain or (each.side, each.declared_at) not in resolved]
+    return sorted(rows, key=lambda each: (each.declared_at.path, each.declared_at.line, each.key))
+
+
+class _EndpointFinder:
+    """Applies the rules of one framework."""
+
+    def __init__(
+        self, framework: Framework, files: Sequence[FileFacts], names: Names, values: Values, definitions: Definitions
+    ) -> None:
+        self._framework = framework
+        self._files = files
+        self._values = values
+        self._routers = Routers(framework, files, names, values)
+        self._handlers = HandlerFinder(names, definitions)
+        self._next_calls: dict[tuple[str, int], Invocation] = {}
+        for file in files:
+            for call in file.calls.values():
+                if call.on is not None and call.on.kind == "call":
+                    self._next_calls[file.path, call.on.place] = call
+
+    def find(self) -> Iterator[Endpoint]:
+        """Yield all endpoints."""
+        for file in self._files:
+            by_target: dict[int, list[Invocation]] = defaultdict(list)
+            for each in file.annotations:
+                by_target[each.target].append(each)
+            for call in file.calls.values():
+                for rule in self._framework.rules_for(call):
+                    yield from self._apply(file, call, rule)
+            for each in file.annotations:
+                for rule in self._framework.rules_for(each, annotation=True):
+                    if rule.role == "route":
+                        yield from self._annotated(file, each, rule, by_target)
+
+    def _apply(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
+        if rule.role == "resources":
+            yield from self._resources(file, call, rule)
+        if rule.role != "route" or len(call.arguments) < rule.min_arguments:
+            return
+        if rule.mount_call and self._routers.mounted_call(file, call, rule):
+            return
+        router = self._router_prefixes(file, call, rule)
+        if router is None:
+            return
+        prefixes, is_group = router
+        paths = self._paths(file, call, rule)
+        if not paths and (is_group and rule.after_group and not rule.method_in_path):
+            paths = [""]
+        handler = self._handler_value(file, call, rule)
+        for path in paths:
+            method, path = self._split_method(path) if rule.method_in_path else ("", path)
+            for each in self._methods(file, call, rule, method, handler):
+                yield from self._endpoints(file, call, each[0], path, prefixes, handler if each[1] is None else each[1], rule)
+
+    # --- routers
+
+    def _router_prefixes(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
+        """Return the prefixes of the router of a call, and whether it is a group; None if the call is no route."""
+        if rule.chained and not self._begins_with(file, call, rule.chained):
+            return None
+        if rule.without_receiver:
+            if "." not in call.full_name and call.on is not None and not rule.chained:
+                return None
+            if not rule.chained and call.on is not None and call.full_name not in rule.names:
+                return None
+            return self._lexical_prefixes(file, call), False
+        key = self._routers.receiver(file, call)
+        if key is not None:
+            node = self._routers.nodes.get(key)
+            return self._routers.prefixes(key), node is not None and node.is_group
+        written = call.receiver.removeprefix("self.")
+        is_known = bool(self._framework.variable_pattern.search(call.receiver.encode())) or bool(
+            written and self._framework.variable_pattern.search(written.encode())
+        )
+        is_module = written in self._framework.module_aliases
+        return ([Prefix("", is_module)], False) if is_known and call.receiver else None
+
+    def _begins_with(self, file: FileFacts, call: Invocation, names: tuple[str, ...]) -> bool:
+        last = next(reversed(list(self._routers.chain(file, call))), call)
+        return last.receiver in names or call.receiver == "router"
+
+    def _lexical_prefixes(self, file: FileFacts, call: Invocation) -> list[Prefix]:
+        if not self._framework.lexical:
+            return [Prefix("", certain=True)]
+        key = self._routers.container(file, call.start, RouterKey(file.path, "call", call.end))
+        chain = [self._values.text(file, each.argument(0), each.start) or ""
+                 for each in self._routers.chain(file, call) if each.name == "prefix"]  # fmt: skip
+        start = next((each for end, each in self._framework.file_prefixes.items() if file.path.endswith(end)), "")
+        return [Prefix(join_paths(start, each.path, *reversed(chain)), each.certain) for each in self._routers.prefixes(key)]
+
+    # --- arguments
+
+    def _paths(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+        if not rule.path:
+            return [""]
+        if rule.pair_route:
+            pair = next((key for key, value in call.keywords if "/" in key or (value.text and "#" in value.text and key not in ("to", "action"))), "")
+            if pair:
+                return [pair]
+        for selector in rule.path:
+            value = call.argument(selector)
+            if texts := self._values.texts(file, value, call.start):
+                return [from_regex(each) for each in texts] if rule.regex else texts
+        return []
+
+    @staticmethod
+    def _split_method(path: str) -> tuple[str, str]:
+        """Split `GET host/path` of Go into method and path."""
+        method, space, rest = path.partition(" ")
+        if not space:
+            return "", path
+        return method.strip(), f"/{rest.strip().partition('/')[2]}".replace("{$}", "")
+
+    def _handler_value(self, file: FileFacts, call: Invocation, rule: Rule) -> Expression | None:
+        for selector in rule.handler:
+            if (value := call.argument(selector)) is not None:
+                return value
+        if rule.pair_route:
+            return next((value for key, value in call.keywords if "#" in value.text), None)
+        return call.arguments[0] if rule.methods_in_handler and call.arguments else None
+
+    def _methods(
+        self, file: FileFacts, call: Invocation, rule: Rule, method: str, handler: Expression | None
+    ) -> list[tuple[str, Expression | None]]:
+        """Return the methods of a route, each with its own handler if the rule has several."""
+        if rule.methods_in_handler:
+            return self._handler_methods(file, handler)
+        if method:
+            return [(method, None)]
+        if known := rule.methods.get(call.full_name) or rule.methods.get(call.name):
+            return [(known, None)]
+        if rule.method_before:
+            names = [each.name for each in self._routers.chain(file, call)]
+            return [(rule.method_before[name], None) for name in names[:1] if name in rule.method_before]
+        return [(each, None) for each in self._given_methods(file, call, rule)]
+
+    def _given_methods(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+        if rule.followed_by:
+            following = self._next_calls.get((file.path, call.end))
+            given = following.arguments if following is not None and following.name == rule.followed_by else ()
+            return [each for value in given for each in self._method_names(file, value, call.start)] or [rule.default]
+        for selector in rule.methods_from:
+            if (value := call.argument(selector)) is not None:
+                return self._method_names(file, value, call.start)
+        return [rule.default] if rule.default else []
+
+    def _method_names(self, file: FileFacts, value: Expression, offset: int) -> list[str]:
+        if value.kind == "list":
+            return [each for part in value.parts for each in self._method_names(file, part, offset)]
+        text = self._values.text(file, value, offset)
+        name = (text if text is not None else value.text.rpartition(".")[2])
+        for prefix in _HTTP_PREFIXES:
+            name = name.removeprefix(prefix)
+        name = name.upper()
+        return [name] if name in _METHODS else [ANY_METHOD] if name in ("ALL", "*", "ANY") else []
+
+    def _handler_methods(self, file: FileFacts, handler: Expression | None) -> list[tuple[str, Expression | None]]:
+        """Return the methods in the handler of a route: `get(list).post(create)`, `web::get().to(list)`."""
+        call = file.calls.get(handler.place) if handler is not None and handler.kind == "call" else None
+        if call is None:
+            return []
+        chain = [call, *self._routers.chain(file, call)]
+        to = next((each.arguments[0] for each in chain if each.name == "to" and each.arguments), None)
+        rows = []
+        for each in reversed(chain):
+            name = each.name.removesuffix("_with").upper()
+            if name in _METHODS or name == ANY_METHOD:
+                rows.append((name, to or (each.arguments[0] if each.arguments else None)))
+        return rows or ([(ANY_METHOD, to)] if to else [])
+
+    # --- annotations
+
+    def _annotated(
+        self, file: FileFacts, mark: Invocation, rule: Rule, by_target: dict[int, list[Invocation]]
+    ) -> Iterator[Endpoint]:
+        function = file.functions.get(mark.target)
+        if function is None or self._framework.name == "retrofit" and not function:
+            return
+        owners = [each for each in file.classes.values() if each.id <= function.id < each.end]
+        marks = [each for owner in owners for each in by_target[owner.id]]
+        if not self._is_in_class(rule, marks):
+            return
+        paths = self._paths(file, mark, rule) or self._sibling_paths(file, by_target[mark.target], rule) or [""]
+        for prefix in self._mark_prefixes(file, mark, rule, owners, marks, function):
+            for path in paths:
+                own = Prefix("", prefix.certain) if path.startswith("~/") else prefix
+                for method, _ in self._methods(file, mark, rule, "", None):
+                    yield self._endpoint(file, mark, method, path.lstrip("~"), own, function, owners)
+
+    def _sibling_paths(self, file: FileFacts, marks: Sequence[Invocation], rule: Rule) -> list[str]:
+        return [text for each in marks if each.name == rule.path_annotation for text in self._values.texts(file, each.argument(0), each.start)]
+
+    def _is_in_class(self, rule: Rule, marks: Sequence[Invocation]) -> bool:
+        names = {each.name for each in marks}
+        if names & set(self._framework.excluded_class):
+            return False
+        if self._framework.included_class:
+            return bool(names & set(self._framework.included_class))
+        classes = {name for each in self._framework.rule if each.role == "class" for name in each.calls}
+        return not rule.needs_class or bool(names & classes)
+
+    def _mark_prefixes(
+        self, file: FileFacts, mark: Invocation, rule: Rule, owners: Sequence[Definition],
+        marks: Sequence[Invocation], function: Definition,
+    ) -> list[Prefix]:  # fmt: skip
+        """Return the prefixes of an annotated function: of its class, or of the router in the annotation."""
+        if rule.mounted_by_name:
+            return self._routers.prefixes(RouterKey(file.path, "annotated", function.id))
+        if not rule.without_receiver:
+            found = self._router_prefixes(file, mark, rule)
+            return found[0] if found else []
+        prefixes = [text for each in marks for text in self._class_prefixes(file, each)] or [""]
+        name = owners[-1].name.removesuffix("Controller") if owners else ""
+        plain = [each.replace("[controller]", name).replace("[action]", function.name) for each in prefixes]
+        return [Prefix(join_paths(self._routers.global_prefix, each), certain=True) for each in plain]
+
+    def _class_prefixes(self, file: FileFacts, mark: Invocation) -> list[str]:
+        for rule in self._framework.rules_for(mark, annotation=True):
+            if rule.role == "class":
+                for selector in rule.prefix:
+                    if texts := self._values.texts(file, mark.argument(selector), mark.start):
+                        return texts
+        return []
+
+    def _endpoint(
+        self, file: FileFacts, mark: Invocation, method: str, path: str, prefix: Prefix, function: Definition,
+        owners: Sequence[Definition],
+    ) -> Endpoint:  # fmt: skip
+        name = f"{owners[-1].name}.{function.name}" if owners else function.name
+        text = url_path(path)[0] if self._framework.side == "client" else path
+        place = CodePlace(file.path, function.line)
+        full = template(join_paths(prefix.path, text))
+        declared_at = CodePlace(file.path, mark.line)
+        return Endpoint(self._framework.side, method, full, self._framework.name, declared_at, name, place, prefix.certain)
+
+    # --- results
+
+    def _endpoints(
+        self, file: FileFacts, call: Invocation, method: str, path: str, prefixes: Sequence[Prefix],
+        handler: Expression | None, rule: Rule,
+    ) -> Iterator[Endpoint]:  # fmt: skip
+        declared_at = CodePlace(file.path, call.line)
+        is_client = self._framework.side == "client"
+        if is_client:
+            text, has_base = url_path(path)
+            function, at = self._handlers.around(file, call.start), declared_at
+            if not _is_request_path(text) or not (has_base or path.startswith("/") or any(each.path for each in prefixes) or rule.without_receiver or call.receiver):
+                return
+        else:
+            text, has_base = path, False
+            name, at = self._handlers.of(file, handler, call, self._controller(file, call))
+            function = name
+            if not rule.without_receiver and not any(each.certain for each in prefixes) and text and not text.startswith(("/", "*")):
+                return
+        if rule.pair_route and (on := call.keyword("on")) is not None and on.text == "collection":
+            prefixes = [Prefix(each.path.rpartition("/")[0], each.certain) for each in prefixes]
+        for prefix in prefixes:
+            outer = "" if has_base else url_path(prefix.path)[0] if is_client else prefix.path
+            full = template(join_paths(outer, text))
+            yield Endpoint(self._framework.side, method, full, self._framework.name, declared_at, function, at, prefix.certain)
+
+    def _controller(self, file: FileFacts, call: Invocation) -> str:
+        """Return the controller that the chain of a mount around a route names."""
+        for rule in self._framework.rule:
+            if rule.chain_controller:
+                for outer in file.calls.values():
+                    if outer.start <= call.start and call.end < outer.end and outer.name == "group":
+                        for each in self._routers.chain(file, outer):
+                            if each.name == rule.chain_controller and each.arguments:
+                                return each.arguments[0].text.removesuffix(".class")
+        return ""
+
+    def _resources(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
+        """Yield the routes of resources: `resources :orders`, `router.register("orders", OrderViewSet)`."""
+        key = RouterKey(file.path, "call", call.end)
+        if self._framework.name == "django":
+            receiver = self._routers.receiver(file, call)
+            if receiver is None:
+                return
+            prefixes = self._routers.prefixes(receiver)
+        else:
+            prefixes = self._lexical_prefixes(file, call)
+        names = self._resource_names(file, call, rule)
+        handler = self._handler_value(file, call, rule)
+        for name in names:
+            for method, suffix, action in resource_routes(rule.resources):
+                if not self._has_action(file, call, action):
+                    continue
+                base = "/".join(f"{part}/{{{part.removesuffix('s')}}}" for part in name.split(".")[:-1]) if rule.nested else ""
+                last = name.rpartition(".")[2] if rule.nested else name
+                function, at = self._handlers.action(file, handler, last if rule.controller else "", action, call)
+                if at is None and not self._handlers.may_have(file, handler, action):
+                    continue
+                for prefix in prefixes:
+                    path = template(join_paths(prefix.path, base, last, suffix))
+                    yield Endpoint("server", method, path, self._framework.name, CodePlace(file.path, call.line), function, at, prefix.certain)
+        assert key.path
+
+    def _resource_names(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
+        if rule.controller and call.keyword("path") is None:
+            return [text for each in call.arguments if (text := self._values.text(file, each, call.start)) is not None]
+        return self._paths(file, call, rule)
+
+    def _has_action(self, file: FileFacts, call: Invocation, action: str) -> bool:
+        only, excluded = call.keyword("only"), call.keyword("except")
+        if only is not None:
+            return action in self._values.texts(file, only, call.start)
+        if excluded is not None:
+            return action not in self._values.texts(file, excluded, call.start)
+        for each in self._following(file, call):
+            listed = [text for value in each.arguments for text in self._values.texts(file, value, call.start)]
+            if each.name in ("only", "except") and (action in listed) != (each.name == "only"):
+                return False
+        return True
+
+    def _following(self, file: FileFacts, call: Invocation) -> Iterator[Invocation]:
+        at: Invocation | None = call
+        while at is not None and (at := self._next_calls.get((file.path, at.end))) is not None:
+            yield at
+
+
+def _is_request_path(path: str) -> bool:
+    """Whether a path has a literal word, so that it can be compared with operations."""
+    return any(part and "{" not in part and any(each.isalnum() for each in part) for part in path.split("/"))
+
+
+__all__ = ["PARENT", "find_endpoints"]

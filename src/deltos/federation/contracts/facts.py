@@ -1,0 +1,113 @@
+"""Facts of one source file from which routes and client calls are derived. They do not depend on the language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A simplified expression.
+
+    `kind` is `text`, `join` (concatenated parts), `name` (dotted), `call`, `list`, `map`, `function` or `other`. `place`
+    is the id of a call or function, or the offset of a name.
+    """
+
+    kind: str
+    text: str = ""
+    parts: tuple[Expression, ...] = ()
+    keywords: tuple[tuple[str, Expression], ...] = ()
+    place: int = 0
+
+
+OTHER = Expression("other")
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A call, annotation or decorator with its arguments. `receiver` is the dotted text before the name."""
+
+    name: str
+    receiver: str
+    arguments: tuple[Expression, ...]
+    keywords: tuple[tuple[str, Expression], ...]
+    line: int
+    start: int
+    end: int
+    on: Expression | None = None  # the receiver as an expression
+    target: int = 0  # id of the annotated function or class
+
+    @property
+    def full_name(self) -> str:
+        """The dotted name with its receiver."""
+        return f"{self.receiver}.{self.name}" if self.receiver else self.name
+
+    def keyword(self, name: str) -> Expression | None:
+        """Return the value of a keyword argument, or None."""
+        return next((value for key, value in self.keywords if key == name), None)
+
+    def argument(self, selector: int | str) -> Expression | None:
+        """Return an argument by position, by keyword, or by its key in an argument that is a map, or None."""
+        if isinstance(selector, int):
+            inside = -len(self.arguments) <= selector < len(self.arguments)
+            return self.arguments[selector] if inside else None
+        maps = [each.keywords for each in self.arguments if each.kind == "map"]
+        pairs = [pair for pairs in (self.keywords, *maps) for pair in pairs]
+        return next((value for key, value in pairs if key == selector), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function or class. The id is its first byte; `container` is the class around it."""
+
+    id: int
+    end: int
+    name: str
+    line: int
+    container: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()  # names and types
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A variable, constant or field with its value. `scope` is the id of the function, or 0."""
+
+    name: str
+    value: Expression
+    scope: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An imported name. `name` is empty if `local` refers to the module itself."""
+
+    local: str
+    module: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class FileFacts:
+    """Facts of one file."""
+
+    path: str
+    language: str
+    calls: dict[int, Invocation] = field(default_factory=dict)  # by last byte, which differs within a chain of calls
+    annotations: list[Invocation] = field(default_factory=list)
+    functions: dict[int, Definition] = field(default_factory=dict)
+    classes: dict[int, Definition] = field(default_factory=dict)
+    assignments: list[Assignment] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    namespace: str = ""
+
+    def scopes(self, offset: int) -> list[Definition]:
+        """Return the functions around an offset, inner ones first."""
+        around = [each for each in self.functions.values() if each.id <= offset < each.end]
+        return sorted(around, key=lambda each: -each.id)
+
+    def assigned(self, name: str) -> list[Assignment]:
+        """Return the assignments to a name, in document order."""
+        return [each for each in self.assignments if each.name == name]

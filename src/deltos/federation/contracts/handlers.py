@@ -1,0 +1,109 @@
+"""The functions that handle routes, and the functions that contain client calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from deltos.federation.contracts.model import CodePlace
+from deltos.store.symbols import Symbol
+
+if TYPE_CHECKING:
+    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
+    from deltos.federation.contracts.names import Names
+
+Definitions = Callable[[str], Sequence[Symbol]]
+"""Returns the definitions of a name in the graph."""
+
+_MAX_WRAPPERS = 4  # `asyncHandler(fn)` around a handler
+_VIEW_ACTIONS = frozenset({"list", "create", "retrieve", "update", "partial_update", "destroy"})
+_READ_ONLY = frozenset({"list", "retrieve"})
+
+
+class HandlerFinder:
+    """Finds definitions of handlers in parsed files, or in the graph."""
+
+    def __init__(self, names: Names, definitions: Definitions) -> None:
+        self._names = names
+        self._definitions = definitions
+
+    def of(
+        self, file: FileFacts, value: Expression | None, call: Invocation, controller: str = ""
+    ) -> tuple[str, CodePlace | None]:
+        """Return the name and place of a handler expression."""
+        for _ in range(_MAX_WRAPPERS):
+            if value is None or value.kind != "call" or (inner := file.calls.get(value.place)) is None:
+                break
+            if inner.name in ("as_view", "view", "bind") and inner.on is not None:
+                value = inner.on
+            else:
+                value = next((each for each in inner.arguments if each.kind in ("name", "function", "call")), None)
+        if value is None:
+            return "", None
+        if value.kind == "function":
+            inline = file.functions.get(value.place)
+            return "inline function", CodePlace(file.path, inline.line if inline else call.line)
+        return self._named(file, self._name(value, controller))
+
+    def _name(self, value: Expression, controller: str) -> str:
+        if value.kind == "list" and len(value.parts) == 2:
+            return f"{value.parts[0].text.removesuffix('.class')}.{value.parts[1].text}"
+        text = value.text.removesuffix(".class")
+        if "#" in text:
+            name, _, action = text.partition("#")
+            return f"{_controller_name(name)}.{action}"
+        if "@" in text:
+            return text.replace("@", ".").replace("\\", ".")
+        return f"{controller}.{text}" if controller and value.kind == "text" else text
+
+    def action(
+        self, file: FileFacts, value: Expression | None, resource: str, action: str, call: Invocation
+    ) -> tuple[str, CodePlace | None]:
+        """Return the handler of one action of a resource."""
+        if resource:
+            named = call.keyword("controller")
+            owner = _controller_name(named.text if named is not None and named.text else resource)
+        else:
+            owner = value.text.removesuffix(".class") if value is not None else ""
+        name, at = self._named(file, f"{owner}.{action}")
+        if at is None and action in _VIEW_ACTIONS and not resource and owner:
+            return name, self._named(file, owner)[1]
+        return name, at
+
+    def may_have(self, file: FileFacts, value: Expression | None, action: str) -> bool:
+        """Whether a class of views may have an action: read-only views have only two."""
+        del file
+        return value is None or "ReadOnly" not in value.text or action in _READ_ONLY
+
+    def _named(self, file: FileFacts, name: str) -> tuple[str, CodePlace | None]:
+        if not name:
+            return "", None
+        if found := self._names.function(file, name):
+            return _label(found[1]), CodePlace(found[0].path, found[1].line)
+        last = name.rpartition(".")[2]
+        rows = [row for row in self._definitions(last) if row.kind != "variable"]
+        owner = name.rpartition(".")[0].rpartition(".")[2]
+        owned = [row for row in rows if owner and row.label.endswith(f"{owner}.{last}")]
+        rows = owned or ([] if owner[:1].isupper() else rows)
+        imported = {path for path, _ in self._names.imported(file, name.partition(".")[0])}
+        rows = [row for row in rows if row.path in imported] or rows
+        if len(rows) == 1 or owned:
+            return rows[0].label, CodePlace(rows[0].path, rows[0].line)
+        return name, None
+
+    def around(self, file: FileFacts, offset: int) -> str:
+        """Return the name of the function around an offset, or an empty string."""
+        for each in file.scopes(offset):
+            if each.name:
+                return _label(each)
+        return ""
+
+
+def _label(definition: Definition) -> str:
+    return f"{definition.container}.{definition.name}" if definition.container else definition.name
+
+
+def _controller_name(resource: str) -> str:
+    """Return the class of a controller in Rails: `order_items` becomes `OrderItemsController`."""
+    last = resource.rpartition("/")[2]
+    return "".join(part.capitalize() for part in last.split("_")) + "Controller"

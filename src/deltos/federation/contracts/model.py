@@ -1,0 +1,96 @@
+"""Endpoints found in code, and their links to operations of API descriptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+ANY_METHOD = "ANY"
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A line of a file in a project. `project` is the name of the project if there are several."""
+
+    path: str
+    line: int
+    project: str = ""
+
+    def __str__(self) -> str:
+        """Return `project/path:line`."""
+        return f"{self.project}/{self.path}:{self.line}" if self.project else f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A route or a client call in code.
+
+    `function` is the handler of a route, or the function that contains a call; `at` is its line. `declared_at` is the
+    line with the path.
+    """
+
+    side: Literal["server", "client"]
+    method: str
+    path: str
+    framework: str
+    declared_at: CodePlace
+    function: str = ""
+    at: CodePlace | None = None
+    certain: bool = True
+
+    @property
+    def key(self) -> str:
+        """Method and path."""
+        return f"{self.method} {self.path}"
+
+    @property
+    def place(self) -> CodePlace:
+        """The line of the handler or call."""
+        return self.at or self.declared_at
+
+    def in_project(self, name: str) -> Endpoint:
+        """Return the endpoint with the name of its project."""
+        at = replace(self.at, project=name) if self.at else None
+        return replace(self, declared_at=replace(self.declared_at, project=name), at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedOperation:
+    """An operation of an indexed API description. `bases` are the base paths of its servers."""
+
+    api: str
+    method: str
+    path: str
+    bases: tuple[str, ...] = ()
+    citation: str = ""
+    summary: str = ""
+
+    @property
+    def key(self) -> str:
+        """Method and path."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An endpoint that implements or calls an operation, with the rule that connects them."""
+
+    endpoint: Endpoint
+    rule: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A method and path with its descriptions, handlers and client calls."""
+
+    method: str
+    path: str
+    operations: tuple[DescribedOperation, ...] = ()
+    handlers: tuple[Link, ...] = ()
+    calls: tuple[Link, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Method and path."""
+        return f"{self.method} {self.path}"

@@ -1,0 +1,220 @@
+"""Resolution of names across the files of a project: imports, constants, functions and classes."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deltos.federation.contracts.facts import Assignment, Definition, FileFacts, Import
+
+_EXTENSIONS = (".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".rb", ".php", ".java", ".kt", ".cs", ".go", ".rs")
+_SCRIPT_INDEX = ("index.ts", "index.js", "index.tsx", "index.mjs", "__init__.py", "mod.rs")
+_MAX_HOPS = 6  # imports that re-export a name
+_MAX_MODULE_FILES = 40  # files of one package
+_EXPORTS = ("module.exports", "export default", "exports")
+
+
+class Names:
+    """Finds the definitions to which names refer. `paths` are all files of the project, `files` the parsed ones."""
+
+    def __init__(self, paths: Sequence[str], files: Mapping[str, FileFacts]) -> None:
+        self.paths = frozenset(paths)
+        self.files = files
+
+    @cached_property
+    def _by_basename(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(self.paths):
+            found[posixpath.basename(path)].append(path)
+        return found
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(self.paths):
+            found[posixpath.dirname(path)].append(path)
+        return found
+
+    @cached_property
+    def functions(self) -> dict[str, list[tuple[FileFacts, Definition]]]:
+        """The functions of all parsed files by name."""
+        found: dict[str, list[tuple[FileFacts, Definition]]] = defaultdict(list)
+        for file in self.files.values():
+            for each in file.functions.values():
+                if each.name:
+                    found[each.name.rpartition(".")[2]].append((file, each))
+        return found
+
+    @cached_property
+    def classes(self) -> dict[str, list[tuple[FileFacts, Definition]]]:
+        """The classes of all parsed files by name."""
+        found: dict[str, list[tuple[FileFacts, Definition]]] = defaultdict(list)
+        for file in self.files.values():
+            for each in file.classes.values():
+                found[each.name].append((file, each))
+        return found
+
+    def module_files(self, file: FileFacts, module: str) -> list[str]:
+        """Return the files of an imported module, in the project."""
+        if file.language == "python":
+            return self._python_module(file.path, module)
+        if file.language in ("javascript", "jsx", "typescript", "tsx"):
+            return self._script_module(file.path, module)
+        if file.language == "go":
+            return self._go_package(module)
+        return self._named_file(module)
+
+    def _python_module(self, path: str, module: str) -> list[str]:
+        dots = len(module) - len(module.lstrip("."))
+        tail = module.lstrip(".").replace(".", "/")
+        if dots:
+            folder = path
+            for _ in range(dots):
+                folder = posixpath.dirname(folder)
+            base = posixpath.join(folder, tail) if tail else folder
+            return [each for each in (f"{base}.py", f"{base}/__init__.py") if each in self.paths]
+        return self._ending_with(f"{tail}.py") or self._ending_with(f"{tail}/__init__.py")
+
+    def _script_module(self, path: str, module: str) -> list[str]:
+        if module.startswith("."):
+            base = posixpath.normpath(posixpath.join(posixpath.dirname(path), module))
+            return self._with_extension(base)
+        if module.startswith(("@/", "~/", "src/", "#")):
+            tail = module.lstrip("@~#").lstrip("/").removeprefix("src/")
+            found = [each for name in _EXTENSIONS[1:7] for each in self._ending_with(f"{tail}{name}")]
+            return found[:1] or self._ending_with(f"{tail}/index.ts") or self._ending_with(f"{tail}/index.js")
+        return []
+
+    def _with_extension(self, base: str) -> list[str]:
+        stem, extension = posixpath.splitext(base)
+        plain = stem if extension in (".js", ".mjs", ".cjs", ".jsx") else base
+        candidates = [base, *(f"{plain}{each}" for each in _EXTENSIONS), *(f"{base}/{each}" for each in _SCRIPT_INDEX)]
+        return [each for each in candidates if each in self.paths][:1]
+
+    def _ending_with(self, tail: str) -> list[str]:
+        """Return the files whose path is or ends with `tail`; the shortest path first."""
+        same = self._by_basename.get(posixpath.basename(tail), [])
+        return sorted((each for each in same if each == tail or each.endswith(f"/{tail}")), key=len)[:1]
+
+    def _go_package(self, module: str) -> list[str]:
+        parts = module.split("/")
+        for start in range(len(parts)):
+            tail = "/".join(parts[start:])
+            if len(parts) - start < 2 and start:
+                break
+            folders = [each for each in self._by_folder if each == tail]
+            if folders:
+                return [each for each in self._by_folder[folders[0]] if each.endswith(".go")][:_MAX_MODULE_FILES]
+        last = [each for each in self._by_folder if posixpath.basename(each) == parts[-1]]
+        return [each for each in self._by_folder[last[0]] if each.endswith(".go")] if len(last) == 1 else []
+
+    def _named_file(self, module: str) -> list[str]:
+        """Return the file of a Rust module, or of a class in Java, C# or PHP."""
+        last = module.rpartition(".")[2]
+        found = [each for name in (f"{last}.rs", f"{last}.java", f"{last}.php", f"{last}.cs", f"{last}.kt")
+                 for each in self._by_basename.get(name, ())]  # fmt: skip
+        return found or [each for each in self._ending_with(f"{last}/mod.rs")]
+
+    def imported(self, file: FileFacts, local: str) -> Iterator[tuple[str, str]]:
+        """Yield the files and names to which a local name may refer; an empty name is the module itself."""
+        for each in self._imports_of(file, local):
+            for path in self._import_targets(file, each):
+                yield path
+
+    def _imports_of(self, file: FileFacts, local: str) -> list[Import]:
+        return [each for each in file.imports if each.local == local]
+
+    def _import_targets(self, file: FileFacts, each: Import) -> Iterator[tuple[str, str]]:
+        if each.name and file.language == "python":  # `from package import module`
+            separator = "" if each.module.endswith(".") else "."
+            for path in self.module_files(file, f"{each.module}{separator}{each.name}"):
+                yield path, ""
+        elif each.name and file.language in ("java", "csharp", "php", "kotlin", "rust"):
+            for path in self.module_files(file, each.name):
+                yield path, ""
+        for path in self.module_files(file, each.module):
+            yield path, each.name
+
+    def assignment(self, file: FileFacts, name: str, hops: int = 0) -> tuple[FileFacts, Assignment] | None:
+        """Return the assignment outside functions to a dotted name, in this file or in a file that it imports."""
+        own = [each for each in file.assigned(name) if not each.scope]
+        if own:
+            return file, own[-1]
+        head, _, rest = name.partition(".")
+        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+            target = self.files.get(path)
+            inner = ".".join(part for part in (imported, rest) if part and part != "default")
+            if target is None:
+                continue
+            for wanted in [inner] if inner else _EXPORTS:
+                if found := self.assignment(target, wanted, hops + 1):
+                    return found
+            if imported == "default" and not rest and (found := self._default_export(target)):
+                return found
+        return self._class_constant(file, name)
+
+    def _default_export(self, file: FileFacts) -> tuple[FileFacts, Assignment] | None:
+        own = [each for each in file.assignments if not each.scope and each.name in ("export default", "module.exports")]
+        return (file, own[-1]) if own else None
+
+    def _class_constant(self, file: FileFacts, name: str) -> tuple[FileFacts, Assignment] | None:
+        """Return the constant of a class in another file of the same package: `Paths.ORDERS`."""
+        owner, _, last = name.rpartition(".")
+        if not owner or file.language in ("python", "javascript"):
+            return None
+        for target, _ in self.classes.get(owner.rpartition(".")[2], [])[:2]:
+            own = target.assigned(f"{owner.rpartition('.')[2]}.{last}")
+            if own:
+                return target, own[-1]
+        return None
+
+    def function(self, file: FileFacts, name: str, hops: int = 0) -> tuple[FileFacts, Definition] | None:
+        """Return the function to which a dotted name refers, or None if it is unknown or ambiguous."""
+        head, _, rest = name.partition(".")
+        last = name.rpartition(".")[2]
+        own = [each for each in file.functions.values() if each.name == last and (not rest or head == each.container or head == "self")]
+        if own:
+            return file, own[0]
+        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+            target = self.files.get(path)
+            wanted = rest or (imported if imported != "default" else "")
+            if target is None:
+                continue
+            if not wanted and (found := self._exported_function(target)):
+                return target, found
+            if wanted and (known := self.function(target, wanted, hops + 1)):
+                return known
+        return self._unique_function(file, name) if hops == 0 else None
+
+    def _exported_function(self, file: FileFacts) -> Definition | None:
+        """Return the function that a JavaScript module exports."""
+        for each in file.assignments:
+            if each.name in _EXPORTS and each.value.kind == "function":
+                return file.functions.get(each.value.place)
+            if each.name in _EXPORTS and each.value.kind == "name":
+                known = [one for one in file.functions.values() if one.name == each.value.text]
+                return known[0] if known else None
+        return None
+
+    def _unique_function(self, file: FileFacts, name: str) -> tuple[FileFacts, Definition] | None:
+        owner, _, last = name.rpartition(".")
+        found = [row for row in self.functions.get(last, ()) if row[0].language == file.language]
+        if file.language in ("javascript", "jsx", "typescript", "tsx", "python") and not owner:
+            return None
+        if owner and len(found) > 1:
+            wanted = owner.rpartition(".")[2].lower()
+            found = [row for row in found if wanted in (row[1].container.lower(), *_place_names(row[0].path))]
+        if not owner and len(found) > 1:
+            found = [row for row in found if posixpath.dirname(row[0].path) == posixpath.dirname(file.path)]
+        return found[0] if len(found) == 1 else None
+
+
+def _place_names(path: str) -> tuple[str, str]:
+    """Return the names of the file and its folder, without extension and in lower case."""
+    folder, name = posixpath.split(path.lower())
+    return posixpath.splitext(name)[0], posixpath.basename(folder)

@@ -1,0 +1,204 @@
+"""Path templates: one notation for the parameters of all frameworks, and comparison of paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+PARAMETER = "{}"
+WILDCARD = "{*}"  # matches one or more segments
+_MAX_PATH_CHARACTERS = 2_000
+_MAX_SEGMENTS = 60
+
+
+def join_paths(*parts: str) -> str:
+    """Join path templates with exactly one slash between them; a final slash is kept."""
+    kept = [part for part in parts if part.strip("/")]
+    ends_with_slash = bool(parts) and parts[-1].endswith("/") and bool(kept)
+    joined = "/".join(part.strip("/") for part in kept)
+    return f"/{joined}/" if ends_with_slash else f"/{joined}"
+
+
+def url_path(url: str) -> tuple[str, bool]:
+    """Return the path of a URL template, and whether its host or base is unknown or given.
+
+    A hole at the beginning is the base URL: `{base}/orders` has the path `/orders`.
+    """
+    text = url[:_MAX_PATH_CHARACTERS].strip()
+    for mark in ("?", "#"):
+        text = _cut(text, mark)
+    head, mark, rest = text.partition("://")
+    if mark:
+        return f"/{rest.partition('/')[2]}", True
+    if text.startswith("{"):
+        end = _closing(text, 0)
+        rest = text[end + 1 :]
+        return (rest, True) if rest.startswith("/") else (text, True)
+    return text, False
+
+
+def _cut(text: str, mark: str) -> str:
+    """Return the text before a mark that is outside braces."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "{") - (character == "}")
+        if character == mark and depth <= 0:
+            return text[:position]
+    return text
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the position of the brace that closes the one at `start`, or the end of the text."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] == "{") - (text[position] == "}")
+        if depth == 0:
+            return position
+    return len(text)
+
+
+@lru_cache(maxsize=16_384)
+def template(path: str) -> str:
+    """Return a path in OpenAPI notation: `/users/:id`, `/users/<int:id>` and `/users/{id:int}` become `/users/{id}`."""
+    segments = _split(path[:_MAX_PATH_CHARACTERS])
+    return "/" + "/".join(_segment(each) for each in segments[:_MAX_SEGMENTS])
+
+
+def _split(path: str) -> list[str]:
+    """Split a path at slashes outside brackets."""
+    segments, depth, current = [], 0, ""
+    for character in path:
+        depth += (character in "{<(") - (character in "}>)")
+        if character == "/" and depth <= 0:
+            segments.append(current)
+            current = ""
+        else:
+            current += character
+    return [each for each in (*segments, current) if each]
+
+
+def _segment(segment: str) -> str:
+    """Return one segment with its parameters in braces."""
+    if segment.startswith(":"):
+        return _colon_parameter(segment[1:])
+    if segment.startswith("*"):
+        return f"{{{segment.lstrip('*') or 'path'}*}}"
+    out, at = "", 0
+    while at < len(segment):
+        character = segment[at]
+        end = segment.find(">", at) if character == "<" else _closing(segment, at) if character == "{" else -1
+        if end > at:
+            out += _parameter(segment[at + 1 : end], is_angle=character == "<")
+            at = end + 1
+        elif character == ":" and out and out[-1] in ".-~(" and segment[at + 1 : at + 2].isalpha():
+            return out + _colon_parameter(segment[at + 1 :])
+        else:
+            out += character
+            at += 1
+    return out
+
+
+def _colon_parameter(text: str) -> str:
+    """Return `:id`, `:id(\\d+)`, `:id?` or `:id.:format` in braces."""
+    name = ""
+    for character in text:
+        if not (character.isalnum() or character == "_"):
+            break
+        name += character
+    rest = text[len(name) :]
+    if rest.startswith("("):
+        rest = rest[rest.rfind(")") + 1 :]
+    if rest[:1] in ("*", "+") and len(rest) == 1:
+        return f"{{{name}*}}"
+    return f"{{{name}}}{_segment(rest.lstrip('?')) if rest.lstrip('?') else ''}"
+
+
+def _parameter(inside: str, *, is_angle: bool) -> str:
+    """Return a parameter in braces; Flask and Django write the type first, others last."""
+    first, mark, second = inside.partition(":")
+    kind, name = (first, second) if is_angle and mark else (second, first)
+    many = kind == "path" or name.startswith("*") or name.endswith(("*", "..."))
+    bare = name.strip("*.?=& ").partition("=")[0].partition("(")[0] or "value"
+    return f"{{{bare}{'*' if many else ''}}}"
+
+
+def from_regex(pattern: str) -> str:
+    """Return the path template of a regular expression: `^users/(?P<id>\\d+)/$` becomes `users/{id}/`."""
+    text = pattern[:_MAX_PATH_CHARACTERS].lstrip("^").removesuffix("$").removesuffix("\\Z").replace("\\A", "")
+    out, at = "", 0
+    while at < len(text):
+        if text[at] == "(":
+            end = _closing_group(text, at)
+            group = text[at + 1 : end]
+            name = group[3 : group.find(">")] if group.startswith(("?P<", "?<")) and ">" in group else "value"
+            is_optional = text[end + 1 : end + 2] == "?"
+            out += "" if group.startswith("?:") or is_optional else f"{{{name.lstrip('<')}}}"
+            at = end + 1 + is_optional
+        elif text[at] == "\\":
+            out += text[at + 1 : at + 2] if text[at + 1 : at + 2] in "./-" else ""
+            at += 2
+        else:
+            out += "" if text[at] in "?+*" else text[at]
+            at += 1
+    return out
+
+
+def _closing_group(text: str, start: int) -> int:
+    depth = 0
+    for position in range(start, len(text)):
+        is_escaped = position > 0 and text[position - 1] == "\\"
+        depth += 0 if is_escaped else (text[position] == "(") - (text[position] == ")")
+        if depth == 0:
+            return position
+    return len(text)
+
+
+@lru_cache(maxsize=16_384)
+def shape(path: str) -> tuple[str, ...]:
+    """Return the segments of a template for comparison: parameters have no names, and words are in lower case."""
+    return tuple(_shape(each) for each in _split(template(path)))
+
+
+def _shape(segment: str) -> str:
+    if "{" not in segment:
+        return segment.lower()
+    return WILDCARD if segment.startswith("{") and segment.endswith("*}") else PARAMETER
+
+
+@dataclass(frozen=True, slots=True)
+class PathMatch:
+    """How two paths agree. `rule` is a reason that users see."""
+
+    rule: str
+    certain: bool
+
+
+def match_paths(one: str, other: str, bases: tuple[str, ...] = ()) -> PathMatch | None:
+    """Return how the path of an operation and the path in code agree, or None if they differ.
+
+    `bases` are the base paths of the operation's servers.
+    """
+    left, right = shape(one), shape(other)
+    if left == right:
+        return PathMatch("same path", certain=True)
+    for base in bases:
+        if base.strip("/") and (*shape(base), *left) == right:
+            return PathMatch("same path below the server's base path", certain=True)
+    if is_same_shape(left, right):
+        return PathMatch("a value matches a parameter", certain=False)
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    extra = longer[: len(longer) - len(shorter)]
+    words = [each for each in shorter if "{" not in each]
+    if extra and len(extra) <= 3 and words and PARAMETER not in extra and longer[len(extra) :] == shorter:
+        return PathMatch(f"same path below /{'/'.join(extra)}", certain=False)
+    return None
+
+
+def is_same_shape(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Whether two shapes may name the same path: a parameter matches one segment, a wildcard all others."""
+    for number, (one, other) in enumerate(zip(left, right, strict=False)):
+        if WILDCARD in (one, other):
+            return number > 0
+        if one != other and PARAMETER not in (one, other):
+            return False
+    return len(left) == len(right) and any("{" not in a and a == b for a, b in zip(left, right, strict=True))

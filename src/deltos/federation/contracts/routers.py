@@ -1,0 +1,345 @@
+"""Routers and clients of one framework: where they are created, how they are nested, and their full prefixes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.federation.contracts.paths import from_regex, join_paths, url_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltos.federation.contracts.facts import Definition, Expression, FileFacts, Invocation
+    from deltos.federation.contracts.frameworks import Framework, Rule
+    from deltos.federation.contracts.names import Names
+    from deltos.federation.contracts.values import Values
+
+PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
+_MAX_STEPS = 12  # names and calls between a use of a router and its creation
+_MAX_PREFIXES = 12  # prefixes of one router that is mounted several times
+_MAX_CALLERS = 50  # calls of one function that are searched for routers
+_LAST_ATTRIBUTES = frozenset({"urls", "routes", "router", "default", "handler", "fetch", "server"})
+
+
+class RouterKey(NamedTuple):
+    """Identity of a router: the file, how it was found, and a position."""
+
+    path: str
+    kind: str
+    number: int
+
+
+class Prefix(NamedTuple):
+    """A prefix of a router, and whether all of its parts are known."""
+
+    path: str
+    certain: bool
+
+
+@dataclass(slots=True)
+class Router:
+    """A router with its own prefix and the routers on which it is mounted."""
+
+    prefix: str = ""
+    parents: list[tuple[RouterKey | None, str, bool]] = field(default_factory=list)
+    is_group: bool = False
+
+
+class Routers:
+    """Resolves expressions to routers of one framework."""
+
+    def __init__(self, framework: Framework, files: Sequence[FileFacts], names: Names, values: Values) -> None:
+        self.framework = framework
+        self.names = names
+        self.values = values
+        self.nodes: dict[RouterKey, Router] = {}
+        self.global_prefix = ""
+        self._files = files
+        self._containers: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
+        self._calls_by_name: dict[str, list[tuple[FileFacts, Invocation]]] = defaultdict(list)
+        self._bound: dict[RouterKey, None] = {}
+        self._annotated = {(file.path, each.target) for file in files for each in file.annotations
+                           for rule in framework.rules_for(each, annotation=True) if rule.mounted_by_name}  # fmt: skip
+        for file in files:
+            for call in file.calls.values():
+                self._calls_by_name[call.name].append((file, call))
+        for file in files:
+            self._create(file)
+        for file in files:
+            self._mount(file)
+
+    # --- creation
+
+    def _create(self, file: FileFacts) -> None:
+        """Add the routers that a file creates, and the ranges whose routes belong to them."""
+        for each in file.assignments if self.framework.lexical else ():
+            if each.value.kind == "list" or each.name in self.framework.anchors:
+                self._contain(file, each.start, each.end, RouterKey(file.path, "list", each.start))
+                if each.name in self.framework.anchors:
+                    self._node(RouterKey(file.path, "list", each.start)).parents.append(
+                        (RouterKey(file.path, "module", 0), "", True)
+                    )
+        for call in file.calls.values():
+            for rule in self.framework.rules_for(call):
+                if rule.role in ("create", "group"):
+                    node = self._node(RouterKey(file.path, "call", call.end))
+                    node.prefix, node.is_group = self._prefix(file, call, rule)[0], True
+                    break
+                if self.framework.lexical and self._is_container(file, call, rule):
+                    self._contain(file, call.start, call.end, RouterKey(file.path, "call", call.end))
+                    break
+            for rule in self.framework.rule:
+                if rule.role == "global" and call.name in rule.calls:
+                    self.global_prefix = self._prefix(file, call, rule)[0]
+
+    def _is_container(self, file: FileFacts, call: Invocation, rule: Rule) -> bool:
+        if rule.mount_call:
+            return self.mounted_call(file, call, rule) is not None
+        has_block = any(each.kind == "function" for each in call.arguments)
+        return rule.role == "mount" or (rule.role == "resources" and has_block)
+
+    def _contain(self, file: FileFacts, start: int, end: int, key: RouterKey) -> None:
+        self._containers[file.path].append((start, end, key))
+        self._node(key)
+
+    def _node(self, key: RouterKey) -> Router:
+        return self.nodes.setdefault(key, Router())
+
+    def _prefix(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
+        """Return the prefix of a call, and whether it is known."""
+        if call.name == "collection":
+            return PARENT, True
+        for selector in rule.prefix:
+            value = call.argument(selector)
+            if value is None or value.kind in ("function", "map", "list"):
+                continue
+            text = self.values.text(file, value, call.start)
+            if text is not None:
+                return (text, True) if not text.startswith("{") or self.framework.side == "client" else (url_path(text)[0].removeprefix("{"), False)
+            if isinstance(selector, str) or len(call.arguments) > 1:
+                return "", False
+        return (self._chain_prefix(file, call, rule.chain_prefix), True) if rule.chain_prefix else ("", True)
+
+    def _chain_prefix(self, file: FileFacts, call: Invocation, name: str) -> str:
+        """Return the prefixes that earlier calls of the chain set: `Route::prefix('x')->group(…)`."""
+        parts = [self.values.text(file, each.argument(0), each.start) or "" for each in self.chain(file, call) if each.name == name]
+        return join_paths(*reversed(parts)) if parts else ""
+
+    def chain(self, file: FileFacts, call: Invocation) -> Iterator[Invocation]:
+        """Yield the calls before a call in its chain, the last one first."""
+        at: Invocation | None = call
+        while at is not None and at.on is not None and at.on.kind == "call":
+            at = file.calls.get(at.on.place)
+            if at is not None:
+                yield at
+
+    # --- nesting
+
+    def _mount(self, file: FileFacts) -> None:
+        """Add the edges from mounted routers to their parents."""
+        for call in list(file.calls.values()):
+            for rule in self.framework.rules_for(call):
+                if rule.role == "group":
+                    key = RouterKey(file.path, "call", call.end)
+                    self.nodes[key].parents.append((self.receiver(file, call), "", True))
+                elif rule.mount_call and (mounted := self.mounted_call(file, call, rule)):
+                    self._mount_lexical(file, call, rule, mounted)
+                elif rule.role == "mount":
+                    self._mount_call(file, call, rule)
+                elif rule.role == "resources" and (key := RouterKey(file.path, "call", call.end)) in self.nodes:
+                    self.nodes[key].parents.append((self.container(file, call.start, key), self._nested(file, call, rule), True))
+                else:
+                    continue
+                break
+
+    def _nested(self, file: FileFacts, call: Invocation, rule: Rule) -> str:
+        """Return the path below which the block of a resource is: `/users/{user_id}`."""
+        name = next((text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start))), "")
+        single = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
+        return f"/{name}/{{{single.rpartition('/')[2]}_id}}" if rule.resources == "rails" else f"/{name}"
+
+    def mounted_call(self, file: FileFacts, call: Invocation, rule: Rule) -> Invocation | None:
+        """Return the call that mounts other routes, such as `include(…)`, or None."""
+        value = next((each for selector in rule.handler if (each := call.argument(selector))), None)
+        inner = file.calls.get(value.place) if value is not None and value.kind == "call" else None
+        return inner if inner is not None and inner.name == rule.mount_call else None
+
+    def _mount_lexical(self, file: FileFacts, call: Invocation, rule: Rule, mounted: Invocation) -> None:
+        prefix = next((text for each in rule.path if (text := self.values.text(file, call.argument(each), call.start)) is not None), "")
+        prefix = from_regex(prefix) if rule.regex else prefix
+        parent = self.container(file, call.start, RouterKey(file.path, "call", call.end))
+        self._node(RouterKey(file.path, "call", call.end)).parents.append((parent, prefix, True))
+        for value in mounted.arguments[:1]:
+            inner = value.parts[0] if value.kind == "list" and value.parts else value
+            for child in self._children(file, inner, call.start):
+                self._node(child).parents.append((parent, prefix, True))
+
+    def _mount_call(self, file: FileFacts, call: Invocation, rule: Rule) -> None:
+        prefix, is_known = self._prefix(file, call, rule)
+        own = RouterKey(file.path, "call", call.end)
+        parent = self.receiver(file, call) if call.on is not None else None
+        if parent is None and self.framework.lexical:
+            parent = self.container(file, call.start, own)
+        if own in self.nodes:
+            self.nodes[own].parents.append((parent, prefix, is_known))
+        values = [value for selector in rule.child if (value := call.argument(selector)) and value.kind != "text"]
+        for value in values:
+            children = self._children(file, value, call.start)
+            for child in children:
+                if child != parent:
+                    self._node(child).parents.append((parent, prefix, is_known))
+            if children:
+                return
+
+    def _children(self, file: FileFacts, value: Expression, offset: int) -> list[RouterKey]:
+        """Return the routers that an argument of a mount contains."""
+        if value.kind == "list":
+            return [key for part in value.parts for key in self._children(file, part, offset)]
+        if value.kind == "function":
+            return [self._parameter_key(file, file.functions[value.place])] if value.place in file.functions else []
+        if value.kind == "text":
+            return [RouterKey(path, "module", 0) for path in self.names.module_files(file, value.text)]
+        found = self.resolve(file, value, offset)
+        if found is not None:
+            return [found]
+        if value.kind == "name":
+            if known := self.names.function(file, value.text):
+                return [self._function_key(*known)]
+            if lists := self._lists(file, value.text):
+                return lists
+        if value.kind == "call" and (call := file.calls.get(value.place)):  # `fp(plugin)`, `require('./routes')`
+            return [key for each in call.arguments[:1] if each.kind in ("name", "function") for key in self._children(file, each, offset)]
+        return []
+
+    def _lists(self, file: FileFacts, name: str) -> list[RouterKey]:
+        """Return the lists of routes that a name refers to, or the module with routes that was imported."""
+        if found := self.names.assignment(file, name):
+            target, assigned = found
+            return [RouterKey(target.path, "list", assigned.start)] if assigned.value.kind in ("list", "join") else []
+        return [RouterKey(path, "module", 0) for path, rest in self.names.imported(file, name.partition(".")[0]) if not rest]
+
+    def _function_key(self, file: FileFacts, function: Definition) -> RouterKey:
+        if (file.path, function.id) in self._annotated:
+            return RouterKey(file.path, "annotated", function.id)
+        return self._parameter_key(file, function)
+
+    def _parameter_key(self, file: FileFacts, function: Definition) -> RouterKey:
+        typed = [number for number, (_, kind) in enumerate(function.parameters) if self._is_type(kind)]
+        return RouterKey(file.path, f"parameter{typed[0] if typed else 0}", function.id)
+
+    def _is_type(self, kind: str) -> bool:
+        plain = kind.lstrip("*& ").removeprefix("mut ").partition("<")[0].strip("*& ")
+        return bool(plain) and (plain in self.framework.types or plain.rpartition(".")[2] in self.framework.types)
+
+    # --- resolution
+
+    def receiver(self, file: FileFacts, call: Invocation) -> RouterKey | None:
+        """Return the router on which a call was made, or None if it is unknown."""
+        return self.resolve(file, call.on, call.start) if call.on is not None else None
+
+    def container(self, file: FileFacts, offset: int, without: RouterKey | None = None) -> RouterKey:
+        """Return the innermost mount, resource or list of routes around an offset."""
+        around = [row for row in self._containers.get(file.path, ()) if row[0] <= offset < row[1] and row[2] != without]
+        return min(around, key=lambda row: row[1] - row[0])[2] if around else RouterKey(file.path, "module", 0)
+
+    def resolve(self, file: FileFacts, value: Expression, offset: int, steps: int = 0) -> RouterKey | None:
+        """Return the router to which an expression refers, or None."""
+        if steps > _MAX_STEPS:
+            return None
+        if value.kind == "name":
+            return self._resolve_name(file, value.text, offset, steps)
+        return self._resolve_call(file, file.calls.get(value.place), steps) if value.kind == "call" else None
+
+    def _resolve_call(self, file: FileFacts, call: Invocation | None, steps: int) -> RouterKey | None:
+        while call is not None:
+            key = RouterKey(file.path, "call", call.end)
+            if key in self.nodes and self.nodes[key].is_group:
+                return key
+            if call.on is None or call.on.kind == "name":
+                if known := self.names.function(file, call.full_name):
+                    if returned := self._returned(*known):
+                        return returned
+                if call.on is None:
+                    return None
+                return self.resolve(file, call.on, call.start, steps + 1)
+            call = file.calls.get(call.on.place) if call.on.kind == "call" else None
+        return None
+
+    def _returned(self, file: FileFacts, function: Definition) -> RouterKey | None:
+        """Return the first router that a function creates."""
+        inside = [key for key, node in self.nodes.items() if key.path == file.path and key.kind == "call" and node.is_group]
+        calls = [file.calls[key.number] for key in inside if function.id <= file.calls[key.number].start < function.end]
+        own = [call for call in calls if call.on is None or call.on.kind == "name"]
+        return RouterKey(file.path, "call", min(own, key=lambda call: call.start).end) if own else None
+
+    def _resolve_name(self, file: FileFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+        for scope in file.scopes(offset):
+            own = [each for each in file.assigned(name) if each.scope == scope.id and not each.start <= offset < each.end]
+            before = [each for each in own if each.start < offset]
+            for each in [*reversed(before), *own]:
+                if found := self.resolve(file, each.value, each.start, steps + 1):
+                    return found
+            for number, (parameter, kind) in enumerate(scope.parameters):
+                if parameter == name:
+                    return self._parameter(file, scope, number, kind)
+        for each in file.assigned(name):
+            if each.start <= offset < each.end:
+                continue
+            if (not each.scope or "." in name) and (found := self.resolve(file, each.value, each.start, steps + 1)):
+                return found
+        return self._resolve_import(file, name, offset, steps)
+
+    def _resolve_import(self, file: FileFacts, name: str, offset: int, steps: int) -> RouterKey | None:
+        if known := self.names.assignment(file, name):
+            target, assigned = known
+            if target is not file and (found := self.resolve(target, assigned.value, assigned.start, steps + 1)):
+                return found
+        head, _, last = name.rpartition(".")
+        if head and last in _LAST_ATTRIBUTES:
+            return self._resolve_name(file, head, offset, steps + 1)
+        return None
+
+    def _parameter(self, file: FileFacts, function: Definition, number: int, kind: str) -> RouterKey | None:
+        """Return the key of a parameter if it is a router: by its type, by a mount, or by a caller."""
+        key = RouterKey(file.path, f"parameter{number}", function.id)
+        if key not in self._bound:
+            self._bound[key] = None
+            self._bind(file, function, number, key)
+        return key if key in self.nodes or self._is_type(kind) else None
+
+    def _bind(self, file: FileFacts, function: Definition, number: int, key: RouterKey) -> None:
+        """Add the routers that callers pass as a parameter as parents."""
+        name = function.name.rpartition(".")[2]
+        for caller, call in self._calls_by_name.get(name, ())[:_MAX_CALLERS] if name else ():
+            value = call.argument(number)
+            if value is None or value.kind not in ("name", "call") or (caller is file and function.id <= call.start < function.end):
+                continue
+            known = self.names.function(caller, call.full_name)
+            is_same = known is None or (known[0] is file and known[1].id == function.id)
+            if is_same and caller.language == file.language and (parent := self.resolve(caller, value, call.start)):
+                self._node(key).parents.append((parent, "", True))
+
+    # --- prefixes
+
+    def prefixes(self, key: RouterKey | None, seen: frozenset[RouterKey] = frozenset()) -> list[Prefix]:
+        """Return the full prefixes of a router, one for each place where it is mounted."""
+        if key is None or key in seen or len(seen) > _MAX_STEPS:
+            return [Prefix("", key is None)]
+        node = self.nodes.get(key)
+        if node is None:
+            return [Prefix("", not key.kind.startswith("parameter"))]
+        if not node.parents:
+            return [Prefix(node.prefix, not key.kind.startswith("parameter"))]
+        found: dict[Prefix, None] = {}
+        for parent, prefix, is_known in node.parents[:_MAX_PREFIXES]:
+            for outer in self.prefixes(parent, seen | {key}):
+                found[Prefix(_extend(outer.path, prefix, node.prefix), outer.certain and is_known)] = None
+        return list(found)[:_MAX_PREFIXES]
+
+
+def _extend(outer: str, prefix: str, own: str) -> str:
+    if prefix == PARENT:
+        return join_paths(outer.rpartition("/")[0], own)
+    return join_paths(outer, prefix, own)

@@ -1,0 +1,167 @@
+"""Scan of a project for routes and client calls. Only files that contain a marker of a framework are parsed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltos.federation.contracts.endpoints import find_endpoints
+from deltos.federation.contracts.frameworks import frameworks
+from deltos.federation.contracts.names import Names
+from deltos.federation.contracts.syntax import extract_facts
+from deltos.languages.table import detect
+from deltos.workspace.admission import read_source, to_utf8
+from deltos.workspace.batches import file_limits
+from deltos.workspace.file_purpose import is_test
+from deltos.workspace.source_tree import source_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.federation.contracts.facts import FileFacts
+    from deltos.federation.contracts.frameworks import Framework
+    from deltos.federation.contracts.model import Endpoint
+    from deltos.isolated.process_pool import ProcessPool
+    from deltos.workspace.project_index import ProjectIndex
+
+MAX_PARSED_FILES = 4_000  # of one project
+MAX_FILE_BYTES = 1_000_000
+_MAX_ROUNDS = 3  # imports of imports that are parsed to find constants and routers
+_MAX_CACHED_FILES = 4_000
+_MAX_CACHED_PROJECTS = 50
+_PREFIX_LANGUAGES = frozenset(language for framework in frameworks() for language in framework.languages)
+
+
+class SourceFile(NamedTuple):
+    """A file to parse."""
+
+    language: str
+    path: str
+    data: bytes
+
+
+def extract_file(file: SourceFile) -> FileFacts | None:
+    """Return the facts of a file; runs in a child process."""
+    return extract_facts(file.language, file.path, file.data)
+
+
+@dataclass(slots=True)
+class ProjectEndpoints:
+    """The endpoints of one state of a project, and the number of candidate files that were not parsed."""
+
+    endpoints: list[Endpoint] = field(default_factory=list)
+    unparsed_files: int = 0
+
+
+class EndpointScanner:
+    """Finds the endpoints of projects and caches them until the index of a project changes."""
+
+    def __init__(self) -> None:
+        self._projects: OrderedDict[tuple[str, str], ProjectEndpoints] = OrderedDict()
+        self._facts: OrderedDict[tuple[str, bytes], FileFacts | None] = OrderedDict()
+
+    def endpoints(self, index: ProjectIndex) -> ProjectEndpoints:
+        """Return the endpoints of an indexed project."""
+        key = (str(index.project.root), index.store.facts().synced_at)
+        if key not in self._projects:
+            self._projects[key] = self._scan(index)
+            while len(self._projects) > _MAX_CACHED_PROJECTS:
+                self._projects.popitem(last=False)
+        return self._projects[key]
+
+    def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
+        languages = {path: language.name for path in index.store.files() if (language := detect(path)) is not None}
+        searched = sorted(path for path, name in languages.items() if name in _PREFIX_LANGUAGES and not is_test(path))
+        with source_tree(index.project.root, index.store, order=searched) as tree:
+
+            def read(path: str) -> bytes | None:
+                data = read_source(tree, path)
+                return to_utf8(data) if data is not None and len(data) <= MAX_FILE_BYTES else None
+
+            active, candidates = find_candidates(((path, languages[path], read(path)) for path in searched))
+            files: dict[str, FileFacts] = {}
+            wanted, unparsed = candidates[:MAX_PARSED_FILES], max(0, len(candidates) - MAX_PARSED_FILES)
+            for _ in range(_MAX_ROUNDS + 1):
+                sources = [SourceFile(languages[path], path, data) for path in wanted if (data := read(path)) is not None]
+                parsed = self._parse(sources, index.workers)
+                files |= parsed
+                unparsed += len(sources) - len(parsed)
+                names = Names(searched, files)
+                wanted = _imported_files(names, parsed.values(), files)[: MAX_PARSED_FILES - len(files)]
+                if not wanted:
+                    break
+        found = find_endpoints(searched, files, active, index.store.graph.symbols_named)
+        return ProjectEndpoints(found, unparsed)
+
+    def _parse(self, sources: Sequence[SourceFile], workers: ProcessPool | None) -> dict[str, FileFacts]:
+        """Return the facts of files by path, without files that could not be parsed within the limits."""
+        keys = {source.path: (source.path, hashlib.sha256(source.data).digest()) for source in sources}
+        new = [source for source in sources if keys[source.path] not in self._facts]
+        if workers is None:
+            for source in new:
+                self._facts[keys[source.path]] = extract_file(source)
+        else:
+            replies = workers.run_each(extract_file, (), new, lambda source: file_limits(len(source.data)))
+            for source, reply in zip(new, replies, strict=True):
+                self._facts[keys[source.path]] = reply.value if reply.error is None else None
+        found = {path: facts for path, key in keys.items() if (facts := self._facts.get(key)) is not None}
+        while len(self._facts) > _MAX_CACHED_FILES:
+            self._facts.popitem(last=False)
+        return found
+
+
+def find_candidates(files: Iterable[tuple[str, str, bytes | None]]) -> tuple[set[str], list[str]]:
+    """Return the names of the frameworks that a project uses, and the files that may contain their routes or calls.
+
+    `files` are path, language and content.
+    """
+    by_language: dict[str, list[Framework]] = {}
+    for framework in frameworks():
+        for language in framework.languages:
+            by_language.setdefault(language, []).append(framework)
+    active: set[str] = set()
+    hinted: dict[str, list[str]] = {}
+    for path, language, data in files:
+        for framework in by_language.get(language, ()) if data else ():
+            if framework.name not in active and framework.marker_pattern.search(data):
+                active.add(framework.name)
+            if framework.hint_pattern.search(data):
+                hinted.setdefault(path, []).append(framework.name)
+    return active, [path for path, found in hinted.items() if not active.isdisjoint(found)]
+
+
+def _imported_files(names: Names, parsed: Iterable[FileFacts], known: dict[str, FileFacts]) -> list[str]:
+    """Return the files that define names which calls and constants of parsed files use."""
+    found: dict[str, None] = {}
+    for file in parsed:
+        used = _used_names(file)
+        for each in file.imports:
+            if each.local in used or (each.module.startswith(".") and each.local not in used and not file.assignments):
+                for path, _ in names.imported(file, each.local):
+                    found[path] = None
+        if file.language == "python":
+            for call in file.calls.values():
+                if call.name == "include" and call.arguments and call.arguments[0].kind == "text":
+                    found |= dict.fromkeys(names.module_files(file, call.arguments[0].text))
+        if file.language in ("rust", "java", "csharp") or file.language == "go":
+            for head in used:
+                for path, _ in names.imported(file, head):
+                    found[path] = None
+    return [path for path in found if path not in known]
+
+
+def _used_names(file: FileFacts) -> set[str]:
+    """Return the first parts of the names that occur in calls, annotations and constants."""
+    used: set[str] = set()
+    pending = [value for each in (*file.calls.values(), *file.annotations)
+               for value in (*each.arguments, *(one for _, one in each.keywords), *((each.on,) if each.on else ()))]  # fmt: skip
+    pending += [each.value for each in file.assignments]
+    used |= {each.name for each in file.calls.values() if each.on is None}
+    while pending:
+        value = pending.pop()
+        if value.kind == "name":
+            used.add(value.text.partition(".")[0])
+        pending += [*value.parts, *(each for _, each in value.keywords)]
+    return used
