@@ -9,7 +9,7 @@ from deltos.federation.contracts.frameworks import frameworks, resource_routes
 from deltos.federation.contracts.handlers import HandlerFinder
 from deltos.federation.contracts.model import ANY_METHOD, CodePlace, Endpoint
 from deltos.federation.contracts.names import Names
-from deltos.federation.contracts.paths import from_regex, join_paths, template, url_path
+from deltos.federation.contracts.paths import from_regex, join_paths, template, url_path, without_unknown_base
 from deltos.federation.contracts.routers import PARENT, Prefix, RouterKey, Routers
 from deltos.federation.contracts.values import Values
 
@@ -50,8 +50,8 @@ def _without_repetitions(found: Collection[Endpoint]) -> list[Endpoint]:
         key = (each.side, each.method, each.path, each.declared_at)
         if key not in best or (each.certain and not best[key].certain):
             best[key] = each
-    resolved = {(each.side, each.declared_at) for each in best.values() if each.certain}
-    rows = [each for each in best.values() if each.certain or (each.side, each.declared_at) not in resolved]
+    resolved = {(each.side, each.method, each.declared_at) for each in best.values() if each.certain}
+    rows = [each for each in best.values() if each.certain or (each.side, each.method, each.declared_at) not in resolved]
     return sorted(rows, key=lambda each: (each.declared_at.path, each.declared_at.line, each.key))
 
 
@@ -89,16 +89,16 @@ class _EndpointFinder:
     def _apply(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
         if rule.role == "resources":
             yield from self._resources(file, call, rule)
-        if rule.role != "route" or len(call.arguments) < rule.min_arguments:
+        if rule.role != "route" or not call.arguments and rule.min_arguments:
             return
         if rule.mount_call and self._routers.mounted_call(file, call, rule):
             return
-        router = self._router_prefixes(file, call, rule)
+        paths = self._paths(file, call, rule) if len(call.arguments) >= rule.min_arguments else []
+        router = self._router_prefixes(file, call, rule) if paths or rule.after_group else None
         if router is None:
             return
-        prefixes, is_group = router
-        paths = self._paths(file, call, rule)
-        if not paths and (is_group and rule.after_group and not rule.method_in_path):
+        prefixes, has_path = router
+        if not paths and has_path and rule.after_group:
             paths = [""]
         handler = self._handler_value(file, call, rule)
         for path in paths:
@@ -109,7 +109,7 @@ class _EndpointFinder:
     # --- routers
 
     def _router_prefixes(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[list[Prefix], bool] | None:
-        """Return the prefixes of the router of a call, and whether it is a group; None if the call is no route."""
+        """Return the prefixes of the router of a call, and whether it has a path itself; None if the call is no route."""
         if rule.chained and not self._begins_with(file, call, rule.chained):
             return None
         if rule.without_receiver:
@@ -121,7 +121,7 @@ class _EndpointFinder:
         key = self._routers.receiver(file, call)
         if key is not None:
             node = self._routers.nodes.get(key)
-            return self._routers.prefixes(key), node is not None and node.is_group
+            return self._routers.prefixes(key), node is not None and node.has_path
         written = call.receiver.removeprefix("self.")
         is_known = bool(self._framework.variable_pattern.search(call.receiver.encode())) or bool(
             written and self._framework.variable_pattern.search(written.encode())
@@ -266,7 +266,8 @@ class _EndpointFinder:
         prefixes = [text for each in marks for text in self._class_prefixes(file, each)] or [""]
         name = owners[-1].name.removesuffix("Controller") if owners else ""
         plain = [each.replace("[controller]", name).replace("[action]", function.name) for each in prefixes]
-        return [Prefix(join_paths(self._routers.global_prefix, each), certain=True) for each in plain]
+        known = map(without_unknown_base, plain)
+        return [Prefix(join_paths(self._routers.global_prefix, text), is_known) for text, is_known in known]
 
     def _class_prefixes(self, file: FileFacts, mark: Invocation) -> list[str]:
         for rule in self._framework.rules_for(mark, annotation=True):
@@ -281,11 +282,11 @@ class _EndpointFinder:
         owners: Sequence[Definition],
     ) -> Endpoint:  # fmt: skip
         name = f"{owners[-1].name}.{function.name}" if owners else function.name
-        text = url_path(path)[0] if self._framework.side == "client" else path
+        text, is_known = (url_path(path)[0], True) if self._framework.side == "client" else without_unknown_base(path)
         place = CodePlace(file.path, function.line)
         full = template(join_paths(prefix.path, text))
         declared_at = CodePlace(file.path, mark.line)
-        return Endpoint(self._framework.side, method, full, self._framework.name, declared_at, name, place, prefix.certain)
+        return Endpoint(self._framework.side, method, full, self._framework.name, declared_at, name, place, prefix.certain and is_known)
 
     # --- results
 
@@ -301,7 +302,8 @@ class _EndpointFinder:
             if not _is_request_path(text) or not (has_base or path.startswith("/") or any(each.path for each in prefixes) or rule.without_receiver or call.receiver):
                 return
         else:
-            text, has_base = path, False
+            (text, is_known), has_base = without_unknown_base(path), False
+            prefixes = [Prefix(each.path, each.certain and is_known) for each in prefixes]
             name, at = self._handlers.of(file, handler, call, self._controller(file, call))
             function = name
             if not rule.without_receiver and not any(each.certain for each in prefixes) and text and not text.startswith(("/", "*")):
@@ -326,7 +328,6 @@ class _EndpointFinder:
 
     def _resources(self, file: FileFacts, call: Invocation, rule: Rule) -> Iterator[Endpoint]:
         """Yield the routes of resources: `resources :orders`, `router.register("orders", OrderViewSet)`."""
-        key = RouterKey(file.path, "call", call.end)
         if self._framework.name == "django":
             receiver = self._routers.receiver(file, call)
             if receiver is None:
@@ -343,12 +344,11 @@ class _EndpointFinder:
                 base = "/".join(f"{part}/{{{part.removesuffix('s')}}}" for part in name.split(".")[:-1]) if rule.nested else ""
                 last = name.rpartition(".")[2] if rule.nested else name
                 function, at = self._handlers.action(file, handler, last if rule.controller else "", action, call)
-                if at is None and not self._handlers.may_have(file, handler, action):
+                if handler is not None and not self._handlers.may_have(file, handler, action):
                     continue
                 for prefix in prefixes:
                     path = template(join_paths(prefix.path, base, last, suffix))
                     yield Endpoint("server", method, path, self._framework.name, CodePlace(file.path, call.line), function, at, prefix.certain)
-        assert key.path
 
     def _resource_names(self, file: FileFacts, call: Invocation, rule: Rule) -> list[str]:
         if rule.controller and call.keyword("path") is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 
@@ -102,12 +103,43 @@ class FileFacts:
     assignments: list[Assignment] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     namespace: str = ""
+    _assigned: dict[str, list[Assignment]] = field(default_factory=dict)
+    _imported: dict[str, list[Import]] = field(default_factory=dict)
+    _starts: list[int] = field(default_factory=list)
+    _outer: dict[int, int] = field(default_factory=dict)  # the function around each function, or 0
 
     def scopes(self, offset: int) -> list[Definition]:
         """Return the functions around an offset, inner ones first."""
-        around = [each for each in self.functions.values() if each.id <= offset < each.end]
-        return sorted(around, key=lambda each: -each.id)
+        if not self._starts:
+            self._nest_functions()
+        at = bisect_right(self._starts, offset) - 1
+        found = []
+        start = self._starts[at] if at >= 0 else -1
+        while start in self.functions:
+            if offset < self.functions[start].end:
+                found.append(self.functions[start])
+            start = self._outer[start]
+        return found
+
+    def _nest_functions(self) -> None:
+        stack: list[int] = []
+        for start in sorted(self.functions):
+            while stack and self.functions[stack[-1]].end <= start:
+                stack.pop()
+            self._outer[start] = stack[-1] if stack else -1
+            stack.append(start)
+        self._starts = sorted(self.functions)
 
     def assigned(self, name: str) -> list[Assignment]:
         """Return the assignments to a name, in document order."""
-        return [each for each in self.assignments if each.name == name]
+        if not self._assigned:
+            for each in self.assignments:
+                self._assigned.setdefault(each.name, []).append(each)
+        return self._assigned.get(name, [])
+
+    def imported(self, local: str) -> list[Import]:
+        """Return the imports of a local name."""
+        if not self._imported:
+            for each in self.imports:
+                self._imported.setdefault(each.local, []).append(each)
+        return self._imported.get(local, [])

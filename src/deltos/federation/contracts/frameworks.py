@@ -111,6 +111,7 @@ class Framework(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     framework: tuple[Framework, ...]
     resources: dict[str, tuple[str, ...]]
+    base_actions: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -128,3 +129,8 @@ def resource_routes(name: str) -> list[tuple[str, str, str]]:
     """Return method, path and action of the routes of a resource."""
     rows = [row.split(" ") for row in _table().resources[name]]
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def base_actions() -> dict[str, tuple[str, ...]]:
+    """Return the actions that base classes of Django REST framework define, by class."""
+    return _table().base_actions

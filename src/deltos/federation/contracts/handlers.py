@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from deltos.federation.contracts.frameworks import base_actions
 from deltos.federation.contracts.model import CodePlace
 from deltos.store.symbols import Symbol
 
@@ -16,8 +17,7 @@ Definitions = Callable[[str], Sequence[Symbol]]
 """Returns the definitions of a name in the graph."""
 
 _MAX_WRAPPERS = 4  # `asyncHandler(fn)` around a handler
-_VIEW_ACTIONS = frozenset({"list", "create", "retrieve", "update", "partial_update", "destroy"})
-_READ_ONLY = frozenset({"list", "retrieve"})
+_MAX_BASES = 20  # base classes of one class
 
 
 class HandlerFinder:
@@ -31,15 +31,17 @@ class HandlerFinder:
         self, file: FileFacts, value: Expression | None, call: Invocation, controller: str = ""
     ) -> tuple[str, CodePlace | None]:
         """Return the name and place of a handler expression."""
+        outer = ""
         for _ in range(_MAX_WRAPPERS):
             if value is None or value.kind != "call" or (inner := file.calls.get(value.place)) is None:
                 break
+            outer = outer or inner.full_name
             if inner.name in ("as_view", "view", "bind") and inner.on is not None:
                 value = inner.on
             else:
                 value = next((each for each in inner.arguments if each.kind in ("name", "function", "call")), None)
-        if value is None:
-            return "", None
+        if value is None or value.kind == "call":
+            return outer, None
         if value.kind == "function":
             inline = file.functions.get(value.place)
             return "inline function", CodePlace(file.path, inline.line if inline else call.line)
@@ -62,24 +64,37 @@ class HandlerFinder:
         """Return the handler of one action of a resource."""
         if resource:
             named = call.keyword("controller")
-            owner = _controller_name(named.text if named is not None and named.text else resource)
+            plural = resource if resource.endswith("s") or call.name != "resource" else f"{resource}s"
+            owner = _controller_name(named.text if named is not None and named.text else plural)
         else:
             owner = value.text.removesuffix(".class") if value is not None else ""
         name, at = self._named(file, f"{owner}.{action}")
-        if at is None and action in _VIEW_ACTIONS and not resource and owner:
-            return name, self._named(file, owner)[1]
-        return name, at
+        return (name, at) if at is not None or resource else self._named(file, owner) if call.name == "register" else (name, at)
 
-    def may_have(self, file: FileFacts, value: Expression | None, action: str) -> bool:
-        """Whether a class of views may have an action: read-only views have only two."""
-        del file
-        return value is None or "ReadOnly" not in value.text or action in _READ_ONLY
+    def may_have(self, file: FileFacts, value: Expression, action: str) -> bool:
+        """Whether a class of views may have an action: it defines or inherits it."""
+        bases, seen = [(file, value.text)], 0
+        texts: list[str] = []
+        while bases and seen < _MAX_BASES:
+            seen += 1
+            known = self._names.type(*bases.pop())
+            if known is None:
+                continue
+            target, owner = known
+            if any(each.container == owner.name and each.name == action for each in target.functions.values()):
+                return True
+            texts += [part.strip() for base in owner.bases for part in base.split(",")]
+            bases += [(target, part.strip()) for base in owner.bases for part in base.split(",")]
+        actions = [each for text in texts for name, each in base_actions().items() if text.rpartition(".")[2] == name]
+        return not actions or any(action in each for each in actions)
 
     def _named(self, file: FileFacts, name: str) -> tuple[str, CodePlace | None]:
         if not name:
             return "", None
         if found := self._names.function(file, name):
             return _label(found[1]), CodePlace(found[0].path, found[1].line)
+        if known := self._names.type(file, name):
+            return known[1].name, CodePlace(known[0].path, known[1].line)
         last = name.rpartition(".")[2]
         rows = [row for row in self._definitions(last) if row.kind != "variable"]
         owner = name.rpartition(".")[0].rpartition(".")[2]

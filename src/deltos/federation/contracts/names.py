@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _EXTENSIONS = (".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".rb", ".php", ".java", ".kt", ".cs", ".go", ".rs")
 _SCRIPT_INDEX = ("index.ts", "index.js", "index.tsx", "index.mjs", "__init__.py", "mod.rs")
 _MAX_HOPS = 6  # imports that re-export a name
+_MAX_SAME_NAME = 200  # a name with more definitions is not resolved
 _MAX_MODULE_FILES = 40  # files of one package
 _EXPORTS = ("module.exports", "export default", "exports")
 
@@ -25,6 +26,8 @@ class Names:
     def __init__(self, paths: Sequence[str], files: Mapping[str, FileFacts]) -> None:
         self.paths = frozenset(paths)
         self.files = files
+        self._unique: dict[tuple[str, str, str], tuple[FileFacts, Definition] | None] = {}
+        self._modules: dict[tuple[str, str, str], list[str]] = {}
 
     @cached_property
     def _by_basename(self) -> dict[str, list[str]]:
@@ -61,6 +64,12 @@ class Names:
 
     def module_files(self, file: FileFacts, module: str) -> list[str]:
         """Return the files of an imported module, in the project."""
+        key = (file.language, posixpath.dirname(file.path), module)
+        if key not in self._modules:
+            self._modules[key] = self._find_module(file, module)
+        return self._modules[key]
+
+    def _find_module(self, file: FileFacts, module: str) -> list[str]:
         if file.language == "python":
             return self._python_module(file.path, module)
         if file.language in ("javascript", "jsx", "typescript", "tsx"):
@@ -103,13 +112,9 @@ class Names:
 
     def _go_package(self, module: str) -> list[str]:
         parts = module.split("/")
-        for start in range(len(parts)):
-            tail = "/".join(parts[start:])
-            if len(parts) - start < 2 and start:
-                break
-            folders = [each for each in self._by_folder if each == tail]
-            if folders:
-                return [each for each in self._by_folder[folders[0]] if each.endswith(".go")][:_MAX_MODULE_FILES]
+        for start in range(max(1, len(parts) - 1)):
+            if found := self._by_folder.get("/".join(parts[start:])):
+                return [each for each in found if each.endswith(".go")][:_MAX_MODULE_FILES]
         last = [each for each in self._by_folder if posixpath.basename(each) == parts[-1]]
         return [each for each in self._by_folder[last[0]] if each.endswith(".go")] if len(last) == 1 else []
 
@@ -122,12 +127,8 @@ class Names:
 
     def imported(self, file: FileFacts, local: str) -> Iterator[tuple[str, str]]:
         """Yield the files and names to which a local name may refer; an empty name is the module itself."""
-        for each in self._imports_of(file, local):
-            for path in self._import_targets(file, each):
-                yield path
-
-    def _imports_of(self, file: FileFacts, local: str) -> list[Import]:
-        return [each for each in file.imports if each.local == local]
+        for each in file.imported(local):
+            yield from self._import_targets(file, each)
 
     def _import_targets(self, file: FileFacts, each: Import) -> Iterator[tuple[str, str]]:
         if each.name and file.language == "python":  # `from package import module`
@@ -142,7 +143,7 @@ class Names:
 
     def assignment(self, file: FileFacts, name: str, hops: int = 0) -> tuple[FileFacts, Assignment] | None:
         """Return the assignment outside functions to a dotted name, in this file or in a file that it imports."""
-        own = [each for each in file.assigned(name) if not each.scope]
+        own = [each for each in self._module_names(file, name) if not each.scope]
         if own:
             return file, own[-1]
         head, _, rest = name.partition(".")
@@ -157,6 +158,11 @@ class Names:
             if imported == "default" and not rest and (found := self._default_export(target)):
                 return found
         return self._class_constant(file, name)
+
+    @staticmethod
+    def _module_names(file: FileFacts, name: str) -> list[Assignment]:
+        """Return the assignments to a name, or to the name as an export of a JavaScript module."""
+        return file.assigned(name) or [row for prefix in _EXPORTS[::2] for row in file.assigned(f"{prefix}.{name}")]
 
     def _default_export(self, file: FileFacts) -> tuple[FileFacts, Assignment] | None:
         own = [each for each in file.assignments if not each.scope and each.name in ("export default", "module.exports")]
@@ -173,11 +179,25 @@ class Names:
                 return target, own[-1]
         return None
 
+    def type(self, file: FileFacts, name: str, hops: int = 0) -> tuple[FileFacts, Definition] | None:
+        """Return the class to which a dotted name refers, or None if it is unknown or ambiguous."""
+        head, _, rest = name.partition(".")
+        own = [definition for each, definition in self.classes.get(name, ()) if each is file]
+        if own:
+            return file, own[0]
+        for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
+            wanted = rest or (imported if imported != "default" else head)
+            if path in self.files and (known := self.type(self.files[path], wanted, hops + 1)):
+                return known
+        found = self.classes.get(name.rpartition(".")[2], [])
+        return found[0] if len(found) == 1 and hops == 0 else None
+
     def function(self, file: FileFacts, name: str, hops: int = 0) -> tuple[FileFacts, Definition] | None:
         """Return the function to which a dotted name refers, or None if it is unknown or ambiguous."""
         head, _, rest = name.partition(".")
         last = name.rpartition(".")[2]
-        own = [each for each in file.functions.values() if each.name == last and (not rest or head == each.container or head == "self")]
+        same = [definition for each, definition in self.functions.get(last, ()) if each is file]
+        own = [each for each in same if not rest or head in (each.container, "self")]
         if own:
             return file, own[0]
         for path, imported in self.imported(file, head) if hops < _MAX_HOPS else ():
@@ -202,8 +222,17 @@ class Names:
         return None
 
     def _unique_function(self, file: FileFacts, name: str) -> tuple[FileFacts, Definition] | None:
+        key = (file.language, posixpath.dirname(file.path), name)
+        if key not in self._unique:
+            self._unique[key] = self._find_unique_function(file, name)
+        return self._unique[key]
+
+    def _find_unique_function(self, file: FileFacts, name: str) -> tuple[FileFacts, Definition] | None:
         owner, _, last = name.rpartition(".")
-        found = [row for row in self.functions.get(last, ()) if row[0].language == file.language]
+        every = self.functions.get(last, ())
+        if len(every) > _MAX_SAME_NAME:
+            return None
+        found = [row for row in every if row[0].language == file.language]
         if file.language in ("javascript", "jsx", "typescript", "tsx", "python") and not owner:
             return None
         if owner and len(found) > 1:

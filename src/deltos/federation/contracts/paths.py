@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 PARAMETER = "{}"
+UNKNOWN = "{?"  # start of a part of a template whose value is unknown
 WILDCARD = "{*}"  # matches one or more segments
 _MAX_PATH_CHARACTERS = 2_000
 _MAX_SEGMENTS = 60
@@ -35,6 +36,14 @@ def url_path(url: str) -> tuple[str, bool]:
         rest = text[end + 1 :]
         return (rest, True) if rest.startswith("/") else (text, True)
     return text, False
+
+
+def without_unknown_base(text: str) -> tuple[str, bool]:
+    """Return a template without an unknown part at its start, and whether all of its parts are known."""
+    is_known = UNKNOWN not in text
+    if text.startswith(UNKNOWN):
+        text = text[_closing(text, 0) + 1 :]
+    return text, is_known
 
 
 def _cut(text: str, mark: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from deltos.federation.contracts.paths import from_regex, join_paths, url_path
+from deltos.federation.contracts.paths import from_regex, join_paths, without_unknown_base
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deltos.federation.contracts.values import Values
 
 PARENT = ".."  # prefix that removes the last segment: routes of a collection in Rails
+_SIBLINGS = {"collection": PARENT, "member": f"{PARENT}/{{id}}"}  # blocks in Rails
 _MAX_STEPS = 12  # names and calls between a use of a router and its creation
 _MAX_PREFIXES = 12  # prefixes of one router that is mounted several times
 _MAX_CALLERS = 50  # calls of one function that are searched for routers
@@ -44,7 +45,8 @@ class Router:
 
     prefix: str = ""
     parents: list[tuple[RouterKey | None, str, bool]] = field(default_factory=list)
-    is_group: bool = False
+    is_created: bool = False  # by a call in the code
+    has_path: bool = False  # the call that creates it has a path, so that routes need none
 
 
 class Routers:
@@ -59,6 +61,9 @@ class Routers:
         self._files = files
         self._containers: dict[str, list[tuple[int, int, RouterKey]]] = defaultdict(list)
         self._calls_by_name: dict[str, list[tuple[FileFacts, Invocation]]] = defaultdict(list)
+        self._created: dict[str, list[Invocation]] = defaultdict(list)
+        self._resolved: dict[tuple[str, str, int], RouterKey | None] = {}
+        self._is_complete = False  # before that, an unknown router may be found later
         self._bound: dict[RouterKey, None] = {}
         self._annotated = {(file.path, each.target) for file in files for each in file.annotations
                            for rule in framework.rules_for(each, annotation=True) if rule.mounted_by_name}  # fmt: skip
@@ -69,6 +74,7 @@ class Routers:
             self._create(file)
         for file in files:
             self._mount(file)
+        self._is_complete = True
 
     # --- creation
 
@@ -85,7 +91,9 @@ class Routers:
             for rule in self.framework.rules_for(call):
                 if rule.role in ("create", "group"):
                     node = self._node(RouterKey(file.path, "call", call.end))
-                    node.prefix, node.is_group = self._prefix(file, call, rule)[0], True
+                    node.prefix, node.is_created = self._prefix(file, call, rule)[0], True
+                    node.has_path = bool(rule.prefix)
+                    self._created[file.path].append(call)
                     break
                 if self.framework.lexical and self._is_container(file, call, rule):
                     self._contain(file, call.start, call.end, RouterKey(file.path, "call", call.end))
@@ -109,15 +117,15 @@ class Routers:
 
     def _prefix(self, file: FileFacts, call: Invocation, rule: Rule) -> tuple[str, bool]:
         """Return the prefix of a call, and whether it is known."""
-        if call.name == "collection":
-            return PARENT, True
+        if call.name in _SIBLINGS:
+            return _SIBLINGS[call.name], True
         for selector in rule.prefix:
             value = call.argument(selector)
             if value is None or value.kind in ("function", "map", "list"):
                 continue
             text = self.values.text(file, value, call.start)
             if text is not None:
-                return (text, True) if not text.startswith("{") or self.framework.side == "client" else (url_path(text)[0].removeprefix("{"), False)
+                return (text, True) if self.framework.side == "client" else without_unknown_base(text)
             if isinstance(selector, str) or len(call.arguments) > 1:
                 return "", False
         return (self._chain_prefix(file, call, rule.chain_prefix), True) if rule.chain_prefix else ("", True)
@@ -248,14 +256,22 @@ class Routers:
         """Return the router to which an expression refers, or None."""
         if steps > _MAX_STEPS:
             return None
+        key = (file.path, value.text, offset if value.kind == "name" else value.place)
+        if key in self._resolved:
+            return self._resolved[key]
+        found = None
         if value.kind == "name":
-            return self._resolve_name(file, value.text, offset, steps)
-        return self._resolve_call(file, file.calls.get(value.place), steps) if value.kind == "call" else None
+            found = self._resolve_name(file, value.text, offset, steps)
+        elif value.kind == "call":
+            found = self._resolve_call(file, file.calls.get(value.place), steps)
+        if found is not None or self._is_complete:
+            self._resolved[key] = found
+        return found
 
     def _resolve_call(self, file: FileFacts, call: Invocation | None, steps: int) -> RouterKey | None:
         while call is not None:
             key = RouterKey(file.path, "call", call.end)
-            if key in self.nodes and self.nodes[key].is_group:
+            if key in self.nodes and self.nodes[key].is_created:
                 return key
             if call.on is None or call.on.kind == "name":
                 if known := self.names.function(file, call.full_name):
@@ -269,8 +285,7 @@ class Routers:
 
     def _returned(self, file: FileFacts, function: Definition) -> RouterKey | None:
         """Return the first router that a function creates."""
-        inside = [key for key, node in self.nodes.items() if key.path == file.path and key.kind == "call" and node.is_group]
-        calls = [file.calls[key.number] for key in inside if function.id <= file.calls[key.number].start < function.end]
+        calls = [call for call in self._created.get(file.path, ()) if function.id <= call.start < function.end]
         own = [call for call in calls if call.on is None or call.on.kind == "name"]
         return RouterKey(file.path, "call", min(own, key=lambda call: call.start).end) if own else None
 
@@ -340,6 +355,6 @@ class Routers:
 
 
 def _extend(outer: str, prefix: str, own: str) -> str:
-    if prefix == PARENT:
-        return join_paths(outer.rpartition("/")[0], own)
+    if prefix.startswith(PARENT):
+        return join_paths(outer.rpartition("/")[0], prefix.removeprefix(PARENT), own)
     return join_paths(outer, prefix, own)

@@ -72,7 +72,8 @@ class EndpointScanner:
         return self._projects[key]
 
     def _scan(self, index: ProjectIndex) -> ProjectEndpoints:
-        languages = {path: language.name for path in index.store.files() if (language := detect(path)) is not None}
+        paths = index.store.files().keys() - index.store.generated()
+        languages = {path: language.name for path in paths if (language := detect(path)) is not None}
         searched = sorted(path for path, name in languages.items() if name in _PREFIX_LANGUAGES and not is_test(path))
         with source_tree(index.project.root, index.store, order=searched) as tree:
 
@@ -145,10 +146,12 @@ def _imported_files(names: Names, parsed: Iterable[FileFacts], known: dict[str, 
             for call in file.calls.values():
                 if call.name == "include" and call.arguments and call.arguments[0].kind == "text":
                     found |= dict.fromkeys(names.module_files(file, call.arguments[0].text))
-        if file.language in ("rust", "java", "csharp") or file.language == "go":
+        if file.language in ("java", "csharp", "kotlin"):  # classes of the same package are not imported
             for head in used:
-                for path, _ in names.imported(file, head):
-                    found[path] = None
+                found |= dict.fromkeys(names.module_files(file, head) if head[:1].isupper() else ())
+        if file.language == "rust":
+            for head in used:
+                found |= dict.fromkeys(names.module_files(file, head))
     return [path for path in found if path not in known]
 
 

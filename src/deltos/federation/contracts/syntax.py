@@ -120,7 +120,7 @@ class _Extractor:
         container = _go_receiver(node) or self._container
         known = tuple(_parameters(parameters)) if parameters else ()
         self._facts.functions[node.start_byte] = Definition(
-            node.start_byte, node.end_byte, _function_name(node), _line(node), container, known
+            node.start_byte, node.end_byte, _function_name(node), _line(node.child_by_field_name("name") or node), container, known
         )
         self._open.append((node.end_byte, "", node.start_byte))
 
@@ -187,9 +187,12 @@ class _Extractor:
 
     def _record(self, node: tree_sitter.Node, depth: int) -> None:
         name, receiver = _call_name(node)
-        key = node.end_byte
-        self._facts.calls[key] = Invocation(name, "", (), (), _line(node), node.start_byte, node.end_byte)
-        arguments, keywords = self._arguments(_arguments_node(node), depth + 1)
+        key, line = node.end_byte, (receiver.end_point[0] + 1 if receiver is not None else _line(node))
+        arguments_node = _arguments_node(node)
+        if receiver is not None and arguments_node is not None and arguments_node.start_byte >= receiver.end_byte:
+            line = _line(arguments_node)
+        self._facts.calls[key] = Invocation(name, "", (), (), line, node.start_byte, node.end_byte)
+        arguments, keywords = self._arguments(arguments_node, depth + 1)
         if block := node.child_by_field_name("block"):
             arguments = (*arguments, Expression("function", place=block.start_byte))
         on: Expression | None = None
@@ -199,7 +202,7 @@ class _Extractor:
             on = Expression("call", place=receiver.end_byte) if is_call else self._expression(receiver, depth + 1)
             written = on.text if on.kind == "name" else ""
         self._facts.calls[key] = Invocation(
-            name, written, arguments, keywords, _line(node), node.start_byte, node.end_byte, on
+            name, written, arguments, keywords, line, node.start_byte, node.end_byte, on
         )
 
     def _arguments(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltos.federation.contracts.paths import join_paths
+from deltos.federation.contracts.paths import UNKNOWN, join_paths
 
 if TYPE_CHECKING:
     from deltos.federation.contracts.facts import Assignment, Expression, FileFacts, Invocation
@@ -52,7 +52,7 @@ class Values:
     def _part(self, file: FileFacts, value: Expression, offset: int, steps: int) -> str:
         """Return the template of a part, or a hole with the name of the part."""
         text = self.text(file, value, offset, steps + 1)
-        return text if text is not None else f"{{{self._hole(file, value)}}}"
+        return text if text is not None else f"{UNKNOWN}{self._hole(file, value)}}}"
 
     def _hole(self, file: FileFacts, value: Expression) -> str:
         if value.kind == "call" and (call := file.calls.get(value.place)):
@@ -115,7 +115,7 @@ class Values:
             return join_paths(*(self._part(file, each, offset, steps) for each in reversed(call.arguments)))
         if call.name in _JOINERS and len(call.arguments) > 1:
             joined = join_paths(*(self._part(file, each, offset, steps) for each in call.arguments))
-            return joined.lstrip("/") if "://" in joined or joined.startswith("/{") else joined
+            return joined.lstrip("/") if "://" in joined or joined.startswith(f"/{UNKNOWN}") else joined
         if call.name in _READERS and len(call.arguments) == 2:  # the default of an environment variable
             return self.text(file, call.arguments[1], offset, steps + 1)
         if call.name in _CONVERSIONS:
@@ -137,10 +137,10 @@ class Values:
                 end = at + 1
                 while end < len(text) and not text[end].isalpha() and text[end] not in "/(":
                     end += 1
-                out += rest.pop(0) if rest else "{value}"
+                out += rest.pop(0) if rest else f"{UNKNOWN}value}}"
                 at = end + 1
             elif text.startswith("{}", at) or (text[at] == "{" and text[at + 1 : at + 2].isdigit()):
-                out += rest.pop(0) if rest else "{value}"
+                out += rest.pop(0) if rest else f"{UNKNOWN}value}}"
                 at = text.find("}", at) + 1 or len(text)
             else:
                 out += text[at]
