@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from deltos.domains.memory.core.memory import Memory
     from deltos.embed.protocol import Embedder
     from deltos.embed.remote import Kind
+    from deltos.federation.contracts.workspace import WorkspaceContracts
     from deltos.federation.links import DomainLinks
     from deltos.federation.search import Federation
     from deltos.isolated_parser import IsolatedParser
@@ -266,6 +267,7 @@ class App:
         from deltos.domains.docs.tools import DocsTools, docs_tools
         from deltos.domains.graph.tools import graph_tools
         from deltos.domains.memory.tools import memory_tools
+        from deltos.federation.contracts.tools import ContractTools
         from deltos.federation.explore.tools import explore_tool
         from deltos.federation.review.tools import change_reviewer
         from deltos.federation.tools import federation_tools
@@ -295,7 +297,17 @@ class App:
                 lambda: self.domains.memory, self.domains.projects.identify_project, token_budget=token_budget
             ),
         )
-        return tuple(tool for tool in every if tool.toolset in self.config.toolsets)
+        contracts = ContractTools(
+            self.domains.projects, self.contracts, lambda: self.domains.apis, self.config.token_budget
+        )
+        return contracts.extend([tool for tool in every if tool.toolset in self.config.toolsets])
+
+    @cached_property
+    def contracts(self) -> WorkspaceContracts:
+        """The links between API operations, their handlers and client calls."""
+        from deltos.federation.contracts.workspace import WorkspaceContracts
+
+        return WorkspaceContracts(lambda: self.domains.apis if "apis" in self.config.toolsets else None)
 
     def resources(self) -> tuple[Resource, ...]:
         """Return the resources of the enabled toolsets."""

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deltos.cli.api_contracts import add_contract_verbs
 from deltos.cli.command import (
     Subparsers,
     add_group,
@@ -88,6 +89,7 @@ def add_commands(subparsers: Subparsers) -> None:
     _add_verb_with_apis(verbs, "remove", _remove, "remove an API from the index").add_argument(
         "name", help="name of the API"
     )
+    add_contract_verbs(verbs)
 
 
 def _add_verb_with_apis(

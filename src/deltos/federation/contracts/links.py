@@ -1,0 +1,167 @@
+"""Links between operations of API descriptions, their handlers and their client calls, over several projects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltos.federation.contracts.model import ANY_METHOD, Contract, Link
+from deltos.federation.contracts.paths import PARAMETER, match_paths, shape, template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltos.federation.contracts.model import DescribedOperation, Endpoint
+
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "QUERY", ANY_METHOD})
+
+
+@dataclass(frozen=True, slots=True)
+class ContractMap:
+    """All contracts of some projects, and the client calls that agree with no operation or handler."""
+
+    contracts: tuple[Contract, ...]
+    unknown_calls: tuple[Endpoint, ...] = ()
+    has_operations: bool = False
+
+    @property
+    def without_handler(self) -> list[Contract]:
+        """Described operations that no route in the code implements."""
+        return [each for each in self.contracts if each.operations and not each.handlers]
+
+    @property
+    def without_operation(self) -> list[Contract]:
+        """Routes in the code that no API description contains; empty if there is no description."""
+        return [each for each in self.contracts if self.has_operations and not each.operations and each.handlers]
+
+    def matching(self, method: str, path: str) -> list[Contract]:
+        """Return the contracts with a method and path; an empty method matches all."""
+        wanted = shape(path)
+        same = [each for each in self.contracts if is_same_method(method or ANY_METHOD, each.method)]
+        exact = [each for each in same if shape(each.path) == wanted]
+        return exact or [each for each in same if match_paths(each.path, path)]
+
+    def at(self, project: str, path: str, first: int, last: int) -> list[Contract]:
+        """Return the contracts whose handlers or client calls are within lines of a file."""
+        return [
+            each
+            for each in self.contracts
+            for link in (*each.handlers, *each.calls)
+            if link.endpoint.place.project == project
+            and link.endpoint.place.path == path
+            and first <= link.endpoint.place.line <= last
+        ]
+
+
+def parse_key(text: str) -> tuple[str, str] | None:
+    """Split `POST /orders/{id}` into method and path, or return None if the text has another form."""
+    method, _, path = text.strip().partition(" ")
+    path = path.strip()
+    if method.upper() in _METHODS and path.startswith("/") and " " not in path:
+        return method.upper(), template(path)
+    return None
+
+
+def is_same_method(one: str, other: str) -> bool:
+    """Whether two methods agree; ANY agrees with all."""
+    return ANY_METHOD in (one, other) or one == other
+
+
+def link_contracts(operations: Sequence[DescribedOperation], endpoints: Iterable[Endpoint]) -> ContractMap:
+    """Connect operations, routes and client calls by method and path."""
+    linker = _Linker(operations)
+    calls = []
+    for each in endpoints:
+        linker.add_route(each) if each.side == "server" else calls.append(each)
+    unknown = [each for each in calls if not linker.add_call(each)]
+    return ContractMap(tuple(linker.contracts()), tuple(unknown), bool(operations))
+
+
+class _Entry:
+    """A contract under construction."""
+
+    def __init__(self, method: str, path: str) -> None:
+        self.method = method
+        self.path = path
+        self.operations: list[DescribedOperation] = []
+        self.handlers: list[Link] = []
+        self.calls: list[Link] = []
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """The base paths of the servers."""
+        return tuple(dict.fromkeys(base for each in self.operations for base in each.bases))
+
+
+class _Linker:
+    """Finds the entry for each endpoint. Entries are grouped by their last literal word, so few are compared."""
+
+    def __init__(self, operations: Sequence[DescribedOperation]) -> None:
+        self._entries: list[_Entry] = []
+        self._by_word: dict[str, list[_Entry]] = defaultdict(list)
+        for each in operations:
+            path = template(each.path)
+            entry = next((one for one in self._candidates(path) if one.method == each.method and shape(one.path) == shape(path)), None)
+            entry = entry or self._add(each.method, path)
+            entry.operations.append(each)
+
+    def _add(self, method: str, path: str) -> _Entry:
+        entry = _Entry(method, path)
+        self._entries.append(entry)
+        for word in _words(path):
+            self._by_word[word].append(entry)
+        return entry
+
+    def _candidates(self, path: str) -> list[_Entry]:
+        found: dict[int, _Entry] = {}
+        for word in _words(path):
+            found |= {id(each): each for each in self._by_word[word]}
+        return list(found.values())
+
+    def add_route(self, endpoint: Endpoint) -> None:
+        """Link a route with its operations, or add a contract for it."""
+        matches = self._matches(endpoint)
+        for entry, rule, certain in matches:
+            link = Link(endpoint, f"{endpoint.framework} route, {rule}", certain and endpoint.certain)
+            entry.handlers.append(link)
+        if not matches:
+            entry = self._add(endpoint.method, endpoint.path)
+            entry.handlers.append(Link(endpoint, f"{endpoint.framework} route", endpoint.certain))
+
+    def add_call(self, endpoint: Endpoint) -> bool:
+        """Link a client call with operations or routes; return whether there is any."""
+        matches = self._matches(endpoint)
+        for entry, rule, certain in matches:
+            link = Link(endpoint, f"{endpoint.framework} call, {rule}", certain and endpoint.certain and len(matches) == 1)
+            entry.calls.append(link)
+        return bool(matches)
+
+    def _matches(self, endpoint: Endpoint) -> list[tuple[_Entry, str, bool]]:
+        """Return the best matches of an endpoint: exact ones if there are any."""
+        found = []
+        for entry in self._candidates(endpoint.path):
+            if not is_same_method(entry.method, endpoint.method) or (entry.method == ANY_METHOD and entry.operations):
+                continue
+            if match := match_paths(entry.path, endpoint.path, entry.bases):
+                is_same = not (endpoint.side == "server" and entry.handlers and not entry.operations) or match.certain
+                if is_same and (endpoint.side == "client" or match.rule != "a value matches a parameter"):
+                    found.append((entry, match.rule, match.certain))
+        exact = [row for row in found if row[2]]
+        if exact:
+            return exact
+        extended = [row for row in found if row[1].startswith("same path")]
+        return extended if len({shape(row[0].path) for row in extended}) == 1 else [] if extended else found[:3]
+
+    def contracts(self) -> list[Contract]:
+        """Return all contracts, sorted by path and method."""
+        rows = [
+            Contract(each.method, each.path, tuple(each.operations), tuple(dict.fromkeys(each.handlers)), tuple(dict.fromkeys(each.calls)))
+            for each in self._entries
+        ]
+        return sorted(rows, key=lambda each: (each.path, each.method))
+
+
+def _words(path: str) -> list[str]:
+    """Return the literal segments of a path, or a placeholder if it has none."""
+    return [each for each in shape(path) if "{" not in each] or [PARAMETER]

@@ -1,0 +1,166 @@
+"""Contracts in the answers of other tools: `get_api_endpoints`, and graph tools with `METHOD /path` as symbol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from deltos.budget import characters_for, truncate
+from deltos.domains.apis.endpoints import MAX_FULL_OPERATIONS, Filter, select
+from deltos.domains.graph.search import GraphSearch
+from deltos.errors import DeltosError, NotFound
+from deltos.federation.contracts.links import parse_key
+from deltos.federation.contracts.render import contract_lines
+from deltos.text.counts import counted
+from deltos.text.similar_names import similar_names
+from deltos.tool import Answer
+from deltos.workspace.project_names import shortest_names
+from deltos.workspace.project_selection import answer_on_fresh, related_projects
+from deltos.workspace.project_selection import select as select_projects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deltos.domains.apis.domain import Apis
+    from deltos.federation.contracts.links import ContractMap
+    from deltos.federation.contracts.model import Contract, Endpoint
+    from deltos.federation.contracts.workspace import WorkspaceContracts
+    from deltos.tool import Call, Tool
+    from deltos.workspace.project_index import ProjectIndex
+    from deltos.workspace.projects import Projects
+
+_MAX_CALLS_SHOWN = 5  # client calls per operation in `get_api_endpoints`
+_MAX_CALLERS = 20  # calling functions whose dependants are listed
+_MAX_DEPENDANTS = 15
+_MAX_SUGGESTIONS = 3
+_WITH_ENDPOINTS = frozenset({"find_references", "get_impact", "get_context"})
+
+
+@dataclass(frozen=True, slots=True)
+class ContractTools:
+    """Adds contracts to the answers of tools."""
+
+    projects: Projects
+    contracts: WorkspaceContracts
+    apis: Callable[[], Apis]
+    token_budget: int
+
+    def extend(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
+        """Return the tools; those that can show contracts are extended."""
+        return tuple(self._extended(tool) for tool in tools)
+
+    def _extended(self, tool: Tool) -> Tool:
+        if tool.name in _WITH_ENDPOINTS:
+            return replace(tool, run=self._with_endpoint(tool))
+        return replace(tool, run=self._with_links(tool)) if tool.name == "get_api_endpoints" else tool
+
+    def _with_endpoint(self, tool: Tool) -> Callable[[Call], Answer]:
+        def run(call: Call) -> Answer:
+            key = parse_key(call.text("symbol"))
+            if key is None:
+                return tool.run(call)
+            return self._answer(call, *key, with_dependants=tool.name == "get_impact")
+
+        return run
+
+    def _answer(self, call: Call, method: str, path: str, *, with_dependants: bool) -> Answer:
+        """Return the handlers and client calls of an endpoint in the selected projects and their workspaces."""
+        opened = self._opened(call)
+        found = self.contracts.contracts([(name, index) for name, index in opened])
+        matching = found.matching(method, path)
+        if not matching:
+            raise _not_found(found, method, path)
+        lines = []
+        for each in matching:
+            apis = ", ".join(dict.fromkeys(one.api for one in each.operations))
+            lines += [f"{each.key}{f' — described by {apis}' if apis else ''}", *(f"  {one}" for one in contract_lines(each))]
+            if not each.handlers:
+                lines.append("  No handler was found in the code of these projects.")
+            lines += self._dependants(opened, each) if with_dependants else []
+        text = "\n".join(lines)
+        shown = truncate(text, characters=characters_for(self.token_budget))
+        return Answer(shown, truncated=len(shown) < len(text), original_characters=len(text))
+
+    def _opened(self, call: Call) -> list[tuple[str, ProjectIndex]]:
+        """Return the updated projects of a call, with other projects of their workspaces."""
+        roots = call.session.project_roots()
+        selection = select_projects(self.projects, call.text("project_path"), roots, folders_first=True)
+        fresh = answer_on_fresh(selection, call.progress, lambda fresh: fresh)
+        own = [each.index for each in fresh.ready]
+        related = related_projects(self.projects, {index.project.root for index in own}, roots)
+        indexes = [*own, *(each.index for each in related)]
+        names = shortest_names([index.project.root for index in indexes])
+        return [(names[index.project.root] if len(indexes) > 1 else "", index) for index in indexes]
+
+    def _dependants(self, opened: Sequence[tuple[str, ProjectIndex]], contract: Contract) -> list[str]:
+        """Return the functions that depend on the functions with client calls."""
+        indexes = dict(opened)
+        lines: list[str] = []
+        for link in contract.calls[:_MAX_CALLERS]:
+            rows = _dependants_of(indexes[link.endpoint.place.project], link.endpoint)
+            label = f"{link.endpoint.place.project}/" if link.endpoint.place.project else ""
+            lines += [f"    {label}{row}" for row in rows]
+        return ["  affected through these calls:", *dict.fromkeys(lines)] if lines else []
+
+    def _with_links(self, tool: Tool) -> Callable[[Call], Answer]:
+        def run(call: Call) -> Answer:
+            answer = tool.run(call)
+            try:
+                lines = self._operation_lines(call)
+            except DeltosError:  # the code of the project cannot be read; the description is still valid
+                return answer
+            return replace(answer, text="\n".join((answer.text, *lines))) if lines else answer
+
+        return run
+
+    def _operation_lines(self, call: Call) -> list[str]:
+        """Return the handlers and client calls of the operations that an answer shows in full."""
+        roots = [root for root in call.session.project_roots() if self.projects.stores.roots_with_store([root.resolve()])]
+        indexes = [index for root in roots if (index := self.projects.at(root)).is_complete]
+        requested = {index.project.root for index in indexes}
+        indexes += [each.index for each in related_projects(self.projects, requested, roots)] if indexes else []
+        keys = self._shown_operations(call) if indexes else set()
+        if not keys:
+            return []
+        names = shortest_names([index.project.root for index in indexes])
+        named = [(names[index.project.root] if len(indexes) > 1 else "", index) for index in indexes]
+        found = self.contracts.contracts(named, call.text("api_name"))
+        lines = []
+        for each in found.contracts:
+            if any((one.method, one.path) in keys for one in each.operations) and (each.handlers or each.calls):
+                lines += [f"{each.key} in code:", *contract_lines(each, calls=_MAX_CALLS_SHOWN)]
+        return lines
+
+    def _shown_operations(self, call: Call) -> set[tuple[str, str]]:
+        wanted = Filter(call.text("tag"), call.text("path"), call.text("method"))
+        library = self.apis().library
+        units = [
+            unit for row in library.group(call.text("api_name"))
+            for unit in select(library.store.units(row.id, ("operation",)), wanted)
+        ]  # fmt: skip
+        return {(unit.method, unit.path) for unit in units} if len(units) <= MAX_FULL_OPERATIONS else set()
+
+
+def _dependants_of(index: ProjectIndex, endpoint: Endpoint) -> list[str]:
+    """Return the definitions that depend on the function around a client call, nearest first."""
+    search = GraphSearch(index.store, index.project.root)
+    place = endpoint.place
+    around = [row for row in search.reader.symbols_in(place.path) if row.line <= place.line <= row.end_line]
+    if not around:
+        return []
+    impact = search.impact(search.target_of(min(around, key=lambda row: row.end_line - row.line)))
+    rows = [row for level in impact.levels for row in level]
+    return [f"{row.path}:{row.line} {row.label}" for row in rows[:_MAX_DEPENDANTS]]
+
+
+def _not_found(found: ContractMap, method: str, path: str) -> NotFound:
+    """Return an error that names similar endpoints."""
+    every = [each.key for each in found.contracts]
+    near = similar_names(f"{method} {path}", every, limit=_MAX_SUGGESTIONS)
+    hint = f"Did you mean: {', '.join(near)}?" if near else "Use `deltos api links` to list the endpoints."
+    unknown = [each for each in found.unknown_calls if each.path == path]
+    calls = f" (but {counted(len(unknown), 'client call')})" if unknown else ""
+    return NotFound(f"No operation or handler '{method} {path}'{calls}", hint=hint)
+
+
+
